@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "broker/box.h"
 #include "broker/box_egress.h"
+#include "broker/disk_folder.h"
 #include "broker/pool.h"
 #include "broker/review.h"
 #include "sandbox/sandbox.h"
@@ -250,6 +251,22 @@ static bool has_limits(const struct box *box)
 	       has->pids == wanted->pids && has->background == wanted->background;
 }
 
+/* By the filesystem's quota, where there are any. */
+static int limit_disk(struct box *box, struct error *err)
+{
+	char name[GROUP_NAME_SIZE];
+	int is_limited;
+
+	if (box->disk_fd >= 0)
+		return 0;
+	host_group_name(box->slot, name);
+	is_limited = box->restart ? disk_folder_limit(box, FOLDER_SANDBOXES, box->id, err)
+	                          : disk_folder_limit(box, FOLDER_CELLS, name, err);
+	if (is_limited > 0)
+		box->disk_is_advisory = false;
+	return is_limited < 0 ? -1 : 0;
+}
+
 int box_set_up(struct box *box, struct error *err)
 {
 	struct host *host = box->boxes->host;
@@ -266,7 +283,9 @@ int box_set_up(struct box *box, struct error *err)
 	fault_point("broker", "limits");
 	if (box_filter(box, err) < 0)
 		return -1;
-	status = open_mounts(box, &m, err);
+	status = limit_disk(box, err);
+	if (status == 0)
+		status = open_mounts(box, &m, err);
 	box_step(box, "mounts");
 	fault_point("broker", "overlay");
 	if (status == 0)

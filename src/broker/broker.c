@@ -13,7 +13,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "broker/descriptors.h"
-#include "broker/image.h"
+#include "broker/disk_folder.h"
 #include "broker/instances.h"
 #include "broker/state.h"
 
@@ -219,9 +219,8 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 		return -1;
 	if (events_open(&b->events, err) < 0 || host_open(&b->host, options, err) < 0)
 		return -1;
-	b->host.can_limit_disk = options->disk_quota && image_is_possible();
-	if (options->disk_quota && !b->host.can_limit_disk)
-		log_warning("disk limits need mkfs.ext4 and loop devices, going on without");
+	if (disk_quota_open(&b->host, err) < 0)
+		return -1;
 	connect_parts(b);
 	if (open_signals(b, err) < 0)
 		return -1;
@@ -250,7 +249,8 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 		return -1;
 	log_info("broker runs", TEXT("data", b->host.data_path),
 	         TEXT("cgroup", b->host.cgroups.ops->name),
-	         TEXT("internet", b->host.network.usable ? "yes" : "no"));
+	         TEXT("internet", b->host.network.usable ? "yes" : "no"),
+	         TEXT("disk", disk_quota_name(&b->host)));
 	status = events_run(&b->events, err);
 	templates_kill(b);
 	backups_kill(b);

@@ -364,6 +364,9 @@ int check_template(const void *request, struct error *err)
 		return FAIL(err, ERROR_INVALID, "template verb %u is unknown", r->verb);
 	if (r->verb == BROKER_TEMPLATE_REMOVE)
 		return 0;
+	if (r->size_max > DISK_MAX)
+		return FAIL(err, ERROR_INVALID, "a template has at most %llu bytes",
+		            (unsigned long long)DISK_MAX);
 	if (check_recipe(r, err) < 0)
 		return -1;
 	return check_source(r->source, err);

@@ -13,6 +13,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/disk_folder.h"
 #include "broker/state.h"
 #include "sandbox/sandbox.h"
 
@@ -185,6 +186,44 @@ void disk_watch_on_pause(struct broker *b, const char *id)
 		count->is_acked = true;
 }
 
+/* ---- what atolld is told ---- */
+
+static struct broker_disk make_report(struct broker *b)
+{
+	struct disk_watch *w = &b->disk;
+	struct broker_disk report = {.enforcement = disk_quota_name(&b->host),
+	                             .paused_total = w->paused,
+	                             .counts_total = w->counted,
+	                             .counting_us_total = w->counting_us};
+	const struct disk_count *count;
+	const char *id;
+	size_t at = 0;
+
+	while ((count = map_next(&w->counts, &at, &id))) {
+		report.watched++;
+		report.over += count->is_known && disk_is_over(count->used, count->limit);
+	}
+	return report;
+}
+
+void disk_watch_greet(struct broker *b, uint64_t connection)
+{
+	const struct broker_disk report = make_report(b);
+
+	server_send(b, connection, BROKER_DISK, broker_disk_shape, &report);
+}
+
+static void tell_changes(struct broker *b)
+{
+	const struct broker_disk report = make_report(b), *told = &b->disk.told;
+
+	if (report.watched == told->watched && report.over == told->over &&
+	    report.paused_total == told->paused_total && report.counts_total == told->counts_total)
+		return;
+	b->disk.told = report;
+	server_send_all(b, BROKER_DISK, broker_disk_shape, &report);
+}
+
 /* ---- measuring ---- */
 
 struct report {
@@ -253,6 +292,9 @@ static void on_measured(struct job *job, int status)
 		take_measure(b, &report.measured);
 	fd_forget(&w->report_fd);
 	w->is_measuring = false;
+	w->counted++;
+	w->counting_us += (uint64_t)(clock_monotonic_ns() / 1000 - w->counting_since_us);
+	tell_changes(b);
 	look_in(w, DISK_WATCH_FAST_MS);
 }
 
@@ -266,6 +308,7 @@ static int begin_measure(struct broker *b, const char *id, uint64_t cpu_us, stru
 	(void)snprintf(w->id, sizeof(w->id), "%s", id);
 	w->grown_at = w->grown;
 	w->cpu_at = cpu_us;
+	w->counting_since_us = clock_monotonic_ns() / 1000;
 	w->report_fd = report[1];
 	w->job.on_end = on_measured;
 	if (job_start(&b->events, &w->job, run_measure, w, err) < 0) {
@@ -371,6 +414,7 @@ static void look(struct broker *b)
 	while ((box = map_next(&b->boxes.by_id, &at, &id)))
 		if (is_watched(box))
 			consider(b, box, &s, clock_monotonic_ms());
+	tell_changes(b);
 	if (*s.id && begin_measure(b, s.id, s.cpu_us, &err) < 0)
 		log_warning("a sandbox's disk is not measured", TEXT("sandbox", s.id),
 		            FAILURE(&err));

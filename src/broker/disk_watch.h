@@ -55,13 +55,17 @@ struct disk_watch {
 	char id[ID_SIZE + 1]; /* what is being measured, since when */
 	struct disk_amount grown_at;
 	uint64_t cpu_at;
-	uint64_t paused; /* ever */
+	uint64_t paused, counted, counting_us; /* ever */
+	int64_t counting_since_us;
+	struct broker_disk told; /* last, without its text */
 };
 
 void disk_watch_open(struct broker *b);
 void disk_watch_close(struct broker *b);
 /* Before a resume: ERROR_CONFLICT when it has far too much. Else it may run on, with some room. */
 MUST_CHECK int disk_watch_resume(struct broker *b, const char *id, struct error *err);
+/* Says what holds here to the connection that has just come. */
+void disk_watch_greet(struct broker *b, uint64_t connection);
 /* atolld has asked for its pause. */
 void disk_watch_on_pause(struct broker *b, const char *id);
 

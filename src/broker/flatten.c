@@ -102,9 +102,10 @@ static int merge(const struct flattening *f, struct error *err)
 	for (unsigned i = 0; i < f->chain.count; i++)
 		if (open_layer(host, f->chain.ids[i], &layers[i], err) < 0)
 			return -1;
-	if (snapshot_make_folder(host, FOLDER_SNAPSHOTS, f->merged,
-	                         &(struct snapshot_folder){.chain = &none, .like = layers[0]},
-	                         err) < 0 ||
+	if (snapshot_make_folder(
+	            host, FOLDER_SNAPSHOTS, f->merged,
+	            &(struct snapshot_folder){.chain = &none, .like = layers[0], .is_linked = true},
+	            err) < 0 ||
 	    open_layer(host, f->merged, &to, err) < 0)
 		return -1;
 	fault_point("broker", "flatten-folder");

@@ -21,6 +21,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "broker/descriptors.h"
+#include "broker/disk_folder.h"
 #include "broker/spread.h"
 
 #define LOCK_TRIES 100
@@ -325,6 +326,7 @@ int host_trash(const struct host *host, enum host_folder folder, const char *nam
 {
 	struct id id = id_new();
 
+	disk_folder_release(host, folder, name);
 	if (renameat(host->folders[folder], name, host->folders[FOLDER_TRASH], id.text) < 0 &&
 	    errno != ENOENT)
 		return FAIL_ERRNO(err, "put '%s' into the trash", name);

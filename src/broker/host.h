@@ -21,13 +21,23 @@
 #include "broker/network.h"
 #include "isolation/isolation.h"
 
+enum disk_quota {
+	DISK_QUOTA_OFF,
+	DISK_QUOTA_ON, /* images, where they work */
+	DISK_QUOTA_AUTO,
+	DISK_QUOTA_PROJECT,
+	DISK_QUOTA_IMAGE,
+	DISK_QUOTA_COUNT,
+};
+
 struct broker_options {
 	const char *data, *agent, *image;
 	uid_t uid; /* of atolld */
 	gid_t gid;
 	unsigned cells;                    /* kept ready, of each kind */
 	unsigned pool_automatic, pool_max; /* see pool.h */
-	bool disk_quota, disk_watch;
+	enum disk_quota disk_quota;        /* as asked for; what it comes to is the host's */
+	bool disk_watch;
 	unsigned disk_inodes;      /* of each GiB of a disk limit; 0 = as many as there are */
 	bool registry_private;     /* images may be pulled from the host's own network */
 	unsigned io_mbps;          /* 0 = an equal share is all */
@@ -82,7 +92,8 @@ struct host {
 	int names_fd; /* our own UTS namespace */
 	int lock_fd;  /* one broker per data folder */
 	char boot_id[64];
-	bool can_limit_disk;
+	bool can_limit_disk;    /* by images, see image.h … */
+	bool has_project_quota; /* … or by quotas, see disk_folder.h */
 	struct cgroup_host cgroups;
 	struct cgroup_io io; /* of each sandbox */
 	struct network network;

@@ -26,6 +26,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "broker/cell.h"
+#include "broker/disk_folder.h"
 #include "wire/wire.h"
 
 #define LISTEN_FD 3
@@ -78,6 +79,8 @@ static int make_folders(struct making *m, struct error *err)
 		(void)snprintf(path, sizeof(path), "%s%s", m->name, parts[i]);
 		if (mkdirat(cells, path, 0755) < 0)
 			return FAIL_ERRNO(err, "make the folder 'cells/%s'", path);
+		if (i == 0 && disk_folder_begin(m->host, FOLDER_CELLS, m->name, err) < 0)
+			return -1;
 		if (fchownat(cells, path, ID_STORED, ID_STORED, AT_SYMLINK_NOFOLLOW) < 0)
 			return FAIL_ERRNO(err, "give away the folder 'cells/%s'", path);
 	}

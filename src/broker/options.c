@@ -72,6 +72,23 @@ static int set_switch(const char *text, bool *ret, struct error *err)
 	               : FAIL(err, ERROR_INVALID, "'%s' is neither on nor off", text);
 }
 
+static int set_disk_quota(const char *text, enum disk_quota *ret, struct error *err)
+{
+	static const char *const names[DISK_QUOTA_COUNT] = {
+	        [DISK_QUOTA_OFF] = "off",     [DISK_QUOTA_ON] = "on",
+	        [DISK_QUOTA_AUTO] = "auto",   [DISK_QUOTA_PROJECT] = "project",
+	        [DISK_QUOTA_IMAGE] = "image",
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(names); i++) {
+		if (strcmp(text, names[i]) != 0)
+			continue;
+		*ret = (enum disk_quota)i;
+		return 0;
+	}
+	return FAIL(err, ERROR_INVALID, "'%s' is none of off, on, auto, project and image", text);
+}
+
 /* "HTTP,TLS,DNS": ports */
 static int set_gateway(const char *text, struct network_gateway *ret, struct error *err)
 {
@@ -121,7 +138,7 @@ static int set_one(struct broker_options *o, int letter, const char *value, stru
 	case OPTION_GATEWAY:
 		return set_gateway(value, &o->gateway, err);
 	case OPTION_DISK_QUOTA:
-		return set_switch(value, &o->disk_quota, err);
+		return set_disk_quota(value, &o->disk_quota, err);
 	case OPTION_DISK_WATCH:
 		return set_switch(value, &o->disk_watch, err);
 	case OPTION_DISK_INODES:

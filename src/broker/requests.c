@@ -26,7 +26,8 @@ static int run_hello(const struct request_context *c, const void *request, struc
 	const struct host *host = &c->broker->host;
 	struct broker_welcome welcome = {.request = c->owed.request,
 	                                 .protocol = BROKER_PROTOCOL,
-	                                 .can_limit_disk = host->can_limit_disk,
+	                                 .can_limit_disk =
+	                                         host->can_limit_disk || host->has_project_quota,
 	                                 .can_network = host->network.usable,
 	                                 .cgroup = host->cgroups.ops->name,
 	                                 .can_pause = host->cgroups.can_freeze};
@@ -34,6 +35,7 @@ static int run_hello(const struct request_context *c, const void *request, struc
 	(void)request;
 	(void)err;
 	server_send(c->broker, c->owed.connection, BROKER_WELCOME, broker_welcome_shape, &welcome);
+	disk_watch_greet(c->broker, c->owed.connection);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/disk_folder.h"
 #include "broker/flatten.h"
 
 #define JOBS_MAX 8
@@ -48,6 +49,9 @@ int snapshot_make_folder(const struct host *host, enum host_folder which, const 
 		(void)snprintf(path, sizeof(path), "%s%s", name, parts[i]);
 		if (mkdirat(folder, path, 0755) < 0)
 			return FAIL_ERRNO(err, "make the folder '%s'", path);
+		/* All that is made in it later inherits its project. */
+		if (i == 0 && !with->is_linked && disk_folder_begin(host, which, name, err) < 0)
+			return -1;
 		if (fchownat(folder, path, ID_STORED, ID_STORED, AT_SYMLINK_NOFOLLOW) < 0)
 			return FAIL_ERRNO(err, "give away the folder '%s'", path);
 	}
@@ -97,7 +101,17 @@ static int swap(const struct host *host, const char *sandbox, enum host_folder w
 	            "xfs, btrfs, f2fs or tmpfs");
 }
 
-int snapshot_swap(const struct snapshot_job *job, struct error *err)
+/* The limit is that of the folder that the sandbox writes to from now on; in the other one is room
+ * for what we write ourselves. */
+static int move_limit(const struct snapshot_job *job, struct error *err)
+{
+	if (job->box && disk_folder_limit(job->box, FOLDER_SNAPSHOTS, job->snapshot, err) < 0)
+		return -1;
+	disk_folder_release(job->owner->host, FOLDER_SANDBOXES, job->sandbox);
+	return 0;
+}
+
+static int mark_and_swap(const struct snapshot_job *job, struct error *err)
 {
 	const struct host *host = job->owner->host;
 	char path[64];
@@ -106,6 +120,17 @@ int snapshot_swap(const struct snapshot_job *job, struct error *err)
 	if (symlinkat("snapshot", host->folders[FOLDER_SANDBOXES], path) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "write '%s'", path);
 	return swap(host, job->sandbox, FOLDER_SNAPSHOTS, job->snapshot, err);
+}
+
+int snapshot_swap(const struct snapshot_job *job, struct error *err)
+{
+	struct error ignored = {0};
+
+	if (move_limit(job, err) == 0 && mark_and_swap(job, err) == 0)
+		return 0;
+	if (job->box)
+		(void)!disk_folder_limit(job->box, FOLDER_SANDBOXES, job->sandbox, &ignored);
+	return -1;
 }
 
 /* ---- the child ---- */

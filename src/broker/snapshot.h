@@ -100,6 +100,7 @@ struct snapshot_folder {
 	const struct chain *chain;
 	int like; /* a folder whose owner and mode the upper layer gets; -1: a new one's */
 	const char *origin; /* see chain_origin; NULL: it becomes no sandbox's */
+	bool is_linked; /* it gets files of other layers by links: it has no project of its own */
 };
 MUST_CHECK int snapshot_make_folder(const struct host *host, enum host_folder which,
                                     const char *name, const struct snapshot_folder *with,

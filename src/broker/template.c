@@ -72,8 +72,8 @@ static int run_image(void *context)
 	                                    [BROKER_TEMPLATE_IMPORT] = "import",
 	                                    [BROKER_TEMPLATE_REMOVE] = "remove"};
 	const struct host *host = &t->broker->host;
-	char templates[TEMPLATES_PATH_MAX];
-	const char *argv[20] = {"atoll-image", verbs[t->request.verb], "--templates", templates,
+	char templates[TEMPLATES_PATH_MAX], size_max[32];
+	const char *argv[24] = {"atoll-image", verbs[t->request.verb], "--templates", templates,
 	                        "--name",      t->request.name};
 	unsigned count = 6;
 
@@ -96,6 +96,12 @@ static int run_image(void *context)
 	if (t->progress_fd >= 0) {
 		argv[count++] = "--progress-fd";
 		argv[count++] = "3";
+	}
+	if (t->request.size_max > 0) {
+		(void)snprintf(size_max, sizeof(size_max), "%llu",
+		               (unsigned long long)t->request.size_max);
+		argv[count++] = "--size-max";
+		argv[count++] = size_max;
 	}
 	if (host->options.registry_private)
 		argv[count++] = "--allow-private";

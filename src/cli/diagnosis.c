@@ -22,6 +22,7 @@
 #include "config/config.h"
 #include "isolation/checkpoint.h"
 #include "isolation/isolation.h"
+#include "isolation/project_quota.h"
 
 #define XFS_MAGIC 0x58465342
 
@@ -285,34 +286,98 @@ static bool can_make_images(void)
 	return find_program("mkfs.ext4") && access("/dev/loop-control", R_OK | W_OK) == 0;
 }
 
+/* As the server's start: only where the option lets it. */
+static bool has_project_quota(struct arena *a, const char *data_dir, const char **ret_why)
+{
+	AUTO_CLOSE int folder =
+	        open(existing_part(a, data_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct error err = {0};
+
+	*ret_why = "only root can try";
+	if (geteuid() != 0 || folder < 0)
+		return false;
+	if (project_quota_probe(folder, &err) == 0)
+		return true;
+	*ret_why = arena_text(a, err.text);
+	return false;
+}
+
+struct disk_limits {
+	const char *option, *filesystem;
+	bool is_watched;
+	int64_t inodes; /* of each GiB */
+};
+
+static bool find_watch(struct arena *a, const struct disk_limits *d, const char *why,
+                       const char **found)
+{
+	const char *files =
+	        d->inodes > 0 ? arena_format(a, "%lld files for each GiB", (long long)d->inodes)
+	                      : "any number of files";
+
+	*found = d->is_watched
+	                 ? arena_format(
+	                           a,
+	                           "disk_watch pauses a sandbox soon after it passes its bytes, or "
+	                           "%s; df inside shows the host's disk (%s, disk_quota %s%s%s)",
+	                           files, d->filesystem, d->option, *why ? ": " : "", why)
+	                 : arena_format(a,
+	                                "nothing enforces bytes or files: disk_watch is off (%s, "
+	                                "disk_quota %s%s%s)",
+	                                d->filesystem, d->option, *why ? ": " : "", why);
+	return d->is_watched;
+}
+
+static bool find_disk_limit(struct arena *a, const char *data_dir, const struct disk_limits *d,
+                            const char **found)
+{
+	bool must = strcmp(d->option, "project") == 0 || strcmp(d->option, "image") == 0;
+	const char *why = "";
+
+	if (strcmp(d->option, "auto") == 0 || strcmp(d->option, "project") == 0) {
+		if (has_project_quota(a, data_dir, &why)) {
+			*found = arena_format(
+			        a, "quotas of the filesystem enforce bytes and files (%s)",
+			        d->filesystem);
+			return true;
+		}
+	} else if (strcmp(d->option, "off") != 0) {
+		if (can_make_images()) {
+			*found = arena_format(
+			        a,
+			        "a disk image for each sandbox enforces bytes, and files: one for "
+			        "each 16 KiB (on %s)",
+			        d->filesystem);
+			return true;
+		}
+		why = "needs mkfs.ext4 and /dev/loop-control";
+	}
+	if (!must)
+		return find_watch(a, d, why, found);
+	*found = arena_format(a, "disk_quota %s does not work here, no server starts: %s",
+	                      d->option, why);
+	return false;
+}
+
 static bool look_disk_limit(struct arena *a, const char *data_dir, const char **found)
 {
 	const char *const flags[] = {arena_format(a, "data=%s", data_dir), NULL};
-	const char *on = filesystem_name(a, existing_part(a, data_dir));
 	struct config config;
 	struct error err;
-	bool wants_images, is_watched;
 
 	if (config_load(a, &(struct config_source){.flags = flags, .environment = environ}, &config,
 	                &err) < 0) {
 		*found = arena_text(a, err.text);
 		return false;
 	}
-	wants_images = strcmp(config.disk_quota, "on") == 0;
-	is_watched = strcmp(config.disk_watch, "on") == 0;
-	if (wants_images && can_make_images())
-		*found = arena_format(
-		        a, "disk_quota: each sandbox has a disk image of its size (on %s)", on);
-	else
-		*found = arena_format(
-		        a, "%s (on %s; disk_quota is %s)",
-		        is_watched ? "disk_watch pauses a sandbox soon after it passes its limit"
-		                   : "disk_watch is off, and nothing enforces a limit",
-		        on,
-		        !wants_images       ? "off"
-		        : can_make_images() ? "on"
-		                            : "on, but needs mkfs.ext4 and /dev/loop-control");
-	return is_watched || (wants_images && can_make_images());
+	return find_disk_limit(a, data_dir,
+	                       &(struct disk_limits){
+	                               .option = config.disk_quota,
+	                               .filesystem = filesystem_name(a, existing_part(a, data_dir)),
+	                               .is_watched = strcmp(config.disk_watch, "on") == 0,
+	                               .inodes = config.disk_inodes,
+	                       },
+	                       found);
 }
 
 /* Of several programs: which are there and which not. */
@@ -390,7 +455,7 @@ static const struct diagnosis_check checks[] = {
         {"network programs", VERDICT_LESS, look_network,
          "no internet in sandboxes; install nftables and iproute2"},
         {"disk limits", VERDICT_LESS, look_disk_limit,
-         "a sandbox may fill the disk; set disk_watch or disk_quota to on"},
+         "a sandbox may fill the disk; set disk_watch to on, or disk_quota to auto or image"},
         {"processor burst", VERDICT_LESS, look_burst,
          "short commands in sandboxes with less than one processor wait for their quota"},
         {"template builder", VERDICT_LESS, look_builder,

@@ -11,6 +11,16 @@
 
 #define COMMAND_MAX 4096 /* of what is shown of a command */
 
+/* A sandbox that a full disk has paused looks like one that rests, and is not. */
+static const char *state_note(const struct json_value *sandbox)
+{
+	bool is_paused = strcmp(json_text(json_get(sandbox, "state"), ""), "paused") == 0;
+
+	if (is_paused && strcmp(json_text(json_get(sandbox, "reason"), ""), "disk") == 0)
+		return " (disk)";
+	return sandbox_is_of_build(sandbox) ? " (build)" : "";
+}
+
 static void add_row(struct table *t, const struct json_value *sandbox)
 {
 	const struct json_value *resources = json_get(sandbox, "resources");
@@ -20,7 +30,7 @@ static void add_row(struct table *t, const struct json_value *sandbox)
 	table_add(t, json_text(json_get(sandbox, "name"), NULL));
 	table_add(t, json_text(json_get(sandbox, "template"), NULL));
 	table_add(t, arena_format(a, "%s%s", json_text(json_get(sandbox, "state"), "-"),
-	                          sandbox_is_of_build(sandbox) ? " (build)" : ""));
+	                          state_note(sandbox)));
 	table_add(t, arena_format(a, "%g", json_number(json_get(resources, "cpu"), 0)));
 	table_add(t, arena_format(a, "%lld MiB",
 	                          (long long)json_whole(json_get(resources, "memory_mb"), 0)));

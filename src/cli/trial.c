@@ -237,7 +237,10 @@ static char **make_argv(struct arena *a, const struct local_server *server,
 	        arena_format(a, "--listen=unix:%s", server->socket),
 	        arena_format(a, "--provider=%s", config->provider),
 	        arena_format(a, "--ready-networks=%s", config->ready_networks),
-	        arena_format(a, "--disk-quota=%s", config->disk_quota),
+	        /* Its folder may be on another filesystem, which need not have quotas. */
+	        arena_format(a, "--disk-quota=%s",
+	                     strcmp(config->disk_quota, "project") == 0 ? "auto"
+	                                                                : config->disk_quota),
 	        arena_format(a, "--disk-watch=%s", config->disk_watch),
 	        arena_text(a, "--ready-probe-every=1h"), /* one round */
 	        arena_text(a, "--default-template=host"),

@@ -103,7 +103,7 @@ struct config {
 	int64_t metrics_every_ms; /* 0 = no history of what sandboxes use */
 	int64_t artifacts_max_mb, artifact_max_mb, artifacts_keep_ms;
 	/* native */
-	const char *disk_quota;           /* SANDBOX_DISK_QUOTA: off, on */
+	const char *disk_quota;           /* SANDBOX_DISK_QUOTA: off, on, auto, project, image */
 	const char *disk_watch;           /* off, on */
 	int64_t disk_inodes;              /* of each GiB of a disk limit; 0 = no limit */
 	int64_t io_mbps;                  /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */

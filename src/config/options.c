@@ -22,6 +22,7 @@
 static const char *const providers[] = {"native", "host", "null", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
+static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
 
 const struct config_option config_options[] = {
         TEXT_OPTION("data", data_dir, .initial = "",
@@ -282,10 +283,14 @@ const struct config_option config_options[] = {
                         .about = "how often each running sandbox is asked what it uses; 240 "
                                  "answers are kept in memory; 0 = never"),
 
-        TEXT_OPTION("disk_quota", disk_quota, .env = "SANDBOX_DISK_QUOTA", .initial = "off",
-                    .choices = on_off,
-                    .about = "on: disk limits are enforced where the data folder's file system "
-                             "can; else they are advisory"),
+        TEXT_OPTION("disk_quota", disk_quota, .env = "SANDBOX_DISK_QUOTA", .initial = "auto",
+                    .choices = disk_quotas,
+                    .about =
+                            "what enforces disk limits: project = quotas of the data folder's "
+                            "filesystem (ext4, xfs), image = a disk image for each sandbox, which "
+                            "cannot be kept in snapshots; both refuse to start where they do not "
+                            "work; auto = project where a probe shows that it works, else nothing; "
+                            "on = image where that works, else nothing; off = nothing"),
         TEXT_OPTION("disk_watch", disk_watch, .initial = "on", .choices = on_off,
                     .about = "on: where nothing enforces a disk limit, a sandbox that passes it "
                              "is paused, with the reason disk"),

@@ -153,17 +153,43 @@ static int receive(int fd, int64_t deadline, struct buf *packet, struct error *e
 	return 0;
 }
 
-static void on_ended(struct broker_client *c, struct span frame)
+static int take_ended(struct broker_client *c, struct span payload, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct broker_ended ended;
-	struct error err = {0};
-	struct span payload = {frame.data + WIRE_HEAD_SIZE, frame.size - WIRE_HEAD_SIZE};
 
-	if (wire_decode(&a, payload, broker_ended_shape, &ended, sizeof(ended), &err) < 0)
+	if (wire_decode(&a, payload, broker_ended_shape, &ended, sizeof(ended), err) < 0)
+		return -1;
+	c->options.on_ended(c->options.context, ended.sandbox, ended.reason);
+	return 0;
+}
+
+static int take_disk(struct broker_client *c, struct span payload, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct broker_disk disk;
+
+	if (wire_decode(&a, payload, broker_disk_shape, &disk, sizeof(disk), err) < 0)
+		return -1;
+	if (c->options.on_disk)
+		c->options.on_disk(c->options.context, &disk);
+	return 0;
+}
+
+/* What nobody asked for. */
+static void take_event(struct broker_client *c, struct span frame)
+{
+	struct span payload;
+	struct error err = {0};
+	uint16_t type;
+	int status = wire_next(&frame, &type, &payload, NULL, &err);
+
+	if (status == 1 && type == BROKER_DISK)
+		status = take_disk(c, payload, &err);
+	else if (status == 1)
+		status = take_ended(c, payload, &err);
+	if (status < 0)
 		log_warning("broker sent a malformed event, ignoring", FAILURE(&err));
-	else
-		c->options.on_ended(c->options.context, ended.sandbox, ended.reason);
 }
 
 /* A call on the client's own thread, on a connection that nobody else uses yet. */
@@ -181,7 +207,7 @@ static int exchange(struct broker_client *c, int fd, const struct broker_call *c
 		if (receive(fd, deadline, &packet, err) < 0)
 			return -1;
 		if (request_of(buf_span(&packet)) == 0)
-			on_ended(c, buf_span(&packet));
+			take_event(c, buf_span(&packet));
 		else
 			over = take_frames(call, buf_span(&packet), err);
 	}
@@ -298,7 +324,7 @@ static void read_all(struct broker_client *c, struct error *err)
 		if (ready < 0 || receive(c->fd, DEADLINE_NEVER, &packet, err) < 0)
 			return;
 		if (request_of(buf_span(&packet)) == 0)
-			on_ended(c, buf_span(&packet));
+			take_event(c, buf_span(&packet));
 		else
 			hand_over(c, buf_span(&packet));
 	}

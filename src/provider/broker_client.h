@@ -25,6 +25,7 @@ struct broker_client_options {
 	void (*on_running)(void *context, const struct map *running);
 	void (*on_tick)(void *context); /* every few seconds */
 	void *context;
+	void (*on_disk)(void *context, const struct broker_disk *disk); /* or NULL */
 };
 /* Fails when the broker is not there or speaks another protocol. */
 MUST_CHECK int broker_client_open(const struct broker_client_options *options,

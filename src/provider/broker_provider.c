@@ -18,6 +18,7 @@
 #include "provider/agent_links.h"
 #include "provider/broker_client.h"
 #include "provider/host_failure.h"
+#include "provider/disk.h"
 #include "provider/template_progress.h"
 
 #define IDLE_MS 15000     /* a connection to an agent may wait so long for its next request */
@@ -67,6 +68,18 @@ static void on_ended(void *context, const char *id, uint32_t reason)
 		p->options.on_ended(p->options.context, id,
 		                    reason < SANDBOX_REASON_COUNT ? (enum sandbox_reason)reason
 		                                                  : SANDBOX_REASON_ERROR);
+}
+
+static void on_disk(UNUSED void *context, const struct broker_disk *disk)
+{
+	struct disk_report report = {.watched = disk->watched,
+	                             .over = disk->over,
+	                             .paused_total = disk->paused_total,
+	                             .counts_total = disk->counts_total,
+	                             .counting_us_total = disk->counting_us_total};
+
+	(void)snprintf(report.enforcement, sizeof(report.enforcement), "%s", disk->enforcement);
+	disk_report_set(&report);
 }
 
 /* The first that we believe to run and that does not, or false. */
@@ -748,6 +761,7 @@ int broker_provider_open(const struct provider_options *options, const struct pr
 	        .on_tick = on_tick,
 	        .context = p,
 	};
+	        .on_disk = on_disk,
 	if (broker_client_open(&client_options, &p->client, err) < 0) {
 		broker_provider_close(p);
 		return -1;

@@ -101,6 +101,7 @@ const struct wire_member broker_template_shape[] = {
         WIRE_TEXT_MEMBER(broker_template, name, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_template, recipe, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_template, source, TEXT_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_template, size_max),
         WIRE_END,
 };
 
@@ -180,6 +181,17 @@ const struct wire_member broker_trash_entry_shape[] = {
         WIRE_TEXT_MEMBER(broker_trash_entry, id, NAME_MAX_BYTES),
         WIRE_U64_MEMBER(broker_trash_entry, until_s),
         WIRE_U64_MEMBER(broker_trash_entry, bytes),
+        WIRE_END,
+};
+
+const struct wire_member broker_disk_shape[] = {
+        WIRE_U64_MEMBER(broker_disk, request),
+        WIRE_TEXT_MEMBER(broker_disk, enforcement, NAME_MAX_BYTES),
+        WIRE_U64_MEMBER(broker_disk, watched),
+        WIRE_U64_MEMBER(broker_disk, over),
+        WIRE_U64_MEMBER(broker_disk, paused_total),
+        WIRE_U64_MEMBER(broker_disk, counts_total),
+        WIRE_U64_MEMBER(broker_disk, counting_us_total),
         WIRE_END,
 };
 

@@ -11,13 +11,14 @@
 
 #include "wire/broker_egress.h"
 #include "wire/broker_backup.h"
+#include "wire/broker_disk.h"
 #include "wire/broker_measure.h"
 #include "wire/broker_trash.h"
 #include "wire/broker_probe.h"
 #include "wire/broker_volume.h"
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 6
+#define BROKER_PROTOCOL 7
 
 enum broker_type {
 	BROKER_NONE = 100,
@@ -34,15 +35,13 @@ enum broker_type {
 	BROKER_ENTRY,   /* broker_entry */
 	BROKER_STATS,   /* broker_id -> BROKER_USAGE */
 	BROKER_USAGE,   /* broker_usage */
-	BROKER_TEMPLATE, /* broker_template, with a descriptor for progress lines -> BROKER_OK when
-	                    done */
+	BROKER_TEMPLATE, /* broker_template, with a descriptor for progress lines -> BROKER_OK */
 	BROKER_OK,       /* broker_ok */
 	BROKER_FAILED,   /* broker_failed */
 	BROKER_ENDED, /* broker_ended: a sandbox ended by itself, or was paused: its disk is full */
 	BROKER_SNAPSHOT,      /* broker_snapshot -> BROKER_SNAPSHOT_MADE */
 	BROKER_SNAPSHOT_MADE, /* broker_snapshot_made */
-	BROKER_RESTORE, /* broker_snapshot, of a stopped sandbox -> BROKER_OK; snapshot "" = its
-	                   template alone */
+	BROKER_RESTORE, /* broker_snapshot, of a stopped one -> BROKER_OK; "" = its template */
 	BROKER_SNAPSHOT_REMOVE, /* broker_snapshot (sandbox "") -> BROKER_OK */
 	BROKER_SNAPSHOT_LIST,   /* broker_id (sandbox "") -> BROKER_ENTRY*, BROKER_OK */
 	BROKER_VOLUME,          /* broker_volume -> BROKER_VOLUME_STATE */
@@ -60,6 +59,7 @@ enum broker_type {
 	BROKER_TRASH,           /* broker_trash -> BROKER_TRASH_ENTRY*, BROKER_OK */
 	BROKER_TRASH_ENTRY,     /* broker_trash_entry */
 	BROKER_PROBE,           /* broker_probe -> BROKER_OK when the sandbox has ended again */
+	BROKER_DISK,            /* broker_disk, unasked */
 	BROKER_TYPE_COUNT,
 };
 
@@ -134,6 +134,7 @@ struct broker_template {
 	const char *recipe; /* BUILD: "base". IMPORT: "tar", "oci", "docker-archive", "registry" */
 	const char *source; /* IMPORT registry: "docker.io/library/alpine:3", and a second
 	                       descriptor if it wants a login; files: "" and a second descriptor */
+	uint64_t size_max;  /* IMPORT: bytes that it may become; 0 = as many as an image may have */
 };
 struct broker_snapshot {
 	uint64_t request;

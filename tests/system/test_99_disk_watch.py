@@ -2,7 +2,9 @@
 """Where nothing enforces a disk limit, a sandbox that passes it is paused, says why, and can make room."""
 
 import contextlib
+import json
 import pathlib
+import re
 import time
 
 import pytest
@@ -16,7 +18,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def server():
-    running = atoll.Server(flags=("--disk-inodes", "2000")).start()
+    running = atoll.Server(flags=("--disk-quota", "off", "--disk-inodes", "2000")).start()
     yield running
     running.remove_all()
 
@@ -94,6 +96,29 @@ def test_neighbours_that_do_nothing_or_little_are_left_alone(api, server):
         assert {api.get(f"{PATH}/{box}")["state"] for box in (quiet, busy)} == {"started"}
 
 
+def metrics(api):
+    text = api.raw("GET", "/metrics").body.decode()
+    return {name: float(value) for name, value in re.findall(r'^(atoll_disk_\w+(?:{by="\w+"})?) (\S+)$', text, re.M)}
+
+
+def test_metrics_events_and_the_command_line_tell_of_it(api, server):
+    before = metrics(api)
+    assert before['atoll_disk_enforcement{by="watch"}'] == 1
+    with api.sandbox(internet=False, resources={"disk_mb": 64}) as box:
+        write_slowly(api, box, 400)
+        wait_paused(api, box)
+        now = atoll.wait_for(lambda: (m := metrics(api))["atoll_disk_over"] >= 1 and m, 20, "the metrics")
+        for name in ("pauses_total", "counts_total", "counting_microseconds_total"):
+            assert now[f"atoll_disk_{name}"] > before[f"atoll_disk_{name}"], (name, before, now)
+        assert now["atoll_disk_watched"] >= 1
+        told = api.get(f"/v1/events?kind=sandbox.paused&sandbox={box}")["items"]
+        assert told and "disk" in json.dumps(told[-1]), told
+        shown = server.cli("ps", text=True)
+        assert any(box in line and "paused (disk)" in line for line in shown.stdout.splitlines()), shown
+        assert json.loads(server.cli("inspect", box, text=True).stdout)["reason"] == "disk"
+    atoll.wait_for(lambda: metrics(api)["atoll_disk_over"] == 0, 20, "none is over its limit")
+
+
 def test_one_that_was_over_before_its_broker_died_is_found_again(private_server):
     private_server.start()
     api = private_server.api()
@@ -105,7 +130,7 @@ def test_one_that_was_over_before_its_broker_died_is_found_again(private_server)
 
 
 def test_the_watch_can_be_switched_off():
-    running = atoll.Server(flags=("--disk-watch", "off")).start()
+    running = atoll.Server(flags=("--disk-quota", "off", "--disk-watch", "off")).start()
     try:
         own = running.api()
         with own.sandbox(internet=False, resources={"disk_mb": 32}) as box:

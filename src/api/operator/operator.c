@@ -13,6 +13,7 @@
 #include "fleet/waiting.h"
 #include "http/parked.h"
 #include "provider/agent_health.h"
+#include "provider/disk.h"
 
 #define POOLS_SHOWN 256
 
@@ -223,6 +224,28 @@ static void write_hit_ratios(struct buf *out, const struct fleet_pool_count *poo
 		buf_addf(out, "%s{template=\"\"} %.6f\n", name, fleet_pool_hit_ratio(hits, misses));
 }
 
+static void write_disk(struct buf *out)
+{
+	const struct disk_report d = disk_report_get();
+
+	if (!*d.enforcement)
+		return;
+	buf_addf(out,
+	         "# HELP atoll_disk_enforcement What keeps a sandbox from filling the disk.\n"
+	         "# TYPE atoll_disk_enforcement gauge\n"
+	         "atoll_disk_enforcement{by=\"%s\"} 1\n",
+	         d.enforcement);
+	gauge(out, "atoll_disk_watched", "Sandboxes whose disk limit is watched, not enforced.",
+	      d.watched);
+	gauge(out, "atoll_disk_over", "Watched sandboxes over their disk limit.", d.over);
+	counter(out, "atoll_disk_pauses_total",
+	        "Sandboxes paused because they passed their disk limit.", d.paused_total);
+	counter(out, "atoll_disk_counts_total", "Times that a sandbox's files were counted.",
+	        d.counts_total);
+	counter(out, "atoll_disk_counting_microseconds_total", "Time that these counts took.",
+	        d.counting_us_total);
+}
+
 static void write_waiting(struct buf *out, const struct api *api)
 {
 	struct parked_counts parked = parked_counts_get(api->server);
@@ -271,6 +294,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	write_http(out, &http);
 	write_fleet(out, &fleet);
 	write_trash(out, &trash);
+	write_disk(out);
 	write_workers(out, &load);
 	write_turns(out, &turns);
 	write_waiting(out, api);

@@ -26,7 +26,7 @@ TEST(what_is_not_said_has_a_default)
 	assert_int_equal(PARSE(&o, &err), 0);
 	assert_string_equal(o.subnet, "10.213.0.0/16");
 	assert_string_equal(o.allow, "");
-	assert_false(o.disk_quota);
+	assert_int_equal(o.disk_quota, DISK_QUOTA_OFF);
 	assert_int_equal(o.io_mbps, 0);
 	assert_true(o.cells > 0);
 	assert_true(o.pool_automatic > 0);
@@ -49,11 +49,23 @@ TEST(every_option_arrives)
 	assert_int_equal(o.pool_automatic, 0);
 	assert_int_equal(o.pool_max, 9);
 	assert_string_equal(o.allow, "10.0.0.0/8");
-	assert_true(o.disk_quota);
+	assert_int_equal(o.disk_quota, DISK_QUOTA_ON);
 	assert_int_equal(o.io_mbps, 80);
 	assert_int_equal(o.gateway.http, 4080);
 	assert_int_equal(o.gateway.tls, 4443);
 	assert_int_equal(o.gateway.dns, 65535);
+}
+
+TEST(a_disk_quota_has_a_name)
+{
+	static const char *const names[] = {"off", "on", "auto", "project", "image"};
+	struct broker_options o;
+	struct error err = {0};
+
+	for (unsigned i = 0; i < COUNT_OF(names); i++) {
+		assert_int_equal(PARSE(&o, &err, "--disk-quota", names[i]), 0);
+		assert_int_equal(o.disk_quota, i);
+	}
 }
 
 TEST(nonsense_is_refused_by_name)
@@ -85,5 +97,6 @@ TEST(the_three_paths_are_needed)
 int main(void)
 {
 	return RUN(CASE(what_is_not_said_has_a_default), CASE(every_option_arrives),
-	           CASE(nonsense_is_refused_by_name), CASE(the_three_paths_are_needed));
+	           CASE(a_disk_quota_has_a_name), CASE(nonsense_is_refused_by_name),
+	           CASE(the_three_paths_are_needed));
 }
