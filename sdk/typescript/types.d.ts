@@ -1062,6 +1062,8 @@ export interface Project {
   id: string;
   name: string;
   sandboxes_max: number;
+  /** 0 = the platform's */
+  storage_max_mb: number;
   defaults: Limits;
   maximums: Limits;
   /** it is being deleted */
@@ -1085,6 +1087,8 @@ export interface ProjectCreate {
   name: string;
   /** 0 = the platform's; only by an admin of the platform */
   sandboxes_max?: number;
+  /** MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform */
+  storage_max_mb?: number;
   /** limits of a sandbox that asks for none */
   defaults?: Limits;
   /** that no sandbox exceeds; only by an admin of the platform */
@@ -1100,10 +1104,25 @@ export interface ProjectChange {
   name?: string;
   /** 0 = the platform's; only by an admin of the platform */
   sandboxes_max?: number;
+  /** MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform */
+  storage_max_mb?: number;
   /** limits of a sandbox that asks for none */
   defaults?: Limits;
   /** that no sandbox exceeds; only by an admin of the platform */
   maximums?: Limits;
+}
+
+/** What a project keeps, as it was measured last, and what it may keep */
+export interface ProjectStorage {
+  /** 0 = no limit */
+  limit_mb: number;
+  /** of all that follow */
+  bytes: number;
+  templates_bytes: number;
+  snapshots_bytes: number;
+  /** archived sandboxes among them */
+  backups_bytes: number;
+  volumes_bytes: number;
 }
 
 /** What a rotation has done */

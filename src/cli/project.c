@@ -53,6 +53,16 @@ static int project_inspect(struct cli *cli)
 	return 0;
 }
 
+static int project_storage(struct cli *cli)
+{
+	const struct json_value *storage;
+
+	if (cli_connect(cli) < 0 || server_get(cli, project_path(cli, "/storage"), &storage) < 0)
+		return -1;
+	print_json(storage);
+	return 0;
+}
+
 static int add_most(struct cli *cli, struct buf *body)
 {
 	int64_t most = -1;
@@ -61,6 +71,11 @@ static int add_most(struct cli *cli, struct buf *body)
 		return -1;
 	if (most >= 0)
 		body_add_whole(body, "sandboxes_max", most);
+	most = -1;
+	if (arguments_whole(&cli->args, "storage-max-mb", 0, &most, cli->err) < 0)
+		return -1;
+	if (most >= 0)
+		body_add_whole(body, "storage_max_mb", most);
 	return 0;
 }
 
@@ -120,15 +135,23 @@ static int project_rm(struct cli *cli)
 		.about = "sandboxes at once; 0 = the platform's limit"                             \
 	}
 
+#define OPTION_STORAGE                                                                             \
+	{                                                                                          \
+		.name = "storage-max-mb", .value = "MIB",                                          \
+		.about = "templates, snapshots, backups and volumes together; 0 = the platform's"  \
+	}
+
 static const struct command_option create_options[] = {
         {.name = "id", .value = "ID", .about = "else generated"},
         {.name = "owner", .value = "USER", .about = "who becomes its first admin"},
         OPTION_MOST,
+        OPTION_STORAGE,
         {0},
 };
 static const struct command_option set_options[] = {
         {.name = "name", .value = "NAME", .about = "a new name"},
         OPTION_MOST,
+        OPTION_STORAGE,
         {0},
 };
 static const struct command_option rm_options[] = {
@@ -149,6 +172,14 @@ static const struct command inspect = {
         .arguments_min = 1,
         .arguments_max = 1,
         .run = project_inspect,
+};
+static const struct command storage = {
+        .name = "storage",
+        .usage = "PROJECT",
+        .about = "show what a project keeps on the disk, and how much it may, as JSON",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .run = project_storage,
 };
 static const struct command create = {
         .name = "create",
@@ -177,7 +208,8 @@ static const struct command remove_it = {
         .arguments_max = 1,
         .run = project_rm,
 };
-static const struct command *const children[] = {&list, &inspect, &create, &set, &remove_it, NULL};
+static const struct command *const children[] = {&list, &inspect,   &storage, &create,
+                                                 &set,  &remove_it, NULL};
 
 const struct command command_project = {
         .name = "project",

@@ -102,6 +102,8 @@ struct config {
 	int64_t usage_flush_ms, usage_keep_ms;
 	int64_t metrics_every_ms; /* 0 = no history of what sandboxes use */
 	int64_t artifacts_max_mb, artifact_max_mb, artifacts_keep_ms;
+	int64_t storage_max_mb; /* of a project: templates, snapshots, backups, volumes; 0 = no
+	                           limit */
 	/* native */
 	const char *disk_quota;           /* SANDBOX_DISK_QUOTA: off, on, auto, project, image */
 	const char *disk_watch;           /* off, on */

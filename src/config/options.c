@@ -143,6 +143,9 @@ const struct config_option config_options[] = {
                      .about = "webhooks of one project"),
         WHOLE_OPTION("webhook_tries", webhook_tries, .initial = "17", .min = 1, .max = 50,
                      .about = "tries of a delivery before it is dead; 17 take about a day"),
+        WHOLE_OPTION("storage_max_mb", storage_max_mb, .initial = "0", .max = 1 << 30,
+                     .about = "MiB that the templates, snapshots, backups and volumes of a project "
+                              "may have together, unless the project says otherwise; 0 = no limit"),
         WHOLE_OPTION("artifacts_max_mb", artifacts_max_mb, .initial = "10240", .max = 1 << 30,
                      .about = "MiB of artifacts that a project may keep, unless its settings say "
                               "otherwise; 0 = no limit"),

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "blob/blob.h"
 #include "fleet/archive.h"
+#include "fleet/storage_limit.h"
 #include "provider/snapshots.h"
 
 #define DOCUMENT_MAX (128 * 1024)
@@ -21,6 +22,8 @@
 /* Progress is written, and a removal noticed, no oftener. */
 #define PROGRESS_EVERY_MS 1000
 #define PAGE_SIZE 500
+/* Bytes of an upload between two looks at what its project may have. */
+#define LOOK_EVERY (INT64_C(8) << 20)
 
 const char *fleet_backup_blob(struct arena *a, const char *id)
 {
@@ -245,6 +248,27 @@ static int fill_blob(struct fleet *f, struct arena *a, const struct snapshot_rec
 	return 0;
 }
 
+/* How large it has become is written down, so that others see it, and all that is there is counted.
+ * The files of an archived sandbox have been on this disk before: they are counted, not refused. */
+static int check_room(struct fleet *f, const struct backup_record *r, int64_t begun_at,
+                      struct error *err)
+{
+	const struct storage_claim claim = {r->project_id, r->id, begun_at};
+	struct backup_record growing = *r;
+	int64_t room;
+
+	if (*r->holder_id)
+		return 0;
+	growing.state = BACKUP_MAKING;
+	if (storage_room(f, &claim, &room, err) < 0)
+		return -1;
+	if (room == INT64_MAX)
+		return 0;
+	if (store_backup_update(f->store, &growing, true, err) < 0)
+		return -1;
+	return storage_check(f, &claim, r->size_bytes, err);
+}
+
 static int settle_row(struct fleet *f, struct arena *a, const struct backup_record *r,
                       struct error *err)
 {
@@ -273,7 +297,8 @@ int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
 	struct backup_record made = *r;
 	int64_t size;
 
-	if (fill_blob(f, a, snapshot, &made, blob_writer_fd(writer), err) < 0) {
+	if (fill_blob(f, a, snapshot, &made, blob_writer_fd(writer), err) < 0 ||
+	    check_room(f, &made, 0, err) < 0) {
 		blob_abort(writer);
 		return -1;
 	}
@@ -369,12 +394,26 @@ int fleet_upload_begin(struct fleet *fleet, struct arena *a, const char *project
 	if (store_backup_insert(fleet->store, &ret->record, FLEET_BACKUPS_MAX, err) < 0)
 		return -1;
 	put.name = fleet_backup_blob(a, ret->record.id);
-	if (blob_put(fleet->blobs, &put, &ret->writer, err) < 0) {
+	if (check_room(fleet, &ret->record, ret->record.created_at, err) < 0 ||
+	    blob_put(fleet->blobs, &put, &ret->writer, err) < 0) {
 		fleet_upload_abort(ret);
 		return -1;
 	}
 	ret->fd = blob_writer_fd(ret->writer);
 	return 0;
+}
+
+int fleet_upload_add(struct fleet_upload *upload, int64_t size, struct error *err)
+{
+	upload->size += size;
+	if (upload->size > FLEET_BACKUP_BYTES_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "a backup has at most %lld MiB",
+		            (long long)(FLEET_BACKUP_BYTES_MAX >> 20));
+	if (upload->size - upload->told < LOOK_EVERY)
+		return 0;
+	upload->told = upload->size;
+	upload->record.size_bytes = upload->size;
+	return check_room(upload->fleet, &upload->record, upload->record.created_at, err);
 }
 
 void fleet_upload_abort(struct fleet_upload *upload)
@@ -436,6 +475,8 @@ int fleet_upload_end(struct fleet_upload *upload, struct arena *a, struct backup
 		status = verify(upload, a, &r, err);
 		backup_slot_give(f);
 	}
+	if (status == 0)
+		status = check_room(f, &r, 0, err);
 	if (status == 0)
 		status = settle_row(f, a, &r, err);
 	if (status < 0) {

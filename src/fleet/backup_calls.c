@@ -9,6 +9,7 @@
 #include "fleet/backup.h"
 #include "fleet/elsewhere.h"
 #include "fleet/snapshot.h"
+#include "fleet/storage_limit.h"
 #include "fleet/waiting.h"
 #include "provider/snapshots.h"
 
@@ -149,10 +150,12 @@ static int export_new(struct fleet *f, const struct fleet_backup_export *request
                       struct export **ret, struct error *err)
 {
 	struct export *e;
+	const struct storage_claim claim = {request->snapshot.project_id, "", 0};
+	int64_t room;
 
 	if (backup_check(f, err) < 0 ||
 	    (request->name && sandbox_name_check(request->name, err) < 0) ||
-	    backup_slot_take(f, err) < 0)
+	    storage_room(f, &claim, &room, err) < 0 || backup_slot_take(f, err) < 0)
 		return -1;
 	e = calloc(1, sizeof(*e));
 	if (!e)
@@ -277,11 +280,13 @@ static int load(struct fleet *f, struct arena *a, const struct backup_record *b,
                 const struct template_record *t, struct snapshot_record *s, struct error *err)
 {
 	const struct backup_fetch from = {b, s->id, t->folder};
+	const struct storage_claim claim = {s->project_id, s->id, 0};
 	struct error second = {0};
 
 	if (snapshot_insert(f, s, err) < 0)
 		return -1;
-	if (backup_fetch(f, a, &from, err) == 0) {
+	if (storage_expect(f, &claim, b->files_bytes, err) == 0 &&
+	    backup_fetch(f, a, &from, err) == 0) {
 		fault_point("api", "import-unpacked");
 		s->state = SNAPSHOT_READY;
 		if (store_snapshot_update(f->store, s, false, err) == 0)

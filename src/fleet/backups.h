@@ -75,7 +75,12 @@ struct fleet_upload {
 	struct backup_record record;
 	const char *sha256; /* that it must have; NULL = any */
 	int fd;
+	int64_t size, told; /* bytes so far; when they were last compared with what the project may
+	                       have */
 };
+/* So many bytes more are about to be written to `fd`: ERROR_TOO_LARGE, or ERROR_LIMIT when the
+ * project has no room for them. */
+MUST_CHECK int fleet_upload_add(struct fleet_upload *upload, int64_t size, struct error *err);
 MUST_CHECK int fleet_upload_begin(struct fleet *fleet, struct arena *a, const char *project_id,
                                   const char *name, struct fleet_upload *ret, struct error *err);
 /* All has been written: reads it whole, and refuses what is no backup. */

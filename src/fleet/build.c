@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "fleet/build_parts.h"
 #include "fleet/elsewhere.h"
+#include "fleet/storage_limit.h"
 
 #define SPEC_MAX ((size_t)16 << 20)
 #define CANCEL_MS 10000
@@ -303,10 +304,13 @@ static int check_source(struct fleet *f, struct arena *a, const struct fleet_bui
 int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_build *request,
                       struct build_record *ret, struct error *err)
 {
+	const struct storage_claim claim = {request->project_id, "", 0};
 	struct build_record record;
 	struct build *b;
+	int64_t room;
 
-	if (check_provider(fleet, err) < 0 || build_spec_check(fleet, request->spec, err) < 0 ||
+	if (check_provider(fleet, err) < 0 || storage_room(fleet, &claim, &room, err) < 0 ||
+	    build_spec_check(fleet, request->spec, err) < 0 ||
 	    check_source(fleet, a, request, err) < 0 || build_new(fleet, request, &b, err) < 0)
 		return -1;
 	/* Once it is queued it is its thread's. */

@@ -257,7 +257,7 @@ static int take_for_fork(struct forking *forking, struct arena *a, const struct 
 	    share_mounts(&act, create, ret, err) < 0 ||
 	    store_service_list(f->store, a, act.record.id, &forking->services, err) < 0)
 		return -1;
-	return snapshot_take(&act, &(struct fleet_snapshot){.sync = false}, &ret->snapshot, err);
+	return snapshot_take(&act, &(struct fleet_snapshot){.is_fork = true}, &ret->snapshot, err);
 }
 
 int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "fleet/elsewhere.h"
 #include "fleet/snapshots.h"
+#include "fleet/storage_limit.h"
 #include "provider/snapshots.h"
 
 #define SNAPSHOTS_MAX 10000 /* of a project */
@@ -96,6 +97,24 @@ int snapshot_drop(struct fleet *f, const char *id, struct error *err)
 	return store_snapshot_remove(f->store, id, err);
 }
 
+/* A fork's files are measured later. */
+static int check_room(struct act *a, const struct fleet_snapshot *request,
+                      const struct snapshot_record *s, struct error *err)
+{
+	const struct storage_claim claim = {s->project_id, s->id, 0};
+	bool is_limited;
+	int64_t room;
+
+	if (s->kind != SNAPSHOT_TAKEN)
+		return 0;
+	if (storage_is_limited(a->fleet, a->arena, s->project_id, &is_limited, err) < 0)
+		return -1;
+	if (!is_limited)
+		return 0;
+	return request->is_fork ? storage_room(a->fleet, &claim, &room, err)
+	                        : storage_expect_files(a->fleet, &claim, s->sandbox_id, err);
+}
+
 int snapshot_take(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
                   struct error *err)
 {
@@ -106,6 +125,10 @@ int snapshot_take(struct act *a, const struct fleet_snapshot *request, struct sn
 	if (insert(a, request, ret, err) < 0)
 		return -1;
 	fault_point("api", "snapshot-recorded");
+	if (check_room(a, request, ret, err) < 0) {
+		forget(f, ret->id);
+		return -1;
+	}
 	if (f->ops->snapshots->take(
 	            f->provider, &(struct provider_snapshot){a->record.id, ret->id, request->sync},
 	            deadline_in(CALL_TIMEOUT_MS), &made, err) < 0) {

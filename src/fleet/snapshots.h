@@ -11,6 +11,7 @@
 struct fleet_snapshot {
 	const char *name; /* NULL = its id */
 	bool sync;        /* return when it has come to the disk */
+	bool is_fork;     /* it must not wait until its files are counted */
 	enum snapshot_kind kind;
 	bool memory; /* with its processes: refused, saying why */
 };

@@ -13,6 +13,7 @@
 #include "fleet/build.h"
 #include "fleet/builds.h"
 #include "fleet/parts.h"
+#include "fleet/template_growth.h"
 #include "fleet/waiting.h"
 
 #define NAME_KEY_SIZE 256
@@ -327,6 +328,7 @@ struct progress {
 	struct fleet *fleet;
 	const char *id;
 	int64_t told_at; /* monotonic */
+	struct template_growth growth;
 };
 
 static void on_progress(void *context, int percent, const char *text)
@@ -346,6 +348,16 @@ static void on_progress(void *context, int percent, const char *text)
 		log_debug("progress is not written", TEXT("template", p->id), FAILURE(&err));
 }
 
+static void on_size(void *context, int64_t bytes)
+{
+	template_growth_take(&((struct progress *)context)->growth, bytes);
+}
+
+static bool is_given_up(void *context)
+{
+	return ((struct progress *)context)->growth.is_exceeded;
+}
+
 static int run_work(struct fleet *f, const struct template_record *t,
                     const struct provider_template *work, int64_t deadline, struct error *err)
 {
@@ -354,13 +366,18 @@ static int run_work(struct fleet *f, const struct template_record *t,
 	struct provider_template request = *work;
 	struct image_config built;
 
+	if (template_growth_begin(&progress.growth, f, t, &request.size_max, err) < 0)
+		return -1;
 	request.name = t->folder;
 	request.on_progress = on_progress;
+	request.on_size = on_size;
+	request.is_given_up = is_given_up;
 	request.context = &progress;
 	if (provider_require(f->provider, PROVIDER_CAN_TEMPLATE, err) < 0)
 		return -1;
 	if (provider_template(f->provider, &request, deadline, err) == 0)
 		return 0;
+	template_growth_tell(&progress.growth, err);
 	/* Built already, by a server that could not tell the store any more. */
 	if (err->code == ERROR_CONFLICT && is_built(f, &arena, t->folder, &built)) {
 		error_clear(err);
@@ -395,6 +412,8 @@ static int finish_work(struct fleet *f, struct arena *a, struct template_record 
 	if (!is_seed(t)) {
 		if (has_folder)
 			take_image_config(t, &built);
+		if (template_growth_settle(f, t, err) < 0)
+			return -1;
 		if (recipe)
 			recipe_apply(a, recipe, t);
 		t->updated_at = ready.now;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "fleet/fleet.h"
-#include "store/usage.h"
+#include "store/holdings.h"
 
 /* Borrowed for the call. */
 struct fleet_use {
@@ -42,3 +42,15 @@ MUST_CHECK int fleet_budget_update(struct fleet *fleet, struct arena *a, const c
                                    struct error *err);
 MUST_CHECK int fleet_budget_remove(struct fleet *fleet, const char *project_id, const char *id,
                                    struct error *err);
+
+/* ---- what a project keeps ---- */
+
+struct fleet_storage {
+	int64_t limit_mb; /* of all together; 0 = none */
+	int64_t bytes;    /* the sum of … */
+	struct project_storage of;
+};
+MUST_CHECK int fleet_project_storage(struct fleet *fleet, const char *project_id,
+                                     struct fleet_storage *ret, struct error *err);
+/* Its row was changed by the caller: nothing that is known of it holds any more. */
+void fleet_project_changed(struct fleet *fleet, const char *project_id);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "fleet/elsewhere.h"
 #include "fleet/parts.h"
+#include "fleet/storage_limit.h"
 
 #define VOLUMES_MAX 1000 /* of a project */
 #define SIZE_MB_MAX (1 << 28)
@@ -161,10 +162,12 @@ int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet
 	AUTO(volume_end) struct volume_act v = {.fleet = fleet, .arena = a};
 	struct id id = id_new();
 	int64_t now = clock_unix_ms();
+	const struct storage_claim claim = {request->project_id, "", 0};
 	struct error second = {0};
+	int64_t room;
 
 	if (provider_require(fleet->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
-	    check_request(request, err) < 0)
+	    check_request(request, err) < 0 || storage_room(fleet, &claim, &room, err) < 0)
 		return -1;
 	v.record = (struct volume_record){
 	        .id = arena_text(a, id.text),

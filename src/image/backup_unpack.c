@@ -12,6 +12,7 @@
 #include "image/backup_jail.h"
 #include "image/image.h"
 #include "image/jail.h"
+#include "image/ratio.h"
 #include "image/unpack.h"
 
 #define READ_SIZE (256 * 1024)
@@ -131,7 +132,10 @@ static int check_manifest(const struct unpack_run *u, struct error *err)
 		return FAIL(err, ERROR_TOO_LARGE, "the backup says that it has more than %d files",
 		            LAYERS_ENTRIES_MAX);
 	if (m->bytes > u->task->backup->size_max)
-		return FAIL(err, ERROR_TOO_LARGE, "the backup has %lld MiB of files, %lld may be",
+		return FAIL(err,
+		            u->task->is_template ? ratio_size_code(u->task->backup->size_max)
+		                                 : ERROR_TOO_LARGE,
+		            "the backup has %lld MiB of files, %lld may be",
 		            (long long)(m->bytes >> 20),
 		            (long long)(u->task->backup->size_max >> 20));
 	if (u->task->is_template && !m->full)

@@ -143,8 +143,11 @@ static int look(struct running *r, struct error *err)
 	if (r->command->measured && tree_size(r->command->measured, &bytes, err) < 0)
 		return -1;
 	if (bytes > r->job->size_max)
-		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB when unpacked",
+		return FAIL(err, ratio_size_code(r->job->size_max),
+		            "larger than %lld MiB when unpacked",
 		            (long long)(r->job->size_max >> 20));
+	if (bytes > 0)
+		progress_tell_size(r->job->progress_fd, bytes);
 	if (r->command->packed_bytes &&
 	    ratio_is_exceeded(r->command->packed_bytes, bytes, RATIO_IMAGE_FREE))
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked",

@@ -4,8 +4,9 @@
  * The builders run as root in a process of their own (the program atoll-image, started by the
  * broker), never in atolld and never in the broker. They write into DATA/templates/.NAME.partial
  * and rename when all is done: a template folder is whole or absent. mmdebstrap, skopeo and umoci
- * do the work; their output becomes progress lines "percent text". A builder that failed writes
- * "error CODE text\thint" as its last line, and one whose progress nobody reads any more gives up.
+ * do the work; their output becomes progress lines "percent text", and "size BYTES" says how large
+ * it has become. A builder that failed writes "error CODE text\thint" as its last line, and one
+ * whose progress nobody reads any more gives up.
  *
  *   DATA/templates/NAME         only root enters: below it are set-uid programs of strangers
  *   DATA/templates/NAME/rootfs  the root filesystem
@@ -41,11 +42,16 @@ enum image_format {
 const char *image_format_name(enum image_format format);
 MUST_CHECK int image_format_parse(const char *name, enum image_format *ret, struct error *err);
 
+/* Of one, unpacked. */
+#define IMAGE_BYTES_MAX ((int64_t)32 << 30)
+
 struct image_job {
 	const char *templates_dir;
 	const char *name; /* folder to make: lower-case letters, digits, '-', '_', '.' */
 	int progress_fd;  /* lines "percent text\n"; -1 = none */
-	int64_t size_max; /* bytes unpacked; refused beyond */
+	/* Bytes unpacked; refused beyond. Less than IMAGE_BYTES_MAX is what its project has left:
+	 * ERROR_LIMIT, and not ERROR_TOO_LARGE. */
+	int64_t size_max;
 	/* Whether a registry, and where it leads to, may be in this machine's own network. */
 	bool allow_private;
 };

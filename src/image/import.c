@@ -63,6 +63,13 @@ static void print_percent(void *context, int percent)
 	(void)fflush(stdout);
 }
 
+static void print_size(void *context, int64_t bytes)
+{
+	(void)context;
+	printf("size %lld\n", (long long)bytes);
+	(void)fflush(stdout);
+}
+
 static int run_unpack(void *context)
 {
 	struct unpack_task *task = context;
@@ -76,13 +83,16 @@ struct span_of_progress {
 	int start, span;
 };
 
-static void take_percent(void *context, const char *line)
+static void take_line(void *context, const char *line)
 {
 	const struct span_of_progress *p = context;
 	struct error ignored = {0};
-	int64_t percent;
+	int64_t percent, bytes;
 
-	if (span_parse_whole(span_of(line), 0, 100, &percent, &ignored) == 0)
+	if (strncmp(line, "size ", 5) == 0 &&
+	    span_parse_whole(span_of(line + 5), 0, INT64_MAX, &bytes, &ignored) == 0)
+		progress_tell_size(p->import->work->job->progress_fd, bytes);
+	else if (span_parse_whole(span_of(line), 0, 100, &percent, &ignored) == 0)
 		tell(p->import, p->start + (int)(p->span * percent / 100), "unpacking");
 }
 
@@ -98,13 +108,14 @@ static int unpack_into(const struct import *m, int source_fd, const char *target
 	task->options = (struct unpack){.target = target,
 	                                .size_max = m->work->job->size_max,
 	                                .keep_owners = true,
-	                                .on_progress = print_percent};
+	                                .on_progress = print_percent,
+	                                .on_size = print_size};
 	struct image_command command = {.function = run_unpack,
 	                                .context = task,
 	                                .folder_fd = m->work->folder,
 	                                .strict = true,
 	                                .source_fd = source_fd,
-	                                .on_line = take_percent,
+	                                .on_line = take_line,
 	                                .line_context = &progress};
 	int ret = command_run(m->work->job, &command, err);
 	/* Ended by us, it has not said a word. */
@@ -338,6 +349,7 @@ static int finish(struct import *m, struct image_config *config, struct error *e
 	    tree_strip_attributes(w->root, err) < 0 ||
 	    tree_size(w->root, &config->size_bytes, err) < 0)
 		return -1;
+	progress_tell_size(w->job->progress_fd, config->size_bytes);
 	if (chmod(w->root, 0755) < 0 || chown(w->root, 0, 0) < 0)
 		return FAIL_ERRNO(err, "own the root");
 	tell(m, 95, "writing to disk");

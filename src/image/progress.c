@@ -28,6 +28,13 @@ void progress_tell(int fd, int percent, const char *text)
 	send_line(fd, line, (size_t)snprintf(line, sizeof(line), "%d %s", percent, text));
 }
 
+void progress_tell_size(int fd, int64_t bytes)
+{
+	char line[LINE_MAX_];
+
+	send_line(fd, line, (size_t)snprintf(line, sizeof(line), "size %lld", (long long)bytes));
+}
+
 void progress_fail(int fd, const struct error *err)
 {
 	char line[LINE_MAX_];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -10,6 +11,8 @@
  * `fd` may be -1. Control characters are replaced. */
 void progress_tell(int fd, int percent, const char *text);
 /* The last line of a builder that failed: "error CODE text\thint". */
+/* "size BYTES": how large it has become. */
+void progress_tell_size(int fd, int64_t bytes);
 void progress_fail(int fd, const struct error *err);
 /* The reading end of the pipe was closed: nobody wants the result. */
 bool progress_is_abandoned(int fd);

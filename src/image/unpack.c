@@ -12,6 +12,7 @@
 #include "image/ratio.h"
 
 #define READ_SIZE (256 * 1024)
+#define SIZE_EVERY (INT64_C(8) << 20) /* bytes between two words about the size */
 #define ENTRIES_MAX 2000000
 #define DEPTH_MAX 256
 #define CAPABILITY "security.capability"
@@ -159,6 +160,7 @@ struct unpacking {
 	const struct unpack *options;
 	struct archive *reader, *writer;
 	int64_t bytes, source_size; /* source_size 0 = not known */
+	int64_t told;               /* of the bytes, last */
 	unsigned entries;
 	int percent;
 };
@@ -171,6 +173,14 @@ static int check_ratio(const struct unpacking *u, struct error *err)
 	(void)FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked", RATIO_MAX);
 	error_hint(err, "an image of files that compress so well has to be imported uncompressed");
 	return -1;
+}
+
+static void tell_size(struct unpacking *u)
+{
+	if (!u->options->on_size || u->bytes - u->told < SIZE_EVERY)
+		return;
+	u->told = u->bytes;
+	u->options->on_size(u->options->context, u->bytes);
 }
 
 static int copy_data(struct unpacking *u, struct error *err)
@@ -187,8 +197,10 @@ static int copy_data(struct unpacking *u, struct error *err)
 			return fail_archive(u->reader, "read the archive", err);
 		u->bytes += (int64_t)size;
 		if (u->bytes > u->options->size_max)
-			return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB when unpacked",
+			return FAIL(err, ratio_size_code(u->options->size_max),
+			            "larger than %lld MiB when unpacked",
 			            (long long)(u->options->size_max >> 20));
+		tell_size(u);
 		if (check_ratio(u, err) < 0)
 			return -1;
 		if (archive_write_data_block(u->writer, data, size, offset) < ARCHIVE_WARN)

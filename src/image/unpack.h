@@ -19,6 +19,8 @@ struct unpack {
 	bool keep_owners;   /* needs root */
 	/* How much of the source has been read; not called for a source of unknown size. */
 	void (*on_progress)(void *context, int percent);
+	/* How many bytes there are by now; NULL: it is not asked. */
+	void (*on_size)(void *context, int64_t bytes);
 	void *context;
 };
 

@@ -28,8 +28,6 @@
 #include "image/image.h"
 #include "image/progress.h"
 
-#define SIZE_MAX_DEFAULT ((int64_t)32 << 30)
-
 struct arguments {
 	struct image_job job;
 	const char *recipe, *source;
@@ -212,7 +210,7 @@ static int run(const char *verb, const struct arguments *a, struct error *err)
 int main(int argc, char **argv)
 {
 	struct arguments a = {
-	        .job = {.progress_fd = STDOUT_FILENO, .size_max = SIZE_MAX_DEFAULT},
+	        .job = {.progress_fd = STDOUT_FILENO, .size_max = IMAGE_BYTES_MAX},
 	        .source_fd = -1,
 	        .backup = {.snapshots_fd = -1,
 	                   .templates_fd = -1,

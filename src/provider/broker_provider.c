@@ -597,6 +597,7 @@ static int follow_call(struct provider *p, const struct broker_followed *f, int 
 	struct broker_call call = {
 	        .type = f->type, .shape = f->shape, .message = f->message, .fds = fds};
 
+	progress.on_size = f->on_size;
 	if (broker_client_begin(p->client, &call, f->deadline, &waiter, err) < 0)
 		return -1;
 	/* Ours must go, or the end of the lines would never come. */
@@ -638,6 +639,7 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 	        .name = request->name,
 	        .recipe = request->recipe,
 	        .source = request->source,
+	        .size_max = request->size_max,
 	};
 	const struct broker_followed call = {
 	        .type = BROKER_TEMPLATE,
@@ -646,6 +648,8 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 	        .fds = &request->source_fd,
 	        .fd_count = request->source_fd < 0 ? 0 : 1,
 	        .on_progress = request->on_progress,
+	        .on_size = request->on_size,
+	        .is_given_up = request->is_given_up,
 	        .context = request->context,
 	        .deadline = deadline,
 	};
@@ -757,11 +761,11 @@ int broker_provider_open(const struct provider_options *options, const struct pr
 	struct broker_client_options client_options = {
 	        .socket_path = options->broker_socket,
 	        .on_ended = on_ended,
+	        .on_disk = on_disk,
 	        .on_running = on_running,
 	        .on_tick = on_tick,
 	        .context = p,
 	};
-	        .on_disk = on_disk,
 	if (broker_client_open(&client_options, &p->client, err) < 0) {
 		broker_provider_close(p);
 		return -1;

@@ -50,6 +50,8 @@ struct broker_followed {
 	const int *fds; /* the caller's */
 	unsigned fd_count;
 	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */
+	void (*on_size)(void *context,
+	                int64_t bytes);     /* what is made has become so large; or NULL */
 	bool (*is_given_up)(void *context); /* asked every second or so; NULL: never */
 	void *context;
 	int64_t deadline;

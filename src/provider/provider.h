@@ -91,6 +91,9 @@ struct provider_template {
 	                       caller; else -1 */
 	/* Called with each progress line, on the calling thread. May be NULL. */
 	void (*on_progress)(void *context, int percent, const char *text);
+	uint64_t size_max; /* IMPORT: ERROR_LIMIT beyond; 0 = what an image may have */
+	void (*on_size)(void *context, int64_t bytes); /* it has become so large; or NULL */
+	bool (*is_given_up)(void *context);            /* asked every second or so; NULL: never */
 	void *context;
 };
 

@@ -21,11 +21,14 @@ static void take_line(struct template_progress *p)
 {
 	struct span text = buf_span(&p->line), word;
 	struct error err = {0};
-	int64_t percent;
+	int64_t percent, bytes;
 
 	(void)span_split(&text, ' ', &word);
 	if (span_equals_text(word, "error"))
 		take_failure(p, text);
+	else if (span_equals_text(word, "size") && p->on_size &&
+	         span_parse_whole(text, 0, INT64_MAX, &bytes, &err) == 0)
+		p->on_size(p->context, bytes);
 	else if (span_parse_whole(word, 0, 100, &percent, &err) == 0 && p->on_progress)
 		p->on_progress(p->context, (int)percent, text.size ? text.data : "");
 }

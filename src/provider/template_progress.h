@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider/template_progress.h — what the builder of a template (atoll-image) reports while it
- * works, a line each: "PERCENT text", and, last, when it failed: "error CODE text\thint". */
+ * works, a line each: "PERCENT text", "size BYTES", and, last, when it failed: "error CODE
+ * text\thint".
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -11,6 +13,7 @@
 
 struct template_progress {
 	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */
+	void (*on_size)(void *context, int64_t bytes);                     /* or NULL */
 	void *context;
 	struct buf line;
 	struct error failure; /* set by an "error" line */

@@ -126,6 +126,7 @@ const struct column columns_of_project_record[] = {
         WHOLE_OF(project_record, terminal_ttl_ms),
         WHOLE_OF(project_record, artifacts_max_mb),
         WHOLE_OF(project_record, artifacts_keep_ms),
+        WHOLE_OF(project_record, storage_max_mb),
         BOOL_OF(project_record, record_terminals),
         BOOL_OF(project_record, closing),
         WHOLE_OF(project_record, created_at),

@@ -171,7 +171,7 @@ extern const struct column columns_of_relation_record[], columns_of_relation_pag
 extern const struct column columns_of_service_record[], columns_of_service_ref[],
         columns_of_service_change[];
 extern const struct column columns_of_holding_record[], columns_of_holding_page[],
-        columns_of_holding_mark[];
+        columns_of_holding_mark[], columns_of_storage_look[], columns_of_project_storage[];
 extern const struct column columns_of_folder_record[];
 extern const struct column columns_of_server_key[], columns_of_peer_record[],
         columns_of_vault_record[];

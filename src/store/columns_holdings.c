@@ -39,3 +39,18 @@ const struct column columns_of_holding_mark[] = {
         WHOLE_OF(holding_mark, unbilled_nano),
         END,
 };
+
+const struct column columns_of_storage_look[] = {
+        TEXT_OF(storage_look, project_id),
+        TEXT_OF(storage_look, id),
+        WHOLE_OF(storage_look, before),
+        END,
+};
+
+const struct column columns_of_project_storage[] = {
+        WHOLE_OF(project_storage, templates),
+        WHOLE_OF(project_storage, snapshots),
+        WHOLE_OF(project_storage, backups),
+        WHOLE_OF(project_storage, volumes),
+        END,
+};

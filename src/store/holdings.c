@@ -42,6 +42,30 @@ int store_holding_write(struct store *s, const struct holding_usage *usage, stru
 	        s, &(struct transaction){.run = run_write, .context = &copy, .is_lazy = true}, err);
 }
 
+int store_holding_expect(struct store *s, const char *id, int64_t bytes, int64_t now,
+                         struct error *err)
+{
+	const struct holding_mark mark = {.id = id, .bytes = bytes, .measured_at = now};
+
+	return store_change_query(s, QUERY_HOLDING_EXPECT, &mark, err) < 0 ? -1 : 0;
+}
+
+int store_project_storage(struct store *s, const struct storage_look *look,
+                          struct project_storage *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(*ret)};
+	int count = store_read_query(s, QUERY_PROJECT_STORAGE, look, &rows, err);
+
+	if (count < 0)
+		return -1;
+	if (count != 1)
+		return FAIL(err, ERROR_SYSTEM, "the storage of project '%s' has %d rows",
+		            look->project_id, count);
+	*ret = *(struct project_storage *)rows.items;
+	return 0;
+}
+
 static int run_tidy(struct connection *c, UNUSED void *context, struct error *err)
 {
 	return query_run(c, QUERY_HOLDING_TIDY, NULL, NULL, err) < 0 ? -1 : 0;

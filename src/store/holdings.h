@@ -46,6 +46,24 @@ MUST_CHECK int store_holding_write(struct store *s, const struct holding_usage *
 /* Forgets those that are gone. */
 MUST_CHECK int store_holding_tidy(struct store *s, struct error *err);
 
+/* The size of something that is about to be made, measured before: until it is metered. Does
+ * nothing when its size is known. */
+MUST_CHECK int store_holding_expect(struct store *s, const char *id, int64_t bytes, int64_t now,
+                                    struct error *err);
+
+/* ---- what a project keeps in all ---- */
+
+struct project_storage {
+	int64_t templates, snapshots, backups, volumes; /* bytes, as they were measured last */
+};
+struct storage_look {
+	const char *project_id;
+	const char *id; /* a row that is not counted; "" = all are */
+	int64_t before; /* what is still being made and was begun later is not counted */
+};
+MUST_CHECK int store_project_storage(struct store *s, const struct storage_look *look,
+                                     struct project_storage *ret, struct error *err);
+
 /* ---- for the store itself ---- */
 
 struct holding_mark {

@@ -19,8 +19,10 @@ struct project_record {
 	struct sandbox_idle idle;                    /* of its sandboxes */
 	int64_t terminal_ttl_ms;                     /* 0 = the platform's */
 	int64_t artifacts_max_mb, artifacts_keep_ms; /* the same */
-	bool record_terminals;                       /* windows are recorded from their start */
-	bool closing; /* it is being deleted, and takes nothing new */
+	/* Of its templates, snapshots, backups and volumes together; the same. */
+	int64_t storage_max_mb;
+	bool record_terminals; /* windows are recorded from their start */
+	bool closing;          /* it is being deleted, and takes nothing new */
 	int64_t created_at;
 	int64_t version; /* grows with every change; only read */
 };

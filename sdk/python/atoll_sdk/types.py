@@ -1127,6 +1127,8 @@ class Project(TypedDict):
     id: str
     name: str
     sandboxes_max: int
+    # 0 = the platform's
+    storage_max_mb: int
     defaults: Limits
     maximums: Limits
     # it is being deleted
@@ -1152,6 +1154,8 @@ class ProjectCreate(TypedDict):
     name: str
     # 0 = the platform's; only by an admin of the platform
     sandboxes_max: NotRequired[int]
+    # MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform
+    storage_max_mb: NotRequired[int]
     # limits of a sandbox that asks for none
     defaults: NotRequired[Limits]
     # that no sandbox exceeds; only by an admin of the platform
@@ -1168,10 +1172,26 @@ class ProjectChange(TypedDict):
     name: NotRequired[str]
     # 0 = the platform's; only by an admin of the platform
     sandboxes_max: NotRequired[int]
+    # MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform
+    storage_max_mb: NotRequired[int]
     # limits of a sandbox that asks for none
     defaults: NotRequired[Limits]
     # that no sandbox exceeds; only by an admin of the platform
     maximums: NotRequired[Limits]
+
+
+class ProjectStorage(TypedDict):
+    """What a project keeps, as it was measured last, and what it may keep"""
+
+    # 0 = no limit
+    limit_mb: int
+    # of all that follow
+    bytes: int
+    templates_bytes: int
+    snapshots_bytes: int
+    # archived sandboxes among them
+    backups_bytes: int
+    volumes_bytes: int
 
 
 class SecretRotation(TypedDict):

@@ -287,22 +287,19 @@ struct upload_job {
 	int fd;
 };
 
-static int receive(struct upload_job *job, int to, struct error *err)
+static int receive(struct upload_job *job, struct fleet_upload *upload, struct error *err)
 {
 	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
 	uint16_t type = AGENT_DATA;
-	int64_t total = 0;
 
 	while (type == AGENT_DATA) {
 		if (wire_receive(job->fd, deadline_in(RECEIVE_IDLE_MS), &type, &payload, err) < 0)
 			return FAIL_CONTEXT(err, "receive the backup");
 		if (type != AGENT_DATA)
 			break;
-		total += (int64_t)payload.size;
-		if (total > FLEET_BACKUP_BYTES_MAX)
-			return FAIL(err, ERROR_TOO_LARGE, "a backup has at most %lld MiB",
-			            (long long)(FLEET_BACKUP_BYTES_MAX >> 20));
-		if (fd_write_all(to, payload.data, payload.size, err) < 0)
+		if (fleet_upload_add(upload, (int64_t)payload.size, err) < 0)
+			return -1;
+		if (fd_write_all(upload->fd, payload.data, payload.size, err) < 0)
 			return FAIL_CONTEXT(err, "keep the backup");
 	}
 	return 0;
@@ -316,7 +313,7 @@ static int run_upload(struct upload_job *job, struct backup_record *ret, struct 
 	                       err) < 0)
 		return -1;
 	upload.sha256 = job->sha256;
-	if (receive(job, upload.fd, err) < 0) {
+	if (receive(job, &upload, err) < 0) {
 		fleet_upload_abort(&upload);
 		return -1;
 	}

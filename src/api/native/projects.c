@@ -6,6 +6,7 @@
 #include "api/limits.h"
 #include "api/tables.h"
 #include "base/clock.h"
+#include "fleet/usage.h"
 #include "store/accounts.h"
 
 #define BASE "/v1/projects"
@@ -14,17 +15,27 @@
 struct project_body {
 	const char *id, *name, *owner;
 	struct api_limits defaults, maximums;
-	int64_t sandboxes_max, created_at;
+	int64_t sandboxes_max, storage_max_mb, created_at;
 	bool closing;
 	uint64_t present;
 };
-enum { PROJECT_NAME, PROJECT_SANDBOXES_MAX, PROJECT_DEFAULTS, PROJECT_MAXIMUMS };
+enum {
+	PROJECT_NAME,
+	PROJECT_SANDBOXES_MAX,
+	PROJECT_STORAGE_MAX_MB,
+	PROJECT_DEFAULTS,
+	PROJECT_MAXIMUMS,
+};
 #define ROW_NAME(...)                                                                              \
 	[PROJECT_NAME] = JSON_TEXT_MEMBER(project_body, name, .min = 1, .max = 100, __VA_ARGS__)
 #define OTHER_ROWS                                                                                 \
 	[PROJECT_SANDBOXES_MAX] = JSON_WHOLE_MEMBER(                                               \
 	        project_body, sandboxes_max, .min = 0, .max = 1000000,                             \
 	        .about = "0 = the platform's; only by an admin of the platform"),                  \
+	[PROJECT_STORAGE_MAX_MB] = JSON_WHOLE_MEMBER(                                              \
+	        project_body, storage_max_mb, .min = 0, .max = 1 << 30,                            \
+	        .about = "MiB of its templates, snapshots, backups and volumes together; 0 = the " \
+	                 "platform's; only by an admin of the platform"),                          \
 	[PROJECT_DEFAULTS] =                                                                       \
 	        JSON_OBJECT_MEMBER(project_body, defaults, &api_limits_shape,                      \
 	                           .about = "limits of a sandbox that asks for none"),             \
@@ -59,6 +70,7 @@ static const struct json_member project_shape_members[] = {
         JSON_TEXT_MEMBER(project_body, id),
         JSON_TEXT_MEMBER(project_body, name),
         JSON_WHOLE_MEMBER(project_body, sandboxes_max),
+        JSON_WHOLE_MEMBER(project_body, storage_max_mb, .about = "0 = the platform's"),
         JSON_OBJECT_MEMBER(project_body, defaults, &api_limits_shape),
         JSON_OBJECT_MEMBER(project_body, maximums, &api_limits_shape),
         JSON_BOOL_MEMBER(project_body, closing, .about = "it is being deleted"),
@@ -106,6 +118,7 @@ static struct project_body answer_of(const struct project_record *r)
 	        .id = r->id,
 	        .name = r->name,
 	        .sandboxes_max = r->sandboxes_max,
+	        .storage_max_mb = r->storage_max_mb,
 	        .defaults = api_limits_of(&r->defaults),
 	        .maximums = api_limits_of(&r->maximums),
 	        .closing = r->closing,
@@ -201,6 +214,7 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	        .id = b->id ? b->id : id.text,
 	        .name = b->name,
 	        .sandboxes_max = b->sandboxes_max,
+	        .storage_max_mb = b->storage_max_mb,
 	        .created_at = clock_unix_ms(),
 	};
 
@@ -242,6 +256,8 @@ static int edit(struct project_record *r, const void *context, struct error *err
 		r->name = b->name;
 	if (has(b, PROJECT_SANDBOXES_MAX))
 		r->sandboxes_max = b->sandboxes_max;
+	if (has(b, PROJECT_STORAGE_MAX_MB))
+		r->storage_max_mb = b->storage_max_mb;
 	return limits.defaults || limits.maximums ? api_limits_apply(&limits, r, err) : 0;
 }
 
@@ -249,16 +265,52 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct change change = {body, &api_of(rq)->config->caps};
-	bool is_platforms = has(body, PROJECT_SANDBOXES_MAX) || has(body, PROJECT_MAXIMUMS);
+	bool is_platforms = has(body, PROJECT_SANDBOXES_MAX) || has(body, PROJECT_MAXIMUMS) ||
+	                    has(body, PROJECT_STORAGE_MAX_MB);
 	struct project_edit request = {.edit = edit, .context = &change};
 	struct project_record record;
 
 	if (is_platforms && account_require(api_account(rq), SCOPE_ADMIN, err) < 0)
-		return FAIL_CONTEXT(err, "sandboxes_max and maximums");
+		return FAIL_CONTEXT(err, "sandboxes_max, storage_max_mb and maximums");
 	if (api_path_project(rq, &request.id, err) < 0 ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)
 		return -1;
+	fleet_project_changed(api_of(rq)->fleet, record.id);
 	return answer(reply, &record);
+}
+
+/* ---- what it keeps ---- */
+
+struct storage_answer {
+	int64_t limit_mb, bytes, templates_bytes, snapshots_bytes, backups_bytes, volumes_bytes;
+};
+static const struct json_member storage_answer_members[] = {
+        JSON_WHOLE_MEMBER(storage_answer, limit_mb, .about = "0 = no limit"),
+        JSON_WHOLE_MEMBER(storage_answer, bytes, .about = "of all that follow"),
+        JSON_WHOLE_MEMBER(storage_answer, templates_bytes),
+        JSON_WHOLE_MEMBER(storage_answer, snapshots_bytes),
+        JSON_WHOLE_MEMBER(storage_answer, backups_bytes, .about = "archived sandboxes among them"),
+        JSON_WHOLE_MEMBER(storage_answer, volumes_bytes),
+        JSON_END,
+};
+static JSON_SHAPE(storage_answer, "ProjectStorage", storage_answer,
+                  "What a project keeps, as it was measured last, and what it may keep");
+
+static int project_storage(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	struct storage_answer out;
+	struct fleet_storage found;
+	const char *id;
+
+	(void)body;
+	if (api_path_project(rq, &id, err) < 0 ||
+	    fleet_project_storage(api_of(rq)->fleet, id, &found, err) < 0)
+		return -1;
+	out = (struct storage_answer){found.limit_mb,     found.bytes,      found.of.templates,
+	                              found.of.snapshots, found.of.backups, found.of.volumes};
+	reply_json(reply, &storage_answer, &out);
+	return 0;
 }
 
 /* ---- the end ---- */
@@ -298,6 +350,9 @@ const struct route projects_routes[] = {
          .handle = project_get, TAG, .summary = "Get a project; 'me' is the caller's own"},
         {HTTP_PATCH, BASE "/:project", SCOPE_PROJECT_WRITE, .body = &project_change,
          .answer = &project_shape, .handle = project_patch, TAG, .summary = "Change a project"},
+        {HTTP_GET, BASE "/:project/storage", SCOPE_SANDBOX_READ, .answer = &storage_answer,
+         .handle = project_storage, TAG,
+         .summary = "What a project keeps on the disk, and how much it may"},
         {HTTP_DELETE, BASE "/:project", SCOPE_ADMIN, ROUTE_SLOW, .query = &delete_query,
          .status = 204, .handle = project_delete, TAG,
          .summary = "Delete a project and all that is its own"},

@@ -53,6 +53,13 @@ INSERT INTO holdings (id, bytes, measured_at, metered_at, unbilled_nano)
 VALUES (:id, 0, 0, :now, 0)
 ON CONFLICT (id) DO UPDATE SET metered_at = excluded.metered_at;
 
+-- The size of what is about to be made, as it was measured before: until it is metered.
+-- name: holding_expect
+-- takes: holding_mark
+INSERT INTO holdings (id, bytes, measured_at, metered_at, unbilled_nano)
+VALUES (:id, :bytes, :measured_at, 0, 0)
+ON CONFLICT (id) DO NOTHING;
+
 -- name: holding_tidy
 DELETE FROM holdings
 WHERE NOT EXISTS (SELECT 1 FROM volumes WHERE volumes.id = holdings.id)

@@ -1,15 +1,15 @@
 -- fragment: project
 id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
 sandboxes_max, idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms, terminal_ttl_ms,
-artifacts_max_mb, artifacts_keep_ms, record_terminals, closing, created_at, version
+artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
 VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
 	:max_pids, :sandboxes_max, :idle_pause_ms, :idle_stop_ms, :idle_reap_ms, :lifetime_max_ms,
-	:terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :record_terminals, :closing,
-	:created_at, 1)
+	:terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :storage_max_mb, :record_terminals,
+	:closing, :created_at, 1)
 ON CONFLICT DO NOTHING;
 
 -- name: project_count
@@ -45,6 +45,7 @@ SET name = :name, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids =
 	idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms, idle_reap_ms = :idle_reap_ms,
 	lifetime_max_ms = :lifetime_max_ms, terminal_ttl_ms = :terminal_ttl_ms,
 	artifacts_max_mb = :artifacts_max_mb, artifacts_keep_ms = :artifacts_keep_ms,
+	storage_max_mb = :storage_max_mb,
 	record_terminals = :record_terminals, version = version + 1
 WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);
@@ -55,6 +56,28 @@ UPDATE projects SET closing = 1
 WHERE id = :id AND (:with_sandboxes <> 0 OR NOT (
 	EXISTS (SELECT 1 FROM sandboxes WHERE project_id = :id AND actual <> 'deleted')
 	OR EXISTS (SELECT 1 FROM volumes WHERE project_id = :id)));
+
+-- What a project keeps: bytes of each kind, as they were measured last, without the row `id`. What is
+-- still being made counts with what it has by now, unless it was begun after `before`. Templates that
+-- share a folder have its files once.
+-- name: project_storage
+-- takes: storage_look
+-- gives: project_storage
+SELECT (SELECT CAST(COALESCE(SUM(folders.bytes), 0) AS BIGINT) FROM (
+		SELECT MAX(size_bytes) AS bytes FROM templates
+		WHERE project_id = :project_id AND id <> :id AND state <> 'failed'
+			AND (state <> 'building' OR created_at <= :before)
+		GROUP BY folder) AS folders) AS templates,
+	(SELECT CAST(COALESCE(SUM(holdings.bytes), 0) AS BIGINT)
+		FROM snapshots JOIN holdings ON holdings.id = snapshots.id
+		WHERE snapshots.project_id = :project_id AND snapshots.id <> :id
+			AND snapshots.kind = 'taken') AS snapshots,
+	(SELECT CAST(COALESCE(SUM(size_bytes), 0) AS BIGINT) FROM backups
+		WHERE project_id = :project_id AND id <> :id AND state <> 'failed'
+			AND (state <> 'making' OR created_at <= :before)) AS backups,
+	(SELECT CAST(COALESCE(SUM(holdings.bytes), 0) AS BIGINT)
+		FROM volumes JOIN holdings ON holdings.id = volumes.id
+		WHERE volumes.project_id = :project_id AND volumes.id <> :id) AS volumes;
 
 -- What still refers to it, so that nothing is left without an owner.
 -- name: project_holds

@@ -199,7 +199,7 @@ TEST(what_writes_too_much_is_ended)
 	                                .measured = s.path};
 
 	assert_int_equal(command_run(&job, &command, &err), -1);
-	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	assert_int_equal(err.code, ERROR_LIMIT);
 	scratch_done(&s);
 }
 

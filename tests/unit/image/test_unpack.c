@@ -151,7 +151,7 @@ TEST(what_unpacks_to_too_much_is_refused)
 	struct tar_row twice[] = {
 	        {"a", AE_IFREG, .data = data}, {"b", AE_IFREG, .data = "1"}, {NULL}};
 	assert_int_equal(unpack_fd(&s, tar_new(twice, archive_write_add_filter_gzip), &err), -1);
-	assert_int_equal(err.code, ERROR_TOO_LARGE);
+	assert_int_equal(err.code, ERROR_LIMIT);
 	scratch_done(&s);
 }
 

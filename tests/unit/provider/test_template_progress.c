@@ -35,6 +35,26 @@ TEST(lines_are_told_whatever_pieces_they_come_in)
 	template_progress_done(&p);
 }
 
+static int64_t size_told;
+
+static void note_size(UNUSED void *context, int64_t bytes)
+{
+	size_told = bytes;
+}
+
+TEST(a_size_is_told_to_who_asks_for_it)
+{
+	struct template_progress p = TEMPLATE_PROGRESS(note, NULL);
+
+	take(&p, "size 17\n");
+	assert_string_equal(told, "");
+	p.on_size = note_size;
+	take(&p, "size 4711\nsize -1\nsize much\n5 one\n");
+	assert_int_equal(size_told, 4711);
+	assert_string_equal(told, "[5 one]");
+	template_progress_done(&p);
+}
+
 TEST(malformed_lines_are_ignored)
 {
 	struct template_progress p = TEMPLATE_PROGRESS(note, NULL);
@@ -82,7 +102,8 @@ TEST(a_line_without_end_does_not_grow)
 int main(void)
 {
 	return RUN(CASE(lines_are_told_whatever_pieces_they_come_in),
-	           CASE(malformed_lines_are_ignored), CASE(an_error_line_becomes_the_failure),
+	           CASE(a_size_is_told_to_who_asks_for_it), CASE(malformed_lines_are_ignored),
+	           CASE(an_error_line_becomes_the_failure),
 	           CASE(an_error_of_an_unknown_code_is_a_system_error),
 	           CASE(a_line_without_end_does_not_grow));
 }

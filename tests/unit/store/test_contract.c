@@ -11,6 +11,7 @@ static void a_project_comes_back_as_it_went_in(void **state)
 	                                    .name = "second",
 	                                    .defaults = {.cpu = 0.25, .memory_mb = 64},
 	                                    .sandboxes_max = 7,
+	                                    .storage_max_mb = 70,
 	                                    .created_at = NOW};
 	struct project_record found;
 
@@ -21,6 +22,7 @@ static void a_project_comes_back_as_it_went_in(void **state)
 	assert_int_equal(found.defaults.memory_mb, 64);
 	assert_int_equal(found.defaults.disk_mb, 0);
 	assert_int_equal(found.sandboxes_max, 7);
+	assert_int_equal(found.storage_max_mb, 70);
 	assert_int_equal(found.created_at, NOW);
 }
 

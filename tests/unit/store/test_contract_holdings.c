@@ -326,6 +326,67 @@ static void one_of_them_can_be_asked_for(void **state)
 	assert_int_equal(list.count, 0);
 }
 
+static struct project_storage sum(struct store *s, const char *without, int64_t before)
+{
+	const struct storage_look look = {PROJECT, without, before};
+	struct project_storage found = {-1, -1, -1, -1};
+	struct error err = {0};
+
+	assert_done(store_project_storage(s, &look, &found, &err));
+	return found;
+}
+
+static void add_template(struct store *s, const char *id, enum template_state state, int64_t bytes,
+                         int64_t at)
+{
+	const struct template_record r = {.id = id,
+	                                  .project_id = PROJECT,
+	                                  .name = id,
+	                                  .folder = "shared",
+	                                  .node = NODE,
+	                                  .state = state,
+	                                  .size_bytes = bytes,
+	                                  .created_at = at};
+	struct error err = {0};
+
+	assert_done(store_template_insert(s, &r, &err));
+}
+
+static void what_a_project_keeps_is_summed(void **state)
+{
+	struct project_storage found;
+	struct error err = {0};
+
+	found = sum(*state, "", INT64_MAX);
+	assert_int_equal(found.templates + found.snapshots + found.backups + found.volumes, 0);
+	add_volume(*state);
+	add_snapshot(*state, SNAPSHOT, BOX, SNAPSHOT_TAKEN);
+	add_snapshot(*state, "llllllllllllllllllll", BOX, SNAPSHOT_LAYER);
+	add_backup(*state, "");
+	/* Two templates of one folder have its files once. */
+	add_template(*state, "t1", TEMPLATE_READY, 1000, NOW);
+	add_template(*state, "t2", TEMPLATE_READY, 900, NOW);
+	assert_done(store_holding_expect(*state, VOLUME, 70, NOW, &err));
+	assert_done(store_holding_expect(*state, SNAPSHOT, 50, NOW, &err));
+	assert_done(store_holding_expect(*state, SNAPSHOT, 60, NOW, &err));
+	assert_done(store_holding_expect(*state, "llllllllllllllllllll", 9999, NOW, &err));
+	found = sum(*state, "", INT64_MAX);
+	assert_int_equal(found.templates, 1000);
+	assert_int_equal(found.snapshots, 50);
+	assert_int_equal(found.backups, 4711);
+	assert_int_equal(found.volumes, 70);
+	assert_int_equal(sum(*state, SNAPSHOT, INT64_MAX).snapshots, 0);
+	assert_int_equal(sum(*state, BACKUP, INT64_MAX).backups, 0);
+}
+
+static void what_is_being_made_counts_unless_it_began_later(void **state)
+{
+	add_template(*state, "t1", TEMPLATE_BUILDING, 1000, NOW);
+	assert_int_equal(sum(*state, "", NOW - 1).templates, 0);
+	assert_int_equal(sum(*state, "", NOW).templates, 1000);
+	assert_int_equal(sum(*state, "t1", INT64_MAX).templates, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +400,8 @@ int main(void)
 	        EACH(what_is_gone_is_forgotten),
 	        EACH(files_that_come_back_from_an_archive_cost_from_then_on),
 	        EACH(one_of_them_can_be_asked_for),
+	        EACH(what_a_project_keeps_is_summed),
+	        EACH(what_is_being_made_counts_unless_it_began_later),
 	};
 
 	return each_store_run(tests, COUNT_OF(tests));
