@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a sandbox that has ended, or never ran: deleted, or into the trash. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/log.h"
 #include "broker/box.h"
 #include "broker/review.h"
@@ -22,10 +25,17 @@ static int keep_files(struct boxes *b, const char *id, const struct trash_note *
 int box_files_remove(struct boxes *b, const char *id, const struct trash_note *note,
                      struct error *err)
 {
+	bool had_files;
+
 	if (note->keep_s > 0)
 		return keep_files(b, id, note, err);
+	had_files =
+	        faccessat(b->host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	if (host_trash_files(b->host, id, err) < 0)
 		return -1;
+	/* A delete may be repeated after its files went to the trash, which needs the layers. */
+	if (!had_files && trash_has_sandbox(b->host, id))
+		return 0;
 	/* What lies below them may be in no other chain: it is deleted with them then. */
 	chains_set(b->chains, id, NULL);
 	chains_set_role(b->chains, id, CHAIN_ORIGIN, NULL);

@@ -161,6 +161,32 @@ static struct trash_entry *list_entries(const struct host *host, struct entry_li
 	return (void *)list->items.data;
 }
 
+static bool is_of(const struct trash_entry *entry, enum broker_trash_kind kind, const char *id)
+{
+	return entry->kind == kind && strcmp(entry->id, id) == 0;
+}
+
+static bool has_files(const struct host *host, const struct trash_entry *entry)
+{
+	char name[TRASH_NAME_SIZE], path[PATH_SIZE];
+
+	trash_name_format(entry, name);
+	(void)snprintf(path, sizeof(path), "%s/sandboxes", name);
+	return faccessat(host->folders[FOLDER_KEPT], path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool trash_has_sandbox(const struct host *host, const char *id)
+{
+	AUTO(entry_list_done) struct entry_list list = {0};
+	size_t count;
+	const struct trash_entry *entries = list_entries(host, &list, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_of(&entries[i], BROKER_TRASH_SANDBOX, id) && has_files(host, &entries[i]))
+			return true;
+	return false;
+}
+
 /* ---- into the trash ---- */
 
 static int make_entry(const struct host *host, enum broker_trash_kind kind, const char *id,
@@ -273,16 +299,21 @@ static void drop_entry(const struct host *host, const struct trash_entry *entry)
 		log_warning("an entry of the trash is left", TEXT("entry", name), FAILURE(&err));
 }
 
+/* The number of folders that came back: an entry whose making was interrupted has none. */
 static int move_back(const struct host *host, const struct trash_entry *entry, struct error *err)
 {
 	char name[TRASH_NAME_SIZE], path[PATH_SIZE];
+	int count = 0;
 
 	trash_name_format(entry, name);
 	for (unsigned i = 0; i < COUNT_OF(parts); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", name, parts[i].name);
 		if (renameat2(host->folders[FOLDER_KEPT], path, host->folders[parts[i].folder],
-		              entry->id, RENAME_NOREPLACE) == 0 ||
-		    errno == ENOENT)
+		              entry->id, RENAME_NOREPLACE) == 0) {
+			count++;
+			continue;
+		}
+		if (errno == ENOENT)
 			continue;
 		if (errno == EEXIST)
 			return FAIL(err, ERROR_CONFLICT,
@@ -290,7 +321,7 @@ static int move_back(const struct host *host, const struct trash_entry *entry, s
 			            parts[i].name, entry->id);
 		return FAIL_ERRNO(err, "bring '%s' back from the trash", entry->id);
 	}
-	return 0;
+	return count;
 }
 
 static int mark_again(struct chains *c, const char *id, struct error *err)
@@ -303,24 +334,29 @@ static int mark_again(struct chains *c, const char *id, struct error *err)
 	if (chains_add(c, id, err) < 0)
 		return -1;
 	chains_set_role(c, id, CHAIN_TRASHED, NULL);
-	return 0;
+	return 1;
 }
 
 int trash_bring_back(struct chains *c, enum broker_trash_kind kind, const char *id,
                      struct error *err)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
-	size_t count, found = 0;
+	size_t count;
 	const struct trash_entry *entries = list_entries(c->host, &list, &count);
+	int found = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (entries[i].kind != kind || strcmp(entries[i].id, id) != 0)
+		int came;
+
+		if (!is_of(&entries[i], kind, id))
 			continue;
-		if (kind == BROKER_TRASH_SNAPSHOT ? mark_again(c, id, err) < 0
-		                                  : move_back(c->host, &entries[i], err) < 0)
+		came = kind == BROKER_TRASH_SNAPSHOT ? mark_again(c, id, err)
+		                                     : move_back(c->host, &entries[i], err);
+		if (came < 0)
 			return -1;
+		fault_point("broker", "trash-back");
 		drop_entry(c->host, &entries[i]);
-		found++;
+		found += came;
 	}
 	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "%s '%s' is not in the trash", kind_names[kind],
@@ -335,17 +371,24 @@ static bool has_place(const struct host *host, const char *id)
 	return faccessat(host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void purge_entry(struct chains *c, const struct trash_entry *entry)
+/* Entry `at` of the list, which loses its id. Another one of the same sandbox or snapshot needs its
+ * layers still. */
+static void purge_entry(struct chains *c, struct trash_entry *entries, size_t count, size_t at)
 {
-	log_info("gone from the trash", TEXT("kind", kind_names[entry->kind]),
-	         TEXT("id", entry->id));
-	drop_entry(c->host, entry);
-	if (entry->kind == BROKER_TRASH_SNAPSHOT)
-		chains_set_role(c, entry->id, CHAIN_TRASHED, NULL);
-	if (entry->kind != BROKER_TRASH_SANDBOX || has_place(c->host, entry->id))
+	const struct trash_entry entry = entries[at];
+
+	log_info("gone from the trash", TEXT("kind", kind_names[entry.kind]), TEXT("id", entry.id));
+	drop_entry(c->host, &entry);
+	entries[at].id[0] = '\0';
+	for (size_t i = 0; i < count; i++)
+		if (is_of(&entries[i], entry.kind, entry.id))
+			return;
+	if (entry.kind == BROKER_TRASH_SNAPSHOT)
+		chains_set_role(c, entry.id, CHAIN_TRASHED, NULL);
+	if (entry.kind != BROKER_TRASH_SANDBOX || has_place(c->host, entry.id))
 		return;
-	chains_set(c, entry->id, NULL);
-	chains_set_role(c, entry->id, CHAIN_ORIGIN, NULL);
+	chains_set(c, entry.id, NULL);
+	chains_set_role(c, entry.id, CHAIN_ORIGIN, NULL);
 }
 
 int trash_purge(struct chains *c, enum broker_trash_kind kind, const char *id,
@@ -353,37 +396,56 @@ int trash_purge(struct chains *c, enum broker_trash_kind kind, const char *id,
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
 	size_t count;
-	const struct trash_entry *entries = list_entries(c->host, &list, &count);
+	struct trash_entry *entries = list_entries(c->host, &list, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (entries[i].kind == kind && strcmp(entries[i].id, id) == 0)
-			purge_entry(c, &entries[i]);
+		if (is_of(&entries[i], kind, id))
+			purge_entry(c, entries, count, i);
 	return 0;
+}
+
+static void trim_due(struct chains *c, struct trash_entry *entries, size_t count)
+{
+	uint64_t now_s = (uint64_t)(clock_unix_ms() / 1000);
+
+	for (size_t i = 0; i < count && entries[i].until_s <= now_s; i++)
+		purge_entry(c, entries, count, i);
+}
+
+/* What a caller deleted goes before what is there by a mistake: a project that deletes much does
+ * not end the orphans of others. */
+static void trim_bytes(struct chains *c, struct trash_entry *entries, size_t count,
+                       uint64_t bytes_max)
+{
+	static const enum broker_trash_reason order[] = {BROKER_TRASH_DELETED, BROKER_TRASH_ORPHAN};
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (*entries[i].id && entries[i].bytes != UINT64_MAX)
+			bytes += entries[i].bytes;
+	for (size_t i = 0; i < COUNT_OF(order) * count && bytes > bytes_max; i++) {
+		const struct trash_entry *entry = &entries[i % count];
+
+		if (!*entry->id || entry->reason != order[i / count] || entry->bytes == UINT64_MAX)
+			continue;
+		log_warning(
+		        "the trash has more bytes than 'trash_bytes_max': the oldest entry goes "
+		        "before its time",
+		        TEXT("id", entry->id), NUMBER("bytes", (int64_t)bytes));
+		bytes -= entry->bytes;
+		purge_entry(c, entries, count, i % count);
+	}
 }
 
 void trash_trim(struct chains *c, uint64_t bytes_max)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
-	uint64_t now_s = (uint64_t)(clock_unix_ms() / 1000), bytes = 0;
 	size_t count;
-	const struct trash_entry *entries = list_entries(c->host, &list, &count);
+	struct trash_entry *entries = list_entries(c->host, &list, &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (entries[i].bytes != UINT64_MAX)
-			bytes += entries[i].bytes;
-	for (size_t i = 0; i < count; i++) {
-		bool is_due = entries[i].until_s <= now_s;
-
-		if (!is_due && (bytes_max == 0 || bytes <= bytes_max))
-			break;
-		if (!is_due)
-			log_warning("the trash has more bytes than 'trash_bytes_max': the oldest "
-			            "goes before its time",
-			            TEXT("id", entries[i].id), NUMBER("bytes", (int64_t)bytes));
-		purge_entry(c, &entries[i]);
-		if (entries[i].bytes != UINT64_MAX)
-			bytes -= entries[i].bytes;
-	}
+	trim_due(c, entries, count);
+	if (bytes_max > 0)
+		trim_bytes(c, entries, count, bytes_max);
 }
 
 unsigned trash_make_room(struct chains *c, uint64_t bytes)
@@ -392,16 +454,16 @@ unsigned trash_make_room(struct chains *c, uint64_t bytes)
 	uint64_t freed = 0;
 	unsigned gone = 0;
 	size_t count;
-	const struct trash_entry *entries = list_entries(c->host, &list, &count);
+	struct trash_entry *entries = list_entries(c->host, &list, &count);
 
 	while (gone < count && (gone == 0 || freed < bytes)) {
-		const struct trash_entry *entry = &entries[gone++];
+		const struct trash_entry *entry = &entries[gone];
 
 		log_warning("the disk of the data folder is nearly full: what is in the trash goes "
 		            "before its time",
 		            TEXT("kind", kind_names[entry->kind]), TEXT("id", entry->id),
 		            NUMBER("missing_bytes", (int64_t)bytes));
-		purge_entry(c, entry);
+		purge_entry(c, entries, count, gone++);
 		if (entry->bytes == UINT64_MAX)
 			break;
 		freed += entry->bytes;
@@ -424,12 +486,18 @@ static int adopt_entry(struct chains *c, const struct trash_entry *entry, struct
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return FAIL_ERRNO(err, "open the entry '%s' of the trash", name);
+	/* A broker that is killed as it makes an entry leaves one without files or chain: it holds
+	 * nothing, and what it was made for is in its place still. */
 	if (entry->kind == BROKER_TRASH_SANDBOX)
-		return has_place(c->host, entry->id)
+		return has_place(c->host, entry->id) || !has_files(c->host, entry)
 		               ? 0
 		               : chains_read_user(c, folder, "sandboxes", entry->id, err);
-	if (chain_read(folder, CHAIN_LINK, &chain, err) < 0)
-		return -1;
+	if (chain_read(folder, CHAIN_LINK, &chain, err) < 0) {
+		if (err->sys_errno != ENOENT)
+			return -1;
+		error_clear(err);
+		return 0;
+	}
 	chains_set_role(c, entry->id, CHAIN_TRASHED, &chain);
 	return 0;
 }

@@ -46,11 +46,13 @@ MUST_CHECK int trash_put_layer(const struct host *host, const char *id,
 /* ERROR_NOT_FOUND when it is not in the trash, ERROR_CONFLICT when its place is taken. */
 MUST_CHECK int trash_bring_back(struct chains *c, enum broker_trash_kind kind, const char *id,
                                 struct error *err);
+/* Whether the trash has files of this sandbox, and so needs its layers. */
+bool trash_has_sandbox(const struct host *host, const char *id);
 /* Fine when it is not there. */
 MUST_CHECK int trash_purge(struct chains *c, enum broker_trash_kind kind, const char *id,
                            struct error *err);
 /* Entries whose time is over go, then the oldest while there are more bytes than `bytes_max`
- * (0 = any number). */
+ * (0 = any number): those that were deleted, and orphans last. */
 void trash_trim(struct chains *c, uint64_t bytes_max);
 /* The same for a disk that has no room: entries that are due first go first, until so many bytes
  * went, or one whose size is not known. Returns how many went. */

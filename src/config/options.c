@@ -135,8 +135,8 @@ const struct config_option config_options[] = {
                                  "failed backups are listed; 0 = until they are deleted"),
         SIZE_OPTION("trash_bytes_max", trash_bytes_max, .initial = "20G", .min = 0,
                     .max = INT64_C(1) << 50,
-                    .about = "bytes that the trash keeps; its oldest entries go before their "
-                             "time when there are more; 0 = any number"),
+                    .about = "bytes that the trash keeps; when it has more, its oldest entries go "
+                             "before their time, orphans last; 0 = any number"),
         DURATION_OPTION("events_keep", events_keep_ms, .initial = "7d", .min = 60000,
                         .max = YEAR_MS, .about = "how long an event is kept"),
         WHOLE_OPTION("webhooks_max", webhooks_max, .initial = "20", .min = 1, .max = 1000,

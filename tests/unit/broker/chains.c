@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "broker/flatten.h"
+#include "broker/trash.h"
 #include "unit.h"
 
 #define A "aaaaaaaaaaaaaaaaaaaa"
@@ -28,11 +29,9 @@ static void data_make(struct data *d)
 	static const struct {
 		enum host_folder which;
 		const char *name;
-	} rows[] = {{FOLDER_SNAPSHOTS, "snapshots"},
-	            {FOLDER_SANDBOXES, "sandboxes"},
-	            {FOLDER_TRASH, "trash"},
-	            {FOLDER_KEPT, "trash/kept"},
-	            {FOLDER_RUN_SANDBOXES, "run"}};
+	} rows[] = {{FOLDER_SNAPSHOTS, "snapshots"},   {FOLDER_SANDBOXES, "sandboxes"},
+	            {FOLDER_HOST_FILES, "host-files"}, {FOLDER_TRASH, "trash"},
+	            {FOLDER_KEPT, "trash/kept"},       {FOLDER_RUN_SANDBOXES, "run"}};
 
 	memset(d, 0, sizeof(*d));
 	(void)snprintf(d->path, sizeof(d->path), "/tmp/atoll-chains.XXXXXX");
@@ -55,6 +54,7 @@ static void data_done(struct data *d)
 	chains_close(&d->chains);
 	(void)close(d->host.folders[FOLDER_SNAPSHOTS]);
 	(void)close(d->host.folders[FOLDER_SANDBOXES]);
+	(void)close(d->host.folders[FOLDER_HOST_FILES]);
 	(void)close(d->host.folders[FOLDER_TRASH]);
 	(void)close(d->host.folders[FOLDER_KEPT]);
 	(void)close(d->host.folders[FOLDER_RUN_SANDBOXES]);
@@ -358,6 +358,88 @@ TEST(while_a_chain_cannot_be_read_nothing_is_thrown_away)
 	data_done(&d);
 }
 
+/* As a broker leaves it that is killed before it moves the files. */
+static void put_empty_entry(struct data *d, const char *name)
+{
+	assert_int_equal(mkdirat(d->host.folders[FOLDER_KEPT], name, 0700), 0);
+}
+
+TEST(layers_stay_as_long_as_an_entry_of_the_trash_has_files_on_them)
+{
+	const struct trash_note note = {BROKER_TRASH_DELETED, 1000};
+	struct error err = {0};
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, "");
+	put(&d, FOLDER_SANDBOXES, BOX, A);
+	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	put_empty_entry(&d, "sandbox." BOX ".5.deleted");
+	assert_int_equal(trash_put_sandbox(&d.chains, BOX, &note, &err), 0);
+	trash_trim(&d.chains, 0);
+	assert_true(is_there(&d, A));
+	assert_int_equal(chains_of(&d.chains, BOX)->count, 1);
+	assert_true(trash_has_sandbox(&d.host, BOX));
+	assert_int_equal(trash_bring_back(&d.chains, BROKER_TRASH_SANDBOX, BOX, &err), 0);
+	assert_false(trash_has_sandbox(&d.host, BOX));
+	assert_int_equal(trash_put_sandbox(&d.chains, BOX, &note, &err), 0);
+	assert_int_equal(trash_purge(&d.chains, BROKER_TRASH_SANDBOX, BOX, &err), 0);
+	assert_false(is_there(&d, A));
+	data_done(&d);
+}
+
+TEST(an_entry_of_the_trash_that_holds_nothing_brings_nothing_back)
+{
+	struct error err = {0};
+	struct data d;
+
+	data_make(&d);
+	put(&d, FOLDER_SNAPSHOTS, A, "");
+	put_empty_entry(&d, "sandbox." BOX ".99999999999.deleted");
+	put_empty_entry(&d, "snapshot." B ".99999999999.deleted");
+	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_false(is_there(&d, A)); /* the entries name no layers that could be this one */
+	assert_int_equal(trash_bring_back(&d.chains, BROKER_TRASH_SANDBOX, BOX, &err), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	data_done(&d);
+}
+
+static void put_sized_entry(struct data *d, const char *name, const char *bytes)
+{
+	char path[128];
+
+	put_empty_entry(d, name);
+	(void)snprintf(path, sizeof(path), "%s/bytes", name);
+	assert_int_equal(symlinkat(bytes, d->host.folders[FOLDER_KEPT], path), 0);
+}
+
+static bool is_kept(const struct data *d, const char *name)
+{
+	return faccessat(d->host.folders[FOLDER_KEPT], name, F_OK, 0) == 0;
+}
+
+TEST(orphans_are_the_last_that_a_full_trash_gives_up)
+{
+	static const char orphan[] = "sandbox." BOX ".99999999990.orphan";
+	static const char early[] = "sandbox." OTHER ".99999999991.deleted";
+	static const char late[] = "sandbox." A ".99999999992.deleted";
+	struct data d;
+
+	data_make(&d);
+	put_sized_entry(&d, orphan, "100");
+	put_sized_entry(&d, early, "100");
+	put_sized_entry(&d, late, "100");
+	trash_trim(&d.chains, 0);
+	assert_true(is_kept(&d, orphan) && is_kept(&d, early) && is_kept(&d, late));
+	trash_trim(&d.chains, 250);
+	assert_true(is_kept(&d, orphan) && !is_kept(&d, early) && is_kept(&d, late));
+	trash_trim(&d.chains, 150);
+	assert_true(is_kept(&d, orphan) && !is_kept(&d, late));
+	trash_trim(&d.chains, 99);
+	assert_false(is_kept(&d, orphan));
+	data_done(&d);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_chain_comes_back_as_it_was_written), CASE(what_is_no_chain_is_refused),
@@ -369,5 +451,8 @@ int main(void)
 	           CASE(what_is_mounted_and_what_it_began_with_is_in_use_too),
 	           CASE(a_snapshot_that_is_not_whole_is_none),
 	           CASE(what_a_dead_broker_left_is_known_and_what_is_nobodys_goes),
-	           CASE(while_a_chain_cannot_be_read_nothing_is_thrown_away));
+	           CASE(while_a_chain_cannot_be_read_nothing_is_thrown_away),
+	           CASE(layers_stay_as_long_as_an_entry_of_the_trash_has_files_on_them),
+	           CASE(an_entry_of_the_trash_that_holds_nothing_brings_nothing_back),
+	           CASE(orphans_are_the_last_that_a_full_trash_gives_up));
 }
