@@ -18,6 +18,8 @@
 #define PING_TIMEOUT_MS 2000
 /* How long lists still show what is deleted. */
 #define DELETED_KEPT_MS (24 * 3600 * INT64_C(1000))
+/* After its time an entry of the trash is gone at the latest so much later. */
+#define TRASH_TRIMMED_MS (3600 * INT64_C(1000))
 
 /* ---- ends ---- */
 
@@ -309,6 +311,16 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 		expire(f, r->id);
 }
 
+/* An undelete needs the row as long as the trash has the files. */
+static int purge_deleted(struct fleet *f, struct error *err)
+{
+	int64_t keep_ms = f->config->deleted_keep_ms + TRASH_TRIMMED_MS;
+
+	if (keep_ms < DELETED_KEPT_MS)
+		keep_ms = DELETED_KEPT_MS;
+	return store_sandbox_purge(f->store, clock_unix_ms() - keep_ms, err);
+}
+
 static int purge_usage(struct fleet *f, struct error *err)
 {
 	int64_t keep_ms = f->config->usage_keep_ms;
@@ -339,8 +351,7 @@ static int tick(struct fleet *f, struct error *err)
 		f->swept_at = now;
 		if (fleet_sweep(f, err) < 0 || volumes_settle(f, false, err) < 0 ||
 		    mounts_settle(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
-		    store_sandbox_purge(f->store, clock_unix_ms() - DELETED_KEPT_MS, err) < 0 ||
-		    purge_usage(f, err) < 0)
+		    purge_deleted(f, err) < 0 || purge_usage(f, err) < 0)
 			return -1;
 		if (artifacts_settle(f, false, err) < 0 || artifacts_meter(f, err) < 0)
 			return -1;

@@ -228,3 +228,22 @@ def test_the_end_of_serve_says_how_many_go_on(private_server):
     process.wait(20)
     os.close(here)
     assert b"1 sandboxes go on" in said and b"atoll down" in said
+
+
+def test_a_row_is_kept_as_long_as_the_trash_has_its_files(private_server):
+    private_server.flags = ["--deleted-keep", "72h"]
+    private_server.start()
+    api = private_server.api()
+    box, old = with_file(api, "long"), with_file(api, "old")
+    api.delete(f"{PATH}/{box}?keep=true")
+    api.remove(old)
+    private_server.stop()
+    store = sqlite3.connect(private_server.data / "store/atoll.db")
+    for sandbox, hours in [(box, 48), (old, 100)]:
+        store.execute("UPDATE sandboxes SET last_event_at = last_event_at - ? WHERE id = ?", (hours * 3600000, sandbox))
+    store.commit()
+    private_server.start()
+    atoll.wait_for(lambda: not store.execute("SELECT 1 FROM sandboxes WHERE id = ?", (old,)).fetchone(), 60, "old rows are removed")
+    store.close()
+    api = private_server.api()
+    assert api.post(f"{PATH}/{box}/undelete")["state"] == "stopped"
