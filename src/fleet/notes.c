@@ -2,6 +2,7 @@
 /* DATA/pairing/ID: what the row of a sandbox says, for a day on which the rows are lost. Written
  * behind its changes, within seconds: no call waits for it. Without secrets: its environment is not
  * in it. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,10 +15,12 @@
 #include "base/log.h"
 #include "fleet/pairing_parts.h"
 #include "fleet/parts.h"
+#include "provider/trash.h"
 
 #define NOTE_MAX (256 * 1024)
 #define REMEMBERED_MAX 100000 /* then all are written again */
 #define FORMAT 1
+#define NEXT ".next"
 
 /* ---- writing ---- */
 
@@ -82,7 +85,7 @@ static int replace_file(int folder, const char *id, const struct buf *text, stru
 	AUTO_CLOSE int fd = -1;
 	char next[ID_SIZE + 8];
 
-	(void)snprintf(next, sizeof(next), "%s.next", id);
+	(void)snprintf(next, sizeof(next), "%s" NEXT, id);
 	fd = openat(folder, next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return FAIL_ERRNO(err, "make '%s'", next);
@@ -133,6 +136,77 @@ void note_drop(struct fleet *f, const char *id)
 
 	if (folder >= 0)
 		(void)unlinkat(folder, id, 0);
+}
+
+/* ---- those that are left ---- */
+
+/* The trash deletes its entries when their time is over, and tells nobody. */
+static bool is_needed(struct fleet *f, const struct map *known, const char *id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	return map_find(known, id) ||
+	       store_sandbox_find_ended(f->store, &arena, NULL, id, &r, &err) == 0 ||
+	       err.code != ERROR_NOT_FOUND;
+}
+
+static void sweep_folder(struct fleet *f, const struct map *known, DIR *folder)
+{
+	struct dirent *entry;
+	unsigned count = 0;
+
+	while ((entry = readdir(folder))) {
+		/* A file that was being written when the process was killed. */
+		bool is_unfinished = strlen(entry->d_name) == ID_SIZE + strlen(NEXT) &&
+		                     strcmp(entry->d_name + ID_SIZE, NEXT) == 0;
+
+		if (!is_unfinished &&
+		    (!id_is_valid(entry->d_name) || is_needed(f, known, entry->d_name)))
+			continue;
+		if (unlinkat(dirfd(folder), entry->d_name, 0) == 0)
+			count++;
+	}
+	if (count > 0)
+		log_info("notes of sandboxes that are gone were removed", NUMBER("count", count));
+}
+
+static int list_folder(const struct fleet *f, DIR **ret, struct error *err)
+{
+	AUTO_CLOSE int place = open_folder(f, err), fd = -1;
+
+	if (place < 0)
+		return -1;
+	fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*ret = fd < 0 ? NULL : fdopendir(fd);
+	if (!*ret)
+		return FAIL_ERRNO(err, "list the notes");
+	fd = -1; /* the list has it */
+	return 0;
+}
+
+void notes_sweep(struct fleet *f, const struct provider_trash_list *trash)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(map_done) struct map known = {0};
+	struct error err = {0};
+	struct provider_list list;
+	DIR *folder;
+
+	if (!f->pairing.is_open || !pairing_holds(f))
+		return;
+	if (f->ops->list(f->provider, &arena, &list, &err) < 0 ||
+	    list_folder(f, &folder, &err) < 0) {
+		log_warning("notes of sandboxes that are gone stay", FAILURE(&err));
+		return;
+	}
+	for (size_t i = 0; i < list.count; i++)
+		(void)map_put(&known, list.entries[i].id, &known);
+	for (size_t i = 0; i < trash->count; i++)
+		(void)map_put(&known, trash->items[i].id, &known);
+	sweep_folder(f, &known, folder);
+	(void)closedir(folder);
 }
 
 /* ---- reading ---- */

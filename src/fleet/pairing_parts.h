@@ -21,6 +21,7 @@ struct trash_counts {
 	atomic_uint_fast64_t orphans; /* put into the trash since the start */
 	atomic_uint_fast64_t held;    /* left by the last sweep, because they were too many */
 	atomic_uint_fast64_t entries, bytes;
+	int64_t notes_swept_at; /* of the ticking thread; 0 = not yet */
 };
 
 /* Whether the row is there and is ours. Before anything is removed because no row knows it. */
@@ -45,6 +46,10 @@ void trash_tick(struct fleet *f);
 void note_row(struct fleet *f, const struct sandbox_record *r);
 /* The sandbox is deleted for good. */
 void note_drop(struct fleet *f, const char *id);
+/* Of the ticking thread: removes notes of sandboxes that neither the store, nor the provider, nor
+ * `trash` has. */
+struct provider_trash_list;
+void notes_sweep(struct fleet *f, const struct provider_trash_list *trash);
 /* A row for what the provider has and no row knows. What is not known is logged. */
 MUST_CHECK int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
                              struct error *err);

@@ -13,6 +13,7 @@
 #include "store/snapshots.h"
 
 #define STOP_MS 2000
+#define NOTES_SWEEP_MS (3600 * INT64_C(1000))
 
 /* ---- orphans ---- */
 
@@ -81,6 +82,7 @@ void trash_tick(struct fleet *f)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct provider_trash_list list;
+	int64_t now = clock_monotonic_ms();
 	struct error err = {0};
 	uint64_t bytes = 0;
 
@@ -95,6 +97,10 @@ void trash_tick(struct fleet *f)
 			bytes += (uint64_t)list.items[i].size_bytes;
 	atomic_store(&f->trash.entries, list.count);
 	atomic_store(&f->trash.bytes, bytes);
+	if (f->trash.notes_swept_at && now - f->trash.notes_swept_at < NOTES_SWEEP_MS)
+		return;
+	f->trash.notes_swept_at = now;
+	notes_sweep(f, &list);
 }
 
 struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet)

@@ -247,3 +247,22 @@ def test_a_row_is_kept_as_long_as_the_trash_has_its_files(private_server):
     store.close()
     api = private_server.api()
     assert api.post(f"{PATH}/{box}/undelete")["state"] == "stopped"
+
+
+def test_notes_of_sandboxes_that_are_gone_are_removed(private_server):
+    private_server.start()
+    api = private_server.api()
+    living, kept, gone = (with_file(api, name) for name in ("living", "kept", "gone"))
+    wait_noted(private_server, living, kept, gone)
+    for box in (kept, gone):
+        api.delete(f"{PATH}/{box}?keep=true")
+    private_server.stop()
+    with sqlite3.connect(private_server.data / "store/atoll.db") as store:
+        store.execute("DELETE FROM sandboxes WHERE id IN (?, ?)", (kept, gone))
+    for entry in (private_server.data / "trash/kept").glob(f"*.{gone}.*"):
+        shutil.rmtree(entry)
+    (private_server.data / "pairing" / f"{living}.next").touch()
+    private_server.start()
+    def names():
+        return {path.name for path in (private_server.data / "pairing").iterdir()}
+    atoll.wait_for(lambda: names() == {"store", living, kept}, 30, names)
