@@ -2,6 +2,7 @@
 """What was removed comes back: rm --all, undelete, recover, the trash; and down, which ends all."""
 
 import contextlib
+import http.client
 import os
 import pty
 import shutil
@@ -240,7 +241,7 @@ def test_a_row_is_kept_as_long_as_the_trash_has_its_files(private_server):
     private_server.stop()
     store = sqlite3.connect(private_server.data / "store/atoll.db")
     for sandbox, hours in [(box, 48), (old, 100)]:
-        store.execute("UPDATE sandboxes SET last_event_at = last_event_at - ? WHERE id = ?", (hours * 3600000, sandbox))
+        store.execute("UPDATE sandboxes SET last_event_at = last_event_at - ?, metered_ms = active_ms WHERE id = ?", (hours * 3600000, sandbox))
     store.commit()
     private_server.start()
     atoll.wait_for(lambda: not store.execute("SELECT 1 FROM sandboxes WHERE id = ?", (old,)).fetchone(), 60, "old rows are removed")
@@ -266,3 +267,43 @@ def test_notes_of_sandboxes_that_are_gone_are_removed(private_server):
     def names():
         return {path.name for path in (private_server.data / "pairing").iterdir()}
     atoll.wait_for(lambda: names() == {"store", living, kept}, 30, names)
+
+
+def lost_snapshot(api, name):
+    """A sandbox on a layer that nothing else needs: whoever forgets its chain deletes its files."""
+    box = with_file(api, name)
+    snapshot = api.post(f"{PATH}/{box}/snapshot", {"name": f"below-{name}"})["id"]
+    api.delete(f"/api/sandbox/snapshots/{snapshot}")
+    return box
+
+
+def run_with_fault(server, fault, call):
+    """Until the fault has killed its process; then the server starts again without it."""
+    server.environment["ATOLL_FAULT"] = f"{fault}:kill"
+    server.start()
+    before = server.pid_of(fault.partition(":")[0])
+    with contextlib.suppress(atoll.ApiError, OSError, http.client.HTTPException):
+        call(server.api())
+    atoll.wait_for(lambda: server.pid_of(fault.partition(":")[0]) != before, 30, f"a kill at {fault}")
+    del server.environment["ATOLL_FAULT"]
+    server.stop()
+    server.start()
+    return server.api()
+
+
+@pytest.mark.parametrize("fault", ["api:delete-destroyed", "broker:trash-moved"])
+def test_a_kill_after_a_kept_delete_has_moved_the_files_loses_nothing(private_server, fault):
+    private_server.start()
+    box = lost_snapshot(private_server.api(), "kept")
+    private_server.stop()
+    api = run_with_fault(private_server, fault, lambda api: api.delete(f"{PATH}/{box}?keep=true"))
+    atoll.wait_for(lambda: not states(private_server, api), 30, "the delete is finished")
+    private_server.kill9("broker")
+    private_server.stop()
+    private_server.start()
+    api = private_server.api()
+    listed, = api.get("/api/sandbox/trash")["items"]
+    assert listed["id"] == box and "cannot be read" not in private_server.log_text()
+    api.post(f"{PATH}/{box}/undelete")
+    api.post(f"{PATH}/{box}/start")
+    assert note(api, box) == "kept\n"
