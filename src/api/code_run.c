@@ -553,7 +553,7 @@ static int start_limited(struct request *rq, struct api_target *t,
                          struct error *err)
 {
 	struct code_run *run = new_run(api_of(rq), t, options);
-	struct stream_options stream = {.tick_ms = TICK_MS};
+	struct stream_options stream = {.request = AGENT_ATTACH, .tick_ms = TICK_MS};
 	const struct agent_attach attach = {
 	        .process = options->context->process,
 	        .since = {options->context->output_end[0], options->context->output_end[1]},

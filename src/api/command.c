@@ -507,7 +507,8 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 {
 	struct command_stream *s = command_new(api_of(rq), t, c->form, c->output_limit);
 	struct agent_exec exec = c->exec;
-	struct stream_options options = {.tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
+	struct stream_options options = {.request = AGENT_EXEC,
+	                                 .tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
 	s->write_result = c->write_result;
 	if (c->artifacts_root && c->form == OUTPUT_RESULT)
@@ -554,7 +555,7 @@ static int attach_limited(struct request *rq, struct api_target *t,
                           struct error *err)
 {
 	struct command_stream *s = command_new(api_of(rq), t, attach->form, attach->output_limit);
-	struct stream_options options = {.tick_ms = attach->wait_ms};
+	struct stream_options options = {.request = AGENT_ATTACH, .tick_ms = attach->wait_ms};
 	struct agent_attach message = {
 	        .process = attach->process,
 	        .since = {attach->since[0], attach->since[1]},

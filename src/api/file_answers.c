@@ -112,6 +112,7 @@ static int answer_start(struct request *rq, struct stream *s, const struct files
 		stream_free(s);
 		return -1;
 	}
+	options->request = call->type;
 	options->whole_ms = agent_type_is_quick(call->type) ? agent_answer_ms() : 0;
 	stream_start(s, reply, options);
 	return 0;
@@ -156,7 +157,7 @@ int files_write_all(struct request *rq, struct api_target *t, const struct files
 {
 	struct files_call none = {.path = {.path = ""}};
 	struct stream *s = answer_new(&answer_ops, t, &none);
-	struct stream_options options = {.fd = -1};
+	struct stream_options options = {.fd = -1, .request = AGENT_WRITE};
 	AUTO(buf_done) struct buf frames = BUF((size_t)128 * 1024 * 1024);
 
 	CONTAINER_OF(s, struct answer, stream)->expected = (unsigned)count;

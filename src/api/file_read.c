@@ -175,7 +175,7 @@ int files_read(struct request *rq, struct api_target *t, const struct files_call
 {
 	struct stream *s = stream_new(&read_ops, &t->hold);
 	struct file_read *r = read_of(s);
-	struct stream_options start = {.fd = -1};
+	struct stream_options start = {.fd = -1, .request = call->type};
 	struct files_call copy = *call;
 
 	r->options = *options;

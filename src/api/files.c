@@ -220,7 +220,7 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 	struct stream *s = stream_new(&download_ops, &t->hold);
 	struct download *d = CONTAINER_OF(s, struct download, stream);
 	struct files_call copy = *call;
-	struct stream_options options = {.fd = -1};
+	struct stream_options options = {.fd = -1, .request = call->type};
 	AUTO(buf_done) struct buf names = BUF((size_t)2 * AGENT_NAMES_BYTES_MAX);
 
 	d->is_tar = call->type == AGENT_TAR_OUT;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "provider/agent_health.h"
 #include "provider/command_ends.h"
 #include "provider/agent_reader.h"
@@ -61,6 +62,7 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 
 	while ((more = wire_next(in, &type, &payload, NULL, err)) > 0) {
 		agent_health_answered(s->hold.id);
+		s->first_ms = 0;
 		if (s->ended)
 			return FAIL(err, ERROR_SYSTEM, "the agent went on after its reply");
 		if (handle_message(s, relay, type, payload, err) < 0)
@@ -116,10 +118,19 @@ static void on_tick(void *state, struct relay *relay)
 	s->ops->on_tick(s, relay);
 }
 
+/* A client that has left before says nothing about the agent. */
+static void note_silence(const struct stream *s)
+{
+	if (s->first_ms > 0 && clock_monotonic_ms() - s->begun_ms >= s->first_ms)
+		agent_health_missed(s->hold.id, s->begun_ms);
+}
+
 static void release(void *state, int upstream_fd, bool clean)
 {
 	struct stream *s = state;
 
+	if (!clean)
+		note_silence(s);
 	if (upstream_fd >= 0 && clean && s->ended)
 		compute_give_back(s->hold.provider, s->hold.id, upstream_fd);
 	else if (upstream_fd >= 0)
@@ -157,12 +168,15 @@ static const struct relay_ops relays[2][2] = {
 
 static struct relay_options relay_options_of(struct stream *s, const struct stream_options *o)
 {
+	s->begun_ms = clock_monotonic_ms();
+	s->first_ms = agent_type_is_prompt(o->request) ? agent_answer_ms() : 0;
 	return (struct relay_options){
 	        .upstream_fd = o->fd,
 	        .ops = &relays[s->ops->on_client != NULL][s->ops->on_tick != NULL],
 	        .state = s,
 	        .tick_ms = o->tick_ms,
 	        .idle_timeout_ms = o->idle_timeout_ms,
+	        .first_ms = s->first_ms,
 	        .whole_ms = o->whole_ms,
 	        .upstream_first = o->upstream_first,
 	};

@@ -37,13 +37,16 @@ struct stream {
 	struct arena arena; /* of the message at hand; reset after it */
 	bool ended;         /* the agent's reply has ended: its connection may be used again */
 	unsigned empty;     /* messages without content, see AGENT_EMPTY_FRAMES_MAX */
+	int64_t begun_ms;   /* when it was started */
+	int64_t first_ms; /* the agent has so long for its first message; 0: it has come, or may */
 };
 
 /* Zeroed; takes the hold over. */
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold);
 void stream_free(struct stream *s); /* one that was not started */
 struct stream_options {
-	int fd;                     /* to the agent; the stream's from here on */
+	int fd;           /* to the agent; the stream's from here on */
+	uint16_t request; /* that was sent, see agent_type_is_prompt; 0 = none, or others follow */
 	struct span upstream_first; /* copied */
 	int64_t tick_ms, idle_timeout_ms;
 	int64_t whole_ms;     /* the agent's whole answer has to come in it; 0 = no bound */

@@ -218,7 +218,7 @@ static void note_progress(struct relay *relay)
 	relay->was_reading = is_reading;
 }
 
-enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_WHOLE, DUE_PING, DUE_COUNT };
+enum due { DUE_WRITE, DUE_BODY, DUE_IDLE, DUE_FIRST, DUE_WHOLE, DUE_PING, DUE_COUNT };
 
 /* 0: none. */
 static int64_t idle_limit_ms(const struct relay *relay)
@@ -242,6 +242,7 @@ static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 	dues[DUE_BODY] =
 	        body_awaited ? relay->client_seen_ms + options->body_timeout_ms : INT64_MAX;
 	dues[DUE_IDLE] = idle_ms ? relay->active_ms + idle_ms : INT64_MAX;
+	dues[DUE_FIRST] = relay->first_by_ms;
 	dues[DUE_WHOLE] = relay->ends_at_ms;
 	dues[DUE_PING] = relay->websocket ? relay_now_ms(relay) + PING_MS : INT64_MAX;
 }
@@ -422,6 +423,7 @@ static void pass_upstream(struct relay *relay, struct span in)
 	struct error err = {0};
 
 	relay->active_ms = relay_now_ms(relay);
+	relay->first_by_ms = INT64_MAX;
 	relay->is_later = false;
 	if (relay->ops->on_upstream && relay->ops->on_upstream(relay->state, relay, &in, &err) < 0)
 		relay_set_failed(relay, &err);
@@ -680,6 +682,10 @@ void relay_on_due(struct relay *relay)
 		error_set(&err, ERROR_TIMEOUT, 0, HERE, "nothing moved for %lld ms",
 		          (long long)idle_limit_ms(relay));
 		relay_set_failed(relay, &err);
+	} else if (dues[DUE_FIRST] <= now) {
+		error_set(&err, ERROR_TIMEOUT, 0, HERE,
+		          "the other side has not answered in %lld ms", (long long)relay->first_ms);
+		relay_set_failed(relay, &err);
 	} else if (dues[DUE_WHOLE] <= now) {
 		error_set(&err, ERROR_TIMEOUT, 0, HERE, "the other side did not finish in time");
 		relay_set_failed(relay, &err);
@@ -738,25 +744,27 @@ static struct relay *relay_new(struct connection *conn, const struct relay_optio
 	int64_t now = loop_now_ms(conn->server->loop);
 
 	assert(relay);
-	*relay = (struct relay){.conn = conn,
-	                        .ex = conn->exchange,
-	                        .ops = options->ops,
-	                        .state = options->state,
-	                        .upstream_fd = options->upstream_fd,
-	                        .is_shared = options->is_shared,
-	                        .held = BUF(HELD_MAX),
-	                        .later = {.on_timer = on_later, .context = relay},
-	                        .tick = {.on_timer = on_tick, .context = relay},
-	                        .tick_ms = options->ops->on_tick ? options->tick_ms : 0,
-	                        .idle_timeout_ms = options->idle_timeout_ms,
-	                        .ends_at_ms =
-	                                options->whole_ms ? now + options->whole_ms : INT64_MAX,
-	                        .active_ms = now,
-	                        .client_seen_ms = now,
-	                        .client_took_ms = now,
-	                        .client_took = conn->out.sent,
-	                        .length_left = -1,
-	                        .is_head = conn->exchange->request.method == HTTP_HEAD};
+	*relay = (struct relay){
+	        .conn = conn,
+	        .ex = conn->exchange,
+	        .ops = options->ops,
+	        .state = options->state,
+	        .upstream_fd = options->upstream_fd,
+	        .is_shared = options->is_shared,
+	        .held = BUF(HELD_MAX),
+	        .later = {.on_timer = on_later, .context = relay},
+	        .tick = {.on_timer = on_tick, .context = relay},
+	        .tick_ms = options->ops->on_tick ? options->tick_ms : 0,
+	        .idle_timeout_ms = options->idle_timeout_ms,
+	        .first_ms = options->first_ms,
+	        .first_by_ms = options->first_ms ? now + options->first_ms : INT64_MAX,
+	        .ends_at_ms = options->whole_ms ? now + options->whole_ms : INT64_MAX,
+	        .active_ms = now,
+	        .client_seen_ms = now,
+	        .client_took_ms = now,
+	        .client_took = conn->out.sent,
+	        .length_left = -1,
+	        .is_head = conn->exchange->request.method == HTTP_HEAD};
 	outflow_init(&relay->upstream);
 	relay->upstream.tls = options->tls;
 	conn->server->counts.relays_open++;

@@ -47,6 +47,7 @@ struct relay_options {
 	void *state;
 	int64_t tick_ms;            /* 0 = none */
 	int64_t idle_timeout_ms;    /* no byte either way for so long ends it; 0 = none */
+	int64_t first_ms;           /* the upstream's first byte has to come in it; 0 = no bound */
 	int64_t whole_ms;           /* it ends so long after its begin, whatever moves; 0 = none */
 	struct span upstream_first; /* sent to the upstream at once; copied */
 	/* Lines of the request's trailer section, whole with its last piece: the state's; or NULL.

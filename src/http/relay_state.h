@@ -31,6 +31,8 @@ struct relay {
 	struct websocket *websocket;
 	struct loop_timer tick;
 	int64_t tick_ms, idle_timeout_ms;
+	int64_t first_ms;       /* as of relay_options */
+	int64_t first_by_ms;    /* INT64_MAX: the upstream has sent something, or need not yet */
 	int64_t ends_at_ms;     /* INT64_MAX: whenever its sides end it */
 	int64_t active_ms;      /* last byte of content, either way */
 	int64_t client_seen_ms; /* last byte from the client, of whatever kind */

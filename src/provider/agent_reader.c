@@ -86,6 +86,7 @@ void agent_reader_init(struct agent_reader *r, struct provider *p, const char *i
 	        .fd = -1,
 	        .passed_fd = -1,
 	        .answer_by = DEADLINE_NEVER,
+	        .first_by = DEADLINE_NEVER,
 	        .payload = BUF(WIRE_PAYLOAD_MAX),
 	};
 }
@@ -114,6 +115,25 @@ bool agent_type_is_quick(uint16_t type)
 	return type < AGENT_TYPE_COUNT && (quick & BIT(type));
 }
 
+bool agent_type_is_prompt(uint16_t type)
+{
+	static const uint64_t prompt = BIT(AGENT_EXEC) | BIT(AGENT_ATTACH) | BIT(AGENT_READ) |
+	                               BIT(AGENT_WRITE) | BIT(AGENT_TAR_OUT) | BIT(AGENT_TAR_IN) |
+	                               BIT(AGENT_WARM) | BIT(AGENT_DIAL);
+
+	return agent_type_is_quick(type) || (type < AGENT_TYPE_COUNT && (prompt & BIT(type)));
+}
+
+static void begin_wait(struct agent_reader *r, uint16_t request)
+{
+	int64_t soon = deadline_in(agent_answer_ms());
+
+	r->asked_ms = clock_monotonic_ms();
+	r->answer_by = agent_type_is_quick(request) ? soon : DEADLINE_NEVER;
+	r->first_by = agent_type_is_prompt(request) ? soon : DEADLINE_NEVER;
+	r->frames = 0;
+}
+
 static void begin_answer(struct agent_reader *r, uint16_t request)
 {
 	r->request = request;
@@ -126,13 +146,16 @@ void agent_reader_adopt(struct agent_reader *r, int fd, uint16_t request)
 {
 	fd_forget(&r->fd);
 	r->fd = fd;
-	r->answer_by = DEADLINE_NEVER;
+	/* Its answer may be read at any time from now on. */
+	r->answer_by = r->first_by = DEADLINE_NEVER;
 	begin_answer(r, request);
 }
 
 static int64_t deadline_of(const struct agent_reader *r)
 {
-	return r->answer_by < r->limits.deadline ? r->answer_by : r->limits.deadline;
+	int64_t by = r->frames == 0 && r->first_by < r->answer_by ? r->first_by : r->answer_by;
+
+	return by < r->limits.deadline ? by : r->limits.deadline;
 }
 
 int agent_reader_send(struct agent_reader *r, struct span frames, struct error *err)
@@ -147,8 +170,8 @@ int agent_reader_send(struct agent_reader *r, struct span frames, struct error *
 /* A deadline that is the caller's own, and shorter, says nothing about the agent. */
 static void note_silence(const struct agent_reader *r, const struct error *err)
 {
-	if (err->code == ERROR_TIMEOUT && r->frames == 0 && r->answer_by != DEADLINE_NEVER &&
-	    clock_monotonic_ms() >= r->answer_by)
+	if (err->code == ERROR_TIMEOUT && r->frames == 0 && r->first_by != DEADLINE_NEVER &&
+	    clock_monotonic_ms() >= r->first_by)
 		agent_health_missed(r->id, r->asked_ms);
 }
 
@@ -173,10 +196,7 @@ int agent_reader_ask(struct agent_reader *r, const struct compute_request *reque
 {
 	if (!r->limits.cancel)
 		r->limits.cancel = cancel_current();
-	r->asked_ms = clock_monotonic_ms();
-	r->answer_by = agent_type_is_quick(request->type) ? deadline_in(agent_answer_ms())
-	                                                  : DEADLINE_NEVER;
-	r->frames = 0;
+	begin_wait(r, request->type);
 	if (send_request(r, request, err) < 0) {
 		note_silence(r, err);
 		return -1;

@@ -50,6 +50,7 @@ struct agent_reader {
 	uint64_t received; /* bit of each type that has come */
 	uint64_t frames, bytes, empty;
 	int64_t asked_ms, begun_ms, answer_by; /* monotonic ms */
+	int64_t first_by;                      /* for the first frame alone */
 };
 
 /* Bytes of a message that say something: of OUTPUT, those of the process. */
@@ -57,6 +58,9 @@ size_t agent_content_size(uint16_t type, size_t payload_size);
 /* Whether an agent that is well answers such a request within seconds: it looks something up or
  * makes a small change. The reader of such an answer waits for agent_answer_ms at most. */
 bool agent_type_is_quick(uint16_t type);
+/* Whether it begins to answer within seconds, however long the answer then takes: it says that a
+ * command has started, or a file is open. The first frame is waited for agent_answer_ms at most. */
+bool agent_type_is_prompt(uint16_t type);
 /* Of this process; 10 s until it is set. Any thread. */
 void agent_set_answer_ms(int64_t ms);
 int64_t agent_answer_ms(void);

@@ -492,7 +492,7 @@ static int add_paths(struct request *rq, const struct api_target *t, const struc
 static int download(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct stream_options options = {.fd = -1};
+	struct stream_options options = {.fd = -1, .request = AGENT_READ};
 	struct files_call call = {.type = AGENT_READ};
 	struct download *d;
 

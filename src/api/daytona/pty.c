@@ -327,7 +327,8 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	const struct offer offer = read_offer(rq);
 	const struct agent_attach message = {.process = process, .until_end = 1};
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
-	struct stream_options options = {.fd = -1, .protocol = offer.protocol};
+	struct stream_options options = {
+	        .fd = -1, .request = AGENT_ATTACH, .protocol = offer.protocol};
 	struct stream *s;
 
 	if (compute_open(t->hold.provider, t->hold.id, &request, rq->deadline, &options.fd, err) <

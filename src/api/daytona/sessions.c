@@ -225,7 +225,7 @@ static int follow_start(struct request *rq, struct follow *f, const struct agent
                         struct reply *reply, struct error *err)
 {
 	struct stream *s = &f->stream;
-	struct stream_options options = {.fd = -1};
+	struct stream_options options = {.fd = -1, .request = AGENT_ATTACH};
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, attach};
 
 	if (compute_open(s->hold.provider, s->hold.id, &request, rq->deadline, &options.fd, err) <

@@ -51,7 +51,8 @@ int connect_stream_start(struct request *rq, struct connect_stream *c,
                          struct error *err)
 {
 	struct stream *s = &c->stream;
-	struct stream_options options = {.fd = -1, .tick_ms = c->end_ms ? TICK_MS : c->ping_ms};
+	struct stream_options options = {
+	        .fd = -1, .request = request->type, .tick_ms = c->end_ms ? TICK_MS : c->ping_ms};
 
 	if (compute_open(s->hold.provider, s->hold.id, request, rq->deadline, &options.fd, err) <
 	    0) {

@@ -419,7 +419,7 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
                   struct error *err)
 {
 	const struct attach_query *q = rq->query;
-	struct stream_options options = {.fd = -1};
+	struct stream_options options = {.fd = -1, .request = AGENT_ATTACH};
 	struct agent_attach message = {
 	        .process = process,
 	        .read_only = q->read_only,

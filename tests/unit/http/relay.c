@@ -242,6 +242,40 @@ TEST(an_idle_relay_is_ended)
 	close_all(fd);
 }
 
+TEST(an_upstream_that_says_nothing_at_all_ends_the_relay)
+{
+	int fd;
+
+	open_all(NULL);
+	shared.options.first_ms = 20;
+	fd = ask("GET /relay HTTP/1.1\r\n" HOST "\r\n");
+	client_receive(fd, &answer);
+	assert_int_equal(answer.status, 504);
+	assert_non_null(strstr(answer.body, "has not answered in 20 ms"));
+	assert_false(await_release());
+	close_all(fd);
+}
+
+TEST(an_upstream_that_has_begun_to_answer_may_take_its_time)
+{
+	int fd;
+
+	open_all(NULL);
+	shared.options.first_ms = 300;
+	fd = ask("GET /relay HTTP/1.1\r\n" HOST "\r\n");
+	await_upstream();
+	send_frame(FRAME_BEGIN, SPAN(""));
+	(void)usleep(400 * 1000);
+	assert_false(is_released());
+	send_frame(FRAME_DATA, SPAN("late"));
+	send_frame(FRAME_END, SPAN(""));
+	client_receive(fd, &answer);
+	assert_int_equal(answer.status, 200);
+	assert_string_equal(answer.body, "late");
+	assert_true(await_release());
+	close_all(fd);
+}
+
 /* ---- back-pressure ---- */
 
 /* Bytes written until nothing moves any more: what all buffers on the way hold. */
@@ -505,6 +539,8 @@ int main(void)
 	           CASE(a_pipe_is_an_upstream_and_first_bytes_are_sent),
 	           CASE(ticks_drive_a_relay_without_an_upstream), CASE(a_relay_may_begin_by_itself),
 	           CASE(an_idle_relay_is_ended),
+	           CASE(an_upstream_that_says_nothing_at_all_ends_the_relay),
+	           CASE(an_upstream_that_has_begun_to_answer_may_take_its_time),
 	           CASE(a_fast_upstream_waits_for_a_slow_client_in_bounded_memory),
 	           CASE(a_client_that_stops_reading_is_cut),
 	           CASE(an_upload_waits_for_a_slow_upstream_in_bounded_memory),

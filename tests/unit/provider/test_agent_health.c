@@ -89,6 +89,58 @@ static void miss(struct provider *p, unsigned count)
 		assert_int_equal(list_within(p, SANDBOX, 5000, &err), ERROR_TIMEOUT);
 }
 
+/* Its first frame. */
+static enum error_code ask_for(struct provider *p, uint16_t type)
+{
+	static const char *const args[] = {"true", NULL};
+	const struct agent_exec exec = {.args = (const char **)(uintptr_t)args};
+	const struct agent_path path = {.path = "/x"};
+	const struct agent_limits limits = {.deadline = deadline_in(60000)};
+	const struct compute_request request =
+	        type == AGENT_EXEC ? (struct compute_request){type, agent_exec_shape, &exec, NULL}
+	                           : (struct compute_request){type, agent_path_shape, &path, NULL};
+	AUTO(agent_reader_done) struct agent_reader r;
+	struct error err = {0};
+
+	agent_reader_init(&r, p, SANDBOX, &limits);
+	if (agent_reader_ask(&r, &request, &err) < 0 || agent_reader_next(&r, &err) < 0)
+		return err.code;
+	return ERROR_NONE;
+}
+
+TEST(a_command_and_a_file_that_an_agent_does_not_begin_are_misses)
+{
+	AUTO(agent_done) struct provider p = agent();
+
+	assert_int_equal(ask_for(&p, AGENT_EXEC), ERROR_TIMEOUT);
+	assert_int_equal(ask_for(&p, AGENT_READ), ERROR_TIMEOUT);
+	assert_int_equal(ask_for(&p, AGENT_WRITE), ERROR_TIMEOUT);
+	assert_true(agent_health_is_unresponsive(SANDBOX));
+}
+
+TEST(a_command_that_has_begun_may_take_longer_than_an_agent_has_for_its_answer)
+{
+	static const char *const args[] = {"true", NULL};
+	const struct agent_exec exec = {.args = (const char **)(uintptr_t)args};
+	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
+	const struct agent_process started = {.label = "", .user = "", .cwd = ""};
+	const struct agent_limits limits = {.deadline = deadline_in(3 * ANSWER_MS)};
+	AUTO(agent_done) struct provider p = agent();
+	AUTO(agent_reader_done) struct agent_reader r;
+	struct error err = {0};
+	int64_t begun = clock_monotonic_ms();
+
+	assert_int_equal(wire_encode(&p.answer, AGENT_STARTED, agent_process_shape, &started, &err),
+	                 0);
+	agent_reader_init(&r, &p, SANDBOX, &limits);
+	assert_int_equal(agent_reader_ask(&r, &request, &err), 0);
+	assert_int_equal(agent_reader_next(&r, &err), 0);
+	assert_int_equal(agent_reader_next(&r, &err), -1);
+	assert_int_equal(err.code, ERROR_TIMEOUT);
+	assert_true(clock_monotonic_ms() - begun >= 3 * ANSWER_MS - 1);
+	assert_int_equal(agent_health_count(), 0);
+}
+
 TEST(after_three_misses_calls_are_refused_at_once_and_the_error_says_what_to_do)
 {
 	AUTO(agent_done) struct provider p = agent();
@@ -208,7 +260,9 @@ TEST(an_ended_sandbox_is_forgotten_and_the_table_is_bounded)
 
 int main(void)
 {
-	return RUN(CASE(after_three_misses_calls_are_refused_at_once_and_the_error_says_what_to_do),
+	return RUN(CASE(a_command_and_a_file_that_an_agent_does_not_begin_are_misses),
+	           CASE(a_command_that_has_begun_may_take_longer_than_an_agent_has_for_its_answer),
+	           CASE(after_three_misses_calls_are_refused_at_once_and_the_error_says_what_to_do),
 	           CASE(another_sandbox_is_not_refused),
 	           CASE(one_call_at_a_time_tries_the_agent_and_an_answer_clears_the_mark),
 	           CASE(an_answer_between_begins_the_count_again),
