@@ -166,20 +166,38 @@ void box_bury_unnamed(struct box *box)
 	box_free(box);
 }
 
-/* `info`: of process 1, zeros when it was not our child. The kernel kills for memory by SIGKILL:
- * what ended process 1 otherwise is no lack of memory, though a program lacked some before. */
-static uint32_t end_reason(const struct box *box, const siginfo_t *info)
+static bool count_oom_kills(const struct box *box, uint64_t *ret)
 {
 	struct host *host = box->boxes->host;
 	struct cgroup_usage usage = {0};
 	struct error ignored = {0};
 	char group[GROUP_NAME_SIZE];
 
+	host_group_name(box->slot, group);
+	if (host->cgroups.ops->usage(&host->cgroups, group, &usage, &ignored) < 0)
+		return false;
+	*ret = usage.oom_kills;
+	return true;
+}
+
+void box_note_oom_kills(struct box *box)
+{
+	uint64_t count;
+
+	if (count_oom_kills(box, &count))
+		box->oom_kills_seen = count;
+}
+
+/* `info`: of process 1, zeros when it was not our child. The kernel kills for memory by SIGKILL,
+ * and counts the processes of a sandbox that it has killed so without saying which they were:
+ * process 1 is among them when there is one more than the broker has seen. */
+static uint32_t end_reason(const struct box *box, const siginfo_t *info)
+{
+	uint64_t count;
+
 	if (info->si_pid != 0 && (info->si_code != CLD_KILLED || info->si_status != SIGKILL))
 		return SANDBOX_REASON_EXIT;
-	host_group_name(box->slot, group);
-	if (host->cgroups.ops->usage(&host->cgroups, group, &usage, &ignored) == 0 &&
-	    usage.oom_kills > 0)
+	if (count_oom_kills(box, &count) && count > box->oom_kills_seen)
 		return SANDBOX_REASON_OOM;
 	return SANDBOX_REASON_EXIT;
 }

@@ -76,8 +76,8 @@ struct box {
 	struct job images_job;
 	int images_report_fd, disk_fd, volume_fds[SANDBOX_MOUNTS_MAX];
 	void (*on_images)(struct box *box, const struct error *err); /* ERROR_NONE = there */
-	/* what ends it */
-	bool remove_files, failed;
+	uint64_t oom_kills_seen;   /* of its processes, when the broker last looked */
+	bool remove_files, failed; /* what ends it, as the rest */
 	struct trash_note note;
 	struct error failure;
 	struct owed owed[BOX_OWED_MAX];
@@ -178,8 +178,8 @@ void box_free(struct box *box);
 /* Goes on with a cell, in this list; NULL: in none. A failure ends the box, or its pool is told. */
 void box_begin(struct box *box, struct cell *cell, struct list *list);
 void box_kill(struct box *box);
-/* Waits for its end, which has begun. */
-void box_bury_unnamed(struct box *box);
+void box_note_oom_kills(struct box *box); /* those until now are no reason for its end */
+void box_bury_unnamed(struct box *box);   /* waits for its end, which has begun */
 
 /* ---- in box_pause.c, and the first two, for BROKER_LIMIT, in box_limit.c ---- */
 

@@ -48,6 +48,7 @@ static int adopt_one(struct boxes *b, const char *id, struct error *err)
 	}
 	box->state = BOX_RUNNING;
 	box_find_paused(box);
+	box_note_oom_kills(box);
 	if (box->kind == BROKER_NATIVE)
 		allow_burst(box);
 	(void)map_put(&b->by_id, box->id, box);

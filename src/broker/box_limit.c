@@ -91,6 +91,7 @@ int boxes_usage(struct boxes *b, const char *id, struct broker_usage *ret, struc
 	host_group_name(box->slot, group);
 	if (b->host->cgroups.ops->usage(&b->host->cgroups, group, &usage, err) < 0)
 		return -1;
+	box->oom_kills_seen = usage.oom_kills;
 	*ret = (struct broker_usage){
 	        .uptime_ms = (uint64_t)(clock_unix_ms() - box->created_unix_ms),
 	        .cpu_us = usage.cpu_us,
