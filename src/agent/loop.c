@@ -9,8 +9,8 @@
 
 #include "agent/connection.h"
 #include "agent/job.h"
+#include "agent/listener.h"
 #include "agent/orphan.h"
-#include "agent/process.h"
 #include "agent/service.h"
 #include "agent/state.h"
 #include "agent/tree.h"
@@ -136,6 +136,8 @@ static int wait_ms(struct agent *a)
 	next = services < next ? services : next;
 	next = views_next(&a->views) < next ? views_next(&a->views) : next;
 	next = orphan_next_deadline(a) < next ? orphan_next_deadline(a) : next;
+	next = listener_next_deadline(&a->listener) < next ? listener_next_deadline(&a->listener)
+	                                                   : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
 	return deadline_poll_ms(next);
@@ -160,6 +162,7 @@ void agent_run(struct agent *a)
 		posts_run_timers(a, clock_monotonic_ms());
 		services_run_timers(a, clock_monotonic_ms());
 		orphan_run_timer(a, clock_monotonic_ms());
+		listener_run_timer(a, &a->listener, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
 		run_views(a, count > 0, clock_monotonic_ms());
 		connections_handle_waiting(a);

@@ -17,11 +17,10 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/listener.h"
 #include "agent/orphan.h"
-#include "agent/process.h"
 #include "agent/rehearse.h"
 #include "agent/setup.h"
-#include "agent/state.h"
 #include "agent/warm.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -141,8 +140,9 @@ static int hide(struct error *err)
 
 static void on_listener(struct agent *a, struct watch *w, uint32_t events)
 {
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
+	int fd = listener_accept(a, &a->listener);
 
+	(void)w;
 	(void)events;
 	if (fd < 0)
 		return;
@@ -162,7 +162,7 @@ static void on_claim(struct agent *a, struct watch *w, uint32_t events)
 	a->stopped = setup_claim(w->fd, &err) < 0;
 	orphan_renew(a);
 	watch_close(a, w);
-	watch_set(a, &a->listener, EPOLLIN);
+	watch_set(a, &a->listener.watch, EPOLLIN);
 }
 
 static int open_watches(struct agent *a, const struct options *o, struct error *err)
@@ -174,13 +174,14 @@ static int open_watches(struct agent *a, const struct options *o, struct error *
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigaddset(&signals, VIEWS_SIGNAL);
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
-	a->listener = (struct watch){.fd = o->listener, .on_event = on_listener};
+	listener_init(&a->listener, o->listener);
+	a->listener.watch.on_event = on_listener;
 	a->claim = (struct watch){.fd = o->claim, .on_event = on_claim};
 	a->signals = (struct watch){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK),
 	                            .on_event = agent_on_signal};
 	if (a->epoll < 0 || a->signals.fd < 0)
 		return FAIL_ERRNO(err, "open the event loop");
-	watch_set(a, o->claim >= 0 ? &a->claim : &a->listener, EPOLLIN);
+	watch_set(a, o->claim >= 0 ? &a->claim : &a->listener.watch, EPOLLIN);
 	watch_set(a, &a->signals, EPOLLIN);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "agent/listener.h"
 #include "agent/place.h"
 #include "agent/process.h"
 #include "agent/warm.h"
@@ -195,6 +196,12 @@ static int open_streams(struct process *p, const struct agent_exec *exec, struct
 	               : 0;
 }
 
+/* The higher of the last two that were opened. */
+static int find_newest(const struct process *p)
+{
+	return p->in.fd > p->spawn.fds[0] ? p->in.fd : p->spawn.fds[0];
+}
+
 static void close_streams(struct process *p)
 {
 	for (int i = 0; i < 3; i++) {
@@ -219,7 +226,7 @@ int process_spawn(struct process *p, const struct agent_exec *exec, struct error
 	s->cpus = agent_cpus(p->agent);
 	s->tty = (exec->flags & AGENT_EXEC_TTY) != 0;
 	s->no_privileges = (exec->flags & AGENT_EXEC_NO_PRIVILEGES) != 0;
-	if (open_streams(p, exec, err) < 0) {
+	if (open_streams(p, exec, err) < 0 || listener_check_room(find_newest(p), err) < 0) {
 		close_streams(p);
 		return -1;
 	}

@@ -19,9 +19,18 @@ struct watch {
 	void (*on_event)(struct agent *a, struct watch *w, uint32_t events);
 };
 
+/* See listener.h. */
+struct listener {
+	struct watch watch;
+	int (*accept)(int listener); /* accept4, or what a test puts in its place */
+	int spare;
+	int64_t resume_at; /* it rests until then */
+};
+
 struct agent {
 	int epoll;
-	struct watch listener, signals;
+	struct listener listener;
+	struct watch signals;
 	struct watch claim; /* until it is somebody's; only then is the listener watched */
 
 	/* Paths are resolved from `root` by the rules `resolve` (RESOLVE_*): "/", or the folder
