@@ -11,6 +11,7 @@
 #include "agent/job.h"
 #include "agent/listener.h"
 #include "agent/orphan.h"
+#include "agent/score.h"
 #include "agent/service.h"
 #include "agent/state.h"
 #include "agent/tree.h"
@@ -121,9 +122,11 @@ unsigned agent_cpus(const struct agent *a)
 /* After whatever came was served: a program that starts now reads what is at most a second old. */
 static void run_views(struct agent *a, bool is_used, int64_t now)
 {
-	if (now >= views_next(&a->views) ||
-	    (is_used && now - a->views.refreshed_ms >= VIEWS_BUSY_MS))
-		views_refresh(&a->views, now);
+	if (now < views_next(&a->views) &&
+	    (!is_used || now - a->views.refreshed_ms < VIEWS_BUSY_MS))
+		return;
+	views_refresh(&a->views, now);
+	score_keep();
 }
 
 static int wait_ms(struct agent *a)

@@ -20,6 +20,7 @@
 #include "agent/listener.h"
 #include "agent/orphan.h"
 #include "agent/rehearse.h"
+#include "agent/score.h"
 #include "agent/setup.h"
 #include "agent/warm.h"
 #include "base/clock.h"
@@ -129,6 +130,7 @@ static int prepare_process(const struct options *o, struct error *err)
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
 	    fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0)
 		return FAIL_ERRNO(err, "listening descriptor %d", o->listener);
+	score_open();
 	return 0;
 }
 

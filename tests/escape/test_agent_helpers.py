@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Root inside attacks the processes that work for its agent: file workers, keepers of commands, the standby process. It may break its own
+calls, which end by their deadlines, and nothing else: the agent goes on, and a neighbour notices nothing."""
+
+import contextlib
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+ANSWER_S = 2
+# Does something to each process of the agent's but process 1 and its own keeper, until there is a file.
+ATTACK = """import os, resource, signal, sys
+def prlimit(what):
+    return lambda pid: resource.prlimit(pid, what, (0, 0))
+def write(name, text):
+    def act(pid):
+        with open(f"/proc/{pid}/{name}", "w") as file: file.write(text)
+    return act
+acts = {
+    "kill": lambda pid: os.kill(pid, signal.SIGKILL), "stop": lambda pid: os.kill(pid, signal.SIGSTOP),
+    "terminate": lambda pid: os.kill(pid, signal.SIGTERM),
+    "files": prlimit(resource.RLIMIT_NOFILE), "size": prlimit(resource.RLIMIT_FSIZE), "memory": prlimit(resource.RLIMIT_AS),
+    "seconds": prlimit(resource.RLIMIT_CPU), "stack": prlimit(resource.RLIMIT_STACK),
+    "nice": lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 19), "score": write("oom_score_adj", "1000"),
+    "clear": write("clear_refs", "1"), "cpus": lambda pid: os.sched_setaffinity(pid, {0}),
+}
+act, own, did = acts[sys.argv[1]], (1, os.getpid(), os.getppid()), 0
+open("/tmp/begun", "w").close()
+while not os.path.exists("/tmp/over"):
+    for name in os.listdir("/proc"):
+        try:
+            if not name.isdigit() or int(name) in own: continue
+            with open(f"/proc/{name}/comm") as file:
+                if not file.read().startswith("atoll-"): continue
+            act(int(name))
+            did += 1
+        except OSError: pass
+print(did)
+"""
+KINDS = ["kill", "stop", "terminate", "files", "size", "memory", "seconds", "stack", "nice", "score", "clear", "cpus"]
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = atoll.Server(flags=["--agent-timeout", f"{ANSWER_S}s"]).start()
+    yield running
+    running.remove_all()
+
+
+@contextlib.contextmanager
+def under_attack(api, box, kind):
+    """Yields when it has begun; the number of its deeds is told afterwards."""
+    made = api.exec(box, cmd="/usr/bin/python3", args=["-Sc", ATTACK, kind], user="root", background=True)["process"]
+    api.exec(box, "for i in $(seq 400); do [ -e /tmp/begun ] && exit; sleep 0.05; done; exit 1", timeout_ms=30000) \
+        if kind not in ("kill", "stop", "terminate", "memory") else time.sleep(1)
+    try:
+        yield
+    finally:
+        # No call of the files: the attack may break it.
+        api.delete(f"{PATH}/{box}/processes/{made}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_calls_end_in_time_and_only_those_of_the_sandbox_suffer(server, api, kind):
+    with api.sandbox(internet=False) as box, api.sandbox(internet=False) as neighbour:
+        api.write(box, "/home/user/file", b"x" * 100000)
+        score = api.exec(box, "cat /proc/1/oom_score_adj", user="root")["stdout"]
+        with under_attack(api, box, kind):
+            statuses = []
+            for method, path, body in [("GET", "files?path=/etc", None), ("GET", "files/content?path=/home/user/file", None),
+                                       ("PUT", "files/content?path=/home/user/new", b"y" * 100000), ("GET", "processes", None),
+                                       ("POST", "exec", {"command": "true", "timeout_ms": 1000})] * 2:
+                begun = time.monotonic()
+                answer = api.raw(method, f"{PATH}/{box}/{path}", body, {} if not isinstance(body, bytes) else {"Content-Type": "application/octet-stream"})
+                statuses.append(answer.status)
+                assert time.monotonic() - begun < ANSWER_S + 8, (kind, path, statuses)
+                assert answer.status in (200, 201, 500, 502, 503, 504), (kind, path, answer.body)
+                if answer.status >= 500:
+                    assert answer.json(), path
+                begun = time.monotonic()
+                assert api.get(f"{PATH}/{neighbour}/files?path=/etc")["items"]
+                assert time.monotonic() - begun < 5
+            assert statuses[3] == 200, "the agent lists its commands itself"
+        # After it everything works, and process 1 is as it was.
+        assert atoll.wait_for(lambda: api.raw("GET", f"{PATH}/{box}/files?path=/etc").status == 200, 20, "a listing")
+        assert api.read(box, "/home/user/file") == b"x" * 100000
+        atoll.wait_for(lambda: api.exec(box, "cat /proc/1/oom_score_adj", user="root")["stdout"] == score, 20, "the score of process 1")
+        assert api.get(f"{PATH}/{box}")["state"] == "started"
