@@ -8,6 +8,7 @@
  *        │                                    starts, so that a kill finds daemons too (keeper.h)
  *        ├───── file worker                   a child per connection that asks for files; it has
  *        │                                    become the named user (worker.h, files.h)
+ *        ├───── standby process             serves files when no worker can be forked (standby.h)
  *        └───── orphans of ended commands     reaped, else left alone
  *
  * Memory while idle matters, there are thousands: buffers are allocated when bytes come and freed

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 
 #define READ_SIZE (16 * 1024)
+#define ROOM_LOOK_MS 50 /* between two looks whether a process can be had for file messages */
 #define IN_MAX (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX + READ_SIZE)
 #define OUT_MAX (4 * 1024 * 1024)
 #define OUTPUT_HEAD_SIZE (WIRE_HEAD_SIZE + 16)
@@ -280,16 +281,31 @@ void connection_on_lost(struct connection *c, const struct error *err)
 
 /* ---- receiving ---- */
 
+static void wait_for_room(struct connection *c)
+{
+	struct agent *a = c->agent;
+
+	c->held = true;
+	if (a->standby.look_at == DEADLINE_NEVER)
+		a->standby.look_at = deadline_in(ROOM_LOOK_MS);
+}
+
 /* To a worker, with all that was read. */
 static int hand_over(struct connection *c, struct span bytes)
 {
 	struct error err;
+	int started = 0;
 
 	c->held = c->process != NULL;
-	if (!c->held && worker_start(c, bytes, &err) < 0) {
+	if (!c->held)
+		started = worker_start(c, bytes, &err);
+	if (started < 0) {
+		c->room_until = 0;
 		connection_send_failed(c, &err);
 		return 1;
 	}
+	if (!c->held && started == 0)
+		wait_for_room(c);
 	return 0;
 }
 
@@ -488,6 +504,34 @@ int64_t connections_next_patience(struct agent *a)
 			first = c->patience;
 	}
 	return first;
+}
+
+static struct connection *find_longest_waiting(struct agent *a)
+{
+	struct connection *found = NULL;
+
+	LIST_EACH (&a->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, item);
+
+		if (c->room_until > 0 && (!found || c->room_until < found->room_until))
+			found = c;
+	}
+	return found;
+}
+
+void connections_look_for_room(struct agent *a, int64_t now)
+{
+	struct connection *first = find_longest_waiting(a);
+
+	a->standby.look_at = first ? now + ROOM_LOOK_MS : DEADLINE_NEVER;
+	LIST_EACH (&a->connections, item) {
+		struct connection *c = LIST_ENTRY(item, struct connection, item);
+
+		if (c->room_until == 0 || (c != first && c->room_until > now))
+			continue;
+		c->held = false;
+		handle_later(c);
+	}
 }
 
 void connections_handle_waiting(struct agent *a)

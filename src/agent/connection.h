@@ -41,6 +41,8 @@ struct connection {
 	bool waiting;         /* connections_handle_waiting looks at `in` again */
 	int64_t patience;     /* its EXEC waits for a warm interpreter until then; 0 = does not */
 
+	int64_t room_until; /* its file message waits until then for a process; 0 = does not */
+
 	pid_t worker; /* serves this connection; 0 = we do */
 	struct worker_rest *rest;
 };
@@ -74,6 +76,9 @@ void connections_resume(struct agent *a, struct process *p);
 /* Those whose EXEC waits for a warm interpreter look again; before `now` only if there is one. */
 void connections_look_for_warm(struct agent *a, int64_t now, bool there_is_one);
 int64_t connections_next_patience(struct agent *a);
+/* Of those whose file message waits for a process the one that has waited longest looks again, as
+ * do those whose time is over, to fail. Sets when to call it next, in a->standby.look_at. */
+void connections_look_for_room(struct agent *a, int64_t now);
 /* To those who await its end: that it has come, or never will. */
 void connections_tell_end(struct process *p);
 void connections_tell_lost(struct process *p, const struct error *err);

@@ -40,9 +40,14 @@ static const struct files_row rows[] = {
 
 /* ---- the end ---- */
 
+/* See files_options: for a signal handler, too. */
+static void (*renew_process)(int status);
+
 static NORETURN void end(int status)
 {
 	replacement_abandon();
+	if (renew_process)
+		renew_process(status);
 	_exit(status);
 }
 
@@ -94,11 +99,12 @@ int files_next(struct files *f, uint16_t *ret_type, struct span *ret_payload, st
 	}
 }
 
+/* Other connections may wait for the standby process. */
 static bool is_idle(struct files *f)
 {
 	struct pollfd fd = {.fd = f->connection, .events = POLLIN};
 
-	return f->taken == f->in.size && poll(&fd, 1, IDLE_MS) == 0;
+	return f->taken == f->in.size && poll(&fd, 1, f->is_standby ? 0 : IDLE_MS) == 0;
 }
 
 /* Hands back the frame at `start`, and what follows, to the agent. */
@@ -222,8 +228,10 @@ static int become(struct files *f, const char *name, struct error *err)
 {
 	struct user user;
 
-	if (user_find(f->no_users ? "" : name, &user, err) < 0 ||
-	    (!f->no_users && name[0] && user_become(&user, err) < 0))
+	if (user_find(f->no_users ? "" : name, &user, err) < 0)
+		return -1;
+	if (!f->no_users && name[0] &&
+	    (f->is_standby ? user_borrow(&user, err) : user_become(&user, err)) < 0)
 		return -1;
 	(void)snprintf(f->user, sizeof(f->user), "%s", name);
 	(void)snprintf(f->home, sizeof(f->home), "%s", f->no_users ? f->rules.host : user.home);
@@ -317,15 +325,19 @@ void files_serve(const struct files_options *options)
 	                  .in = BUF(WORKER_REST_MAX),
 	                  .out = BUF(WIRE_PAYLOAD_MAX),
 	                  .no_users = options->host != NULL,
+	                  .is_standby = options->renew != NULL,
 	                  .rest = options->rest};
 	struct span payload;
 	struct error err;
 	uint16_t type;
 
+	renew_process = options->renew;
 	take_signals();
 	/* The agent has a copy of the connection: that it goes is no end of file for us. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_others(options->connection, options->root < 0 ? options->connection : options->root);
+	if (!f.is_standby)
+		close_others(options->connection,
+		             options->root < 0 ? options->connection : options->root);
 	(void)!file_poke(AT_FDCWD, "/proc/self/oom_score_adj", OOM_SCORE, &err);
 	(void)umask(0);
 	buf_add_span(&f.in, options->bytes);

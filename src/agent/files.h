@@ -19,6 +19,7 @@
 #include "wire/agent_files.h"
 
 #define WORKER_REST_MAX (2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))
+#define WORKER_REST_SIZE (sizeof(struct worker_rest) + WORKER_REST_MAX)
 #define WORKER_GIVES_BACK 64 /* exit status */
 #define FILES_ENTRIES_MAX 100000
 
@@ -34,6 +35,9 @@ struct files_options {
 	const char *host; /* the host folder's own path, where whoever is named is us; or NULL */
 	struct span bytes;
 	struct worker_rest *rest;
+	/* Of the standby process (standby.h): ends a call in place of the process, and does not
+	 * return; NULL in a worker. */
+	void (*renew)(int status);
 };
 
 struct files {
@@ -43,7 +47,7 @@ struct files {
 	size_t taken;       /* of `in` */
 	struct buf out;     /* DATA that is not a whole frame yet */
 	struct arena arena; /* of one request */
-	bool no_users, is_user;
+	bool no_users, is_user, is_standby;
 	char user[257];
 	char home[PLACE_TEXT_MAX]; /* that user's */
 	struct user owner;         /* of the request at hand, if it says one */

@@ -259,6 +259,17 @@ static char *map_stack(void)
 	return map;
 }
 
+/* From errno; always -1. */
+static int fail_to_start(struct error *err)
+{
+	if (errno != EAGAIN)
+		return FAIL_ERRNO(err, "start a process");
+	error_set(err, error_code_of(EAGAIN), EAGAIN, HERE,
+	          "start a process: the sandbox is at its limit of processes");
+	error_hint(err, "end processes of the sandbox, or give it a higher limit 'pids'");
+	return -1;
+}
+
 int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *err)
 {
 	char *map = map_stack();
@@ -274,7 +285,7 @@ int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *e
 	if (pid < 0) {
 		keeper_free(k);
 		errno = (int)-pid;
-		return FAIL_ERRNO(err, "start a process");
+		return fail_to_start(err);
 	}
 	k->pid = (pid_t)pid;
 	*ret = k;
@@ -422,7 +433,7 @@ static int fail_at(const struct keeper *k, struct error *err)
 	case STAGE_RUNNING:
 		break;
 	}
-	return FAIL_ERRNO(err, "start a process");
+	return fail_to_start(err);
 }
 
 int keeper_result(const struct keeper *k, int *ret_status, struct error *err)

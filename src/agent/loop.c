@@ -11,6 +11,7 @@
 #include "agent/job.h"
 #include "agent/listener.h"
 #include "agent/orphan.h"
+#include "agent/standby.h"
 #include "agent/score.h"
 #include "agent/service.h"
 #include "agent/state.h"
@@ -59,7 +60,8 @@ static void reap(struct agent *a)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!process_on_keeper_exit(a, pid, status) && !warm_on_exit(a, pid))
+		if (!process_on_keeper_exit(a, pid, status) && !warm_on_exit(a, pid) &&
+		    !standby_on_exit(a, pid))
 			(void)worker_on_exit(a, pid, status);
 	if (pid < 0 && errno == ECHILD && a->stopping)
 		a->stopped = true;
@@ -71,6 +73,7 @@ void agent_stop_all(struct agent *a, int64_t grace_ms)
 		return;
 	a->stopping = true;
 	a->stop_deadline = deadline_in(grace_ms);
+	standby_stop(a);
 	(void)tree_signal(getpid(), SIGTERM);
 	reap(a);
 }
@@ -141,6 +144,7 @@ static int wait_ms(struct agent *a)
 	next = orphan_next_deadline(a) < next ? orphan_next_deadline(a) : next;
 	next = listener_next_deadline(&a->listener) < next ? listener_next_deadline(&a->listener)
 	                                                   : next;
+	next = standby_next_deadline(a) < next ? standby_next_deadline(a) : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
 	return deadline_poll_ms(next);
@@ -165,6 +169,7 @@ void agent_run(struct agent *a)
 		posts_run_timers(a, clock_monotonic_ms());
 		services_run_timers(a, clock_monotonic_ms());
 		orphan_run_timer(a, clock_monotonic_ms());
+		standby_run_timer(a, clock_monotonic_ms());
 		listener_run_timer(a, &a->listener, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
 		run_views(a, count > 0, clock_monotonic_ms());

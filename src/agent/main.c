@@ -20,6 +20,7 @@
 #include "agent/listener.h"
 #include "agent/orphan.h"
 #include "agent/rehearse.h"
+#include "agent/standby.h"
 #include "agent/score.h"
 #include "agent/setup.h"
 #include "agent/warm.h"
@@ -199,6 +200,7 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	                    .pids_events_fd = o->pids_events,
 	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};
 	views_begin(&a->views, a->started_ms);
+	standby_init(&a->standby);
 	list_init(&a->connections);
 	list_init(&a->closed);
 	list_init(&a->processes);
@@ -268,6 +270,8 @@ int agent_main(int argc, char **argv)
 	struct agent agent;
 	struct error err;
 
+	if (argc == 3 && strcmp(argv[1], STANDBY_OPTION) == 0)
+		return standby_main(argv[2]);
 	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
 	    (options.setup >= 0 && run_setup(&options, &views, &wishes, &err) < 0) ||
 	    hide(&err) < 0 || agent_open(&agent, &options, &views, &err) < 0) {
@@ -276,6 +280,7 @@ int agent_main(int argc, char **argv)
 	}
 	if (options.claim >= 0)
 		rehearse();
+	standby_start(&agent);
 	begin_wishes(&agent, &wishes);
 	agent_run(&agent);
 	return 0;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/id.h"
 #include "base/list.h"
@@ -27,6 +28,15 @@ struct listener {
 	int64_t resume_at; /* it rests until then */
 };
 
+/* The standby process, see standby.h. */
+struct standby {
+	struct watch watch; /* our end; -1: there is none */
+	int far_fd;         /* the other end, as long as it shares our descriptors */
+	pid_t pid;          /* 0: there is none */
+	int64_t again_at;   /* when to start it again */
+	int64_t look_at;    /* when a connection that waits for a process looks again */
+};
+
 struct agent {
 	int epoll;
 	struct listener listener;
@@ -42,6 +52,7 @@ struct agent {
 
 	struct list connections, closed; /* struct connection */
 	unsigned connection_count, worker_count;
+	struct standby standby;
 	bool has_waiting;      /* among the connections */
 	struct list processes; /* struct process, oldest first */
 	struct list forgotten; /* struct process, freed when no event can name them any more */

@@ -223,13 +223,23 @@ int user_find(const char *name, struct user *ret, struct error *err)
 	return user_parse(buf_span(&passwd), buf_span(&group), name, ret, err);
 }
 
-int user_become(const struct user *user, struct error *err)
+static int become(const struct user *user, uid_t saved, struct error *err)
 {
 	if (setgroups(user->group_count, user->groups) < 0 ||
 	    setresgid(user->gid, user->gid, user->gid) < 0 ||
-	    setresuid(user->uid, user->uid, user->uid) < 0)
+	    setresuid(user->uid, user->uid, saved) < 0)
 		return FAIL_ERRNO(err, "become user '%s'", user->name);
 	/* A change of user may have set it to fs.suid_dumpable. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	return 0;
+}
+
+int user_become(const struct user *user, struct error *err)
+{
+	return become(user, user->uid, err);
+}
+
+int user_borrow(const struct user *user, struct error *err)
+{
+	return become(user, 0, err);
 }

@@ -40,4 +40,6 @@ void user_names_done(struct user_names *n);
 void user_name_of(const struct user_names *n, uid_t uid, char out[64]);
 void user_group_of(const struct user_names *n, gid_t gid, char out[64]);
 /* Makes the calling process, for good, that user. */
+/* For good; a process that borrows the user has root as its saved id, and may come back. */
+MUST_CHECK int user_borrow(const struct user *user, struct error *err);
 MUST_CHECK int user_become(const struct user *user, struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/worker.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,7 @@
 #include <unistd.h>
 
 #include "agent/files.h"
-
-#define REST_SIZE (sizeof(struct worker_rest) + WORKER_REST_MAX)
+#include "agent/standby.h"
 
 bool worker_serves(uint16_t type)
 {
@@ -19,7 +19,7 @@ bool worker_serves(uint16_t type)
 
 static void rest_free(struct worker_rest *rest)
 {
-	(void)munmap(rest, REST_SIZE);
+	(void)munmap(rest, WORKER_REST_SIZE);
 }
 
 int worker_start(struct connection *c, struct span bytes, struct error *err)
@@ -30,7 +30,8 @@ int worker_start(struct connection *c, struct span bytes, struct error *err)
 
 	if (a->worker_count >= WORKERS_MAX)
 		return FAIL(err, ERROR_LIMIT, "%d connections are busy with files", WORKERS_MAX);
-	rest = mmap(NULL, REST_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	rest = mmap(NULL, WORKER_REST_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+	            0);
 	if (rest == MAP_FAILED)
 		return FAIL_ERRNO(err, "map memory for a file worker");
 	pid = fork();
@@ -42,13 +43,19 @@ int worker_start(struct connection *c, struct span bytes, struct error *err)
 		                                    .bytes = bytes,
 		                                    .rest = rest});
 	if (pid < 0) {
+		int failure = errno;
+
 		rest_free(rest);
+		if (failure == EAGAIN && !a->home)
+			return standby_serve(c, bytes, err);
+		errno = failure;
 		return FAIL_ERRNO(err, "start a file worker");
 	}
 	c->worker = pid;
 	c->rest = rest;
+	c->room_until = 0;
 	a->worker_count++;
-	return 0;
+	return 1;
 }
 
 void worker_stop(struct connection *c)
@@ -57,15 +64,15 @@ void worker_stop(struct connection *c)
 	(void)kill(c->worker, SIGCONT); /* root inside may have stopped it */
 }
 
-static void take_back(struct connection *c, int status)
+void worker_take_back(struct connection *c, bool goes_on)
 {
-	bool goes_on = WIFEXITED(status) && WEXITSTATUS(status) == WORKER_GIVES_BACK;
 	struct worker_rest *rest = TAKE(c->rest); /* the next worker has its own */
+	size_t size = rest->size;                 /* read once: the standby process may live */
 
 	c->worker = 0;
 	c->agent->worker_count--;
-	if (goes_on && rest->size <= WORKER_REST_MAX)
-		connection_handle(c, (struct span){rest->bytes, rest->size});
+	if (goes_on && size <= WORKER_REST_MAX)
+		connection_handle(c, (struct span){rest->bytes, size});
 	else
 		connection_close(c);
 	rest_free(rest);
@@ -77,7 +84,8 @@ bool worker_on_exit(struct agent *a, pid_t pid, int status)
 		struct connection *c = LIST_ENTRY(item, struct connection, item);
 
 		if (c->worker == pid) {
-			take_back(c, status);
+			worker_take_back(c, WIFEXITED(status) &&
+			                            WEXITSTATUS(status) == WORKER_GIVES_BACK);
 			return true;
 		}
 	}
