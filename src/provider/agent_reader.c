@@ -230,6 +230,14 @@ static int refuse_late(const struct agent_reader *r, struct error *err)
 	return FAIL(err, ERROR_TIMEOUT, "the agent did not finish its answer in time");
 }
 
+/* As a relay says it: api/stream.c. */
+static int refuse_ended(const struct agent_reader *r, struct error *err)
+{
+	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", r->id);
+	error_hint(err, "its last_event tells why");
+	return -1;
+}
+
 size_t agent_content_size(uint16_t type, size_t payload_size)
 {
 	if (type != AGENT_OUTPUT)
@@ -313,6 +321,8 @@ int agent_reader_next(struct agent_reader *r, struct error *err)
 		note_silence(r, err);
 		if (err->code == ERROR_TIMEOUT)
 			return refuse_late(r, err);
+		if (err->code == ERROR_UNAVAILABLE)
+			return refuse_ended(r, err);
 		return FAIL_CONTEXT(err, "agent");
 	}
 	agent_health_answered(r->id);
