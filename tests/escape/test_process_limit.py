@@ -47,7 +47,7 @@ def test_files_are_listed_read_and_written(api, box):
         api.write(box, f"/home/user/new{i}", b"x" * 300000)
         assert api.read(box, f"/home/user/new{i}") == b"x" * 300000
         assert api.get(f"{PATH}/{box}/files/stat?path=/home/user/new{i}")["size"] == 300000
-    assert api.raw("GET", f"{PATH}/{box}/files/tar?path=/tmp/there").status == 200
+    assert api.raw("GET", f"{PATH}/{box}/files/tar?path=/home/user").status == 200
     api.post(f"{PATH}/{box}/files/mkdir", {"path": "/home/user/folder"})
     api.post(f"{PATH}/{box}/files/remove", {"path": "/home/user/new0"})
     assert list_names(api, box, "/home/user") >= {"folder", "new1"} and "new0" not in list_names(api, box, "/home/user")
@@ -61,10 +61,10 @@ def test_each_call_is_of_its_own_user(api, box):
         refused = api.raw("GET", f"{PATH}/{box}/files/content?path=/tmp/there/roots&user=user")
         assert refused.status == 403, refused.body
         assert api.raw("GET", f"{PATH}/{box}/files/content?path=/tmp/there/roots&user=root").body == b"secret\n"
-    for user in ("user", "root", "nobody"):
+    for user, uid in (("user", 1000), ("root", 0), ("nobody", 65534)):
         answer = api.raw("PUT", f"{PATH}/{box}/files/content?path=/tmp/of-{user}&user={user}", b"x", {"Content-Type": "application/octet-stream"})
         assert answer.status in (200, 201), answer.body
-        assert api.get(f"{PATH}/{box}/files/stat?path=/tmp/of-{user}")["owner"] == user
+        assert api.get(f"{PATH}/{box}/files/stat?path=/tmp/of-{user}")["uid"] == uid
     assert is_full(api, box)
 
 
