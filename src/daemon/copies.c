@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/copies.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -11,9 +13,8 @@
 
 #include "base/fd.h"
 
-#define SHARED_FOLDER "/run/atoll"
-#define NODES_FOLDER SHARED_FOLDER "/nodes"
 #define PLACE_MAX 4096
+#define TRIES_MAX 100
 
 static int refuse_copy(int fd, const char *data_dir, const struct id *node, struct error *err)
 {
@@ -39,22 +40,97 @@ static void write_place(int fd, const char *data_dir)
 		(void)!pwrite(fd, data_dir, size < PLACE_MAX ? size : PLACE_MAX - 1, 0);
 }
 
-int copies_lock(const char *data_dir, const struct id *node, int *ret_fd, struct error *err)
+/* Whether the path still leads to the open file: a server that ended may have removed it between
+ * our open and our lock, and a lock of a file without a name keeps nobody out. */
+static bool is_named(int folder, const char *name, int fd)
 {
-	AUTO_CLOSE int fd = -1;
-	char path[64];
+	struct stat open_one, named;
 
-	if ((mkdir(SHARED_FOLDER, 0755) < 0 && errno != EEXIST) ||
-	    (mkdir(NODES_FOLDER, 0700) < 0 && errno != EEXIST))
-		return FAIL_ERRNO(err, "make the folder '" NODES_FOLDER "'");
-	(void)snprintf(path, sizeof(path), NODES_FOLDER "/%s", node->text);
-	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open '%s'", path);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? refuse_copy(fd, data_dir, node, err)
-		                            : FAIL_ERRNO(err, "lock '%s'", path);
-	write_place(fd, data_dir);
-	*ret_fd = TAKE_FD(fd);
+	return fstat(fd, &open_one) == 0 &&
+	       fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+static int lock_file(int folder, const struct copies_options *o, int *ret_fd, struct error *err)
+{
+	for (unsigned i = 0; i < TRIES_MAX; i++) {
+		AUTO_CLOSE int fd = openat(folder, o->node->text,
+		                           O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+		if (fd < 0)
+			return FAIL_ERRNO(err, "open '%s/%s'", o->folder, o->node->text);
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+			return errno == EWOULDBLOCK
+			               ? refuse_copy(fd, o->data_dir, o->node, err)
+			               : FAIL_ERRNO(err, "lock '%s/%s'", o->folder, o->node->text);
+		if (!is_named(folder, o->node->text, fd))
+			continue;
+		write_place(fd, o->data_dir);
+		*ret_fd = TAKE_FD(fd);
+		return 0;
+	}
+	return FAIL(err, ERROR_UNAVAILABLE, "'%s/%s' was removed %d times while it was locked",
+	            o->folder, o->node->text, TRIES_MAX);
+}
+
+/* No process holds it: its server was killed. Removed while we hold it, so that a server which has
+ * opened it meanwhile finds out by its name. */
+static void remove_stale(int folder, const char *name)
+{
+	AUTO_CLOSE int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(folder, name, fd))
+		(void)unlinkat(folder, name, 0);
+}
+
+static void sweep_stale(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!list) {
+		fd_forget(&fd);
+		return;
+	}
+	while ((entry = readdir(list)))
+		if (id_is_valid(entry->d_name))
+			remove_stale(folder, entry->d_name);
+	(void)closedir(list);
+}
+
+static int open_folder(const char *path, int *ret_fd, struct error *err)
+{
+	char parent[PLACE_MAX];
+	char *slash;
+
+	(void)snprintf(parent, sizeof(parent), "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash)
+		*slash = '\0';
+	if ((slash && mkdir(parent, 0755) < 0 && errno != EEXIST) ||
+	    (mkdir(path, 0700) < 0 && errno != EEXIST))
+		return FAIL_ERRNO(err, "make the folder '%s'", path);
+	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : 0;
+}
+
+int copies_lock(const struct copies_options *o, int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int folder = -1;
+
+	if (open_folder(o->folder, &folder, err) < 0 || lock_file(folder, o, ret_fd, err) < 0)
+		return -1;
+	/* Our own is locked, and stays. */
+	sweep_stale(folder);
 	return 0;
+}
+
+void copies_unlock(const struct copies_options *o, int *fd)
+{
+	AUTO_CLOSE int folder = *fd < 0 ? -1 : open(o->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder >= 0 && is_named(folder, o->node->text, *fd))
+		(void)unlinkat(folder, o->node->text, 0);
+	fd_forget(fd);
 }

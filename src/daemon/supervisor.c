@@ -44,8 +44,9 @@ struct supervisor {
 	int harmless_fd; /* the configuration without secrets, for the gateway */
 	struct certificate_source certificate;
 	struct names names;
-	int ready_fds[2];               /* the api process writes a byte when it serves */
-	int signal_fd, node_fd;         /* node_fd: see copies.h */
+	int ready_fds[2];       /* the api process writes a byte when it serves */
+	int signal_fd, node_fd; /* node_fd: see copies.h */
+	struct id node;
 	int64_t look_ms, gone_since_ms; /* at the data folder; 0: it is there */
 	enum fleet_claim claim;
 	const char **claim_arg; /* of the api process: only its first start takes a store */
@@ -58,10 +59,10 @@ struct supervisor {
 /* ---- what the children are given ---- */
 
 /* Nothing else of our environment: it may hold secrets, and the configuration goes by file. */
-static const char *const kept_variables[] = {
-        "PATH",         "LANG",           "LC_ALL",       "TZ",
-        "ATOLL_FAULT",  "ASAN_OPTIONS",   "TSAN_OPTIONS", "UBSAN_OPTIONS",
-        "LSAN_OPTIONS", "JOURNAL_STREAM", "INVOCATION_ID"};
+static const char *const kept_variables[] = {"PATH",         "LANG",           "LC_ALL",
+                                             "TZ",           "ATOLL_FAULT",    "ATOLL_FAULT_CLOCK",
+                                             "ASAN_OPTIONS", "TSAN_OPTIONS",   "UBSAN_OPTIONS",
+                                             "LSAN_OPTIONS", "JOURNAL_STREAM", "INVOCATION_ID"};
 
 static const char **child_environment(struct arena *a)
 {
@@ -305,12 +306,12 @@ static int open_tls(struct supervisor *s, struct error *err)
 static int open_data(struct supervisor *s, struct error *err)
 {
 	const char *data = s->config->data_dir;
-	struct id node;
+	const struct copies_options copies = {COPIES_FOLDER, data, &s->node};
 
 	if (data_open(data, s->is_root ? &s->identity : NULL, &s->data, err) < 0 ||
-	    data_node_read(data, &node, err) < 0)
+	    data_node_read(data, &s->node, err) < 0)
 		return -1;
-	return s->is_root ? copies_lock(data, &node, &s->node_fd, err) : 0;
+	return s->is_root ? copies_lock(&copies, &s->node_fd, err) : 0;
 }
 
 static int open_all(struct supervisor *s, struct error *err)
@@ -617,7 +618,8 @@ static void close_all(struct supervisor *s)
 	auto_close(&s->config_fd);
 	auto_close(&s->harmless_fd);
 	auto_close(&s->signal_fd);
-	auto_close(&s->node_fd);
+	copies_unlock(&(struct copies_options){COPIES_FOLDER, s->config->data_dir, &s->node},
+	              &s->node_fd);
 	data_close(&s->data);
 }
 
