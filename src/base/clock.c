@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <time.h>
 
+#include "base/fault.h"
+
 #define DURATION_MS_MAX (INT64_C(100) * 366 * 24 * 3600 * 1000)
 
 static int64_t clock_ns(clockid_t which)
@@ -27,7 +29,12 @@ int64_t clock_monotonic_ms(void)
 
 int64_t clock_unix_ms(void)
 {
-	return clock_ns(CLOCK_REALTIME) / 1000000;
+	return clock_ns(CLOCK_REALTIME) / 1000000 + fault_clock_offset_ms();
+}
+
+int64_t clock_boot_ms(void)
+{
+	return clock_ns(CLOCK_BOOTTIME) / 1000000;
 }
 
 int64_t deadline_in(int64_t ms)

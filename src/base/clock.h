@@ -13,6 +13,9 @@
 int64_t clock_monotonic_ns(void);
 int64_t clock_monotonic_ms(void);
 int64_t clock_unix_ms(void);
+/* Since the machine's start, with the time that it slept: what the wall clock would be if nobody
+ * set it. */
+int64_t clock_boot_ms(void);
 
 /* A point on the monotonic clock in ms; DEADLINE_NEVER is far away. */
 #define DEADLINE_NEVER INT64_MAX

@@ -327,7 +327,7 @@ static void send_trash_entry(void *context, const struct trash_entry *entry)
 static int list_trash(const struct request_context *c, const struct broker_trash *r,
                       UNUSED struct error *err)
 {
-	trash_trim(&c->broker->chains, r->bytes_max);
+	trash_trim(&c->broker->chains, r->bytes_max, r->back_s);
 	trash_each(&c->broker->host, send_trash_entry, (void *)(uintptr_t)c);
 	cleaner_wake(c->broker);
 	answer_ok(c);

@@ -404,10 +404,8 @@ int trash_purge(struct chains *c, enum broker_trash_kind kind, const char *id,
 	return 0;
 }
 
-static void trim_due(struct chains *c, struct trash_entry *entries, size_t count)
+static void trim_due(struct chains *c, struct trash_entry *entries, size_t count, uint64_t now_s)
 {
-	uint64_t now_s = (uint64_t)(clock_unix_ms() / 1000);
-
 	for (size_t i = 0; i < count && entries[i].until_s <= now_s; i++)
 		purge_entry(c, entries, count, i);
 }
@@ -437,13 +435,15 @@ static void trim_bytes(struct chains *c, struct trash_entry *entries, size_t cou
 	}
 }
 
-void trash_trim(struct chains *c, uint64_t bytes_max)
+void trash_trim(struct chains *c, uint64_t bytes_max, uint64_t back_s)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
+	uint64_t wall_s = (uint64_t)(clock_unix_ms() / 1000);
+	uint64_t now_s = wall_s > back_s ? wall_s - back_s : 0;
 	size_t count;
 	struct trash_entry *entries = list_entries(c->host, &list, &count);
 
-	trim_due(c, entries, count);
+	trim_due(c, entries, count, now_s);
 	if (bytes_max > 0)
 		trim_bytes(c, entries, count, bytes_max);
 }
@@ -479,9 +479,11 @@ static int adopt_entry(struct chains *c, const struct trash_entry *entry, struct
 	char name[TRASH_NAME_SIZE];
 	struct chain chain;
 
-	if (entry->kind == BROKER_TRASH_LAYER)
-		return 0;
 	trash_name_format(entry, name);
+	/* A broker that was killed before it moved anything there has left it empty. */
+	if (unlinkat(c->host->folders[FOLDER_KEPT], name, AT_REMOVEDIR) == 0 ||
+	    entry->kind == BROKER_TRASH_LAYER)
+		return 0;
 	folder = openat(c->host->folders[FOLDER_KEPT], name,
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)

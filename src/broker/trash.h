@@ -53,7 +53,7 @@ MUST_CHECK int trash_purge(struct chains *c, enum broker_trash_kind kind, const 
                            struct error *err);
 /* Entries whose time is over go, then the oldest while there are more bytes than `bytes_max`
  * (0 = any number): those that were deleted, and orphans last. */
-void trash_trim(struct chains *c, uint64_t bytes_max);
+void trash_trim(struct chains *c, uint64_t bytes_max, uint64_t back_s);
 /* The same for a disk that has no room: entries that are due first go first, until so many bytes
  * went, or one whose size is not known. Returns how many went. */
 unsigned trash_make_room(struct chains *c, uint64_t bytes);

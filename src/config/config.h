@@ -61,6 +61,7 @@ struct config {
 	/* Of the trash; see fleet/trash.h. */
 	int64_t orphan_timeout_ms;
 	int64_t failed_keep_ms; /* of what is in state failed; 0 = for ever; see fleet/failed.h */
+	int64_t clock_hold_ms;  /* see fleet/jump.h */
 	int64_t orphans_keep_ms, orphans_max, deleted_keep_ms, trash_bytes_max;
 	int64_t events_max, events_keep_ms; /* what is older or more is dropped */
 	int64_t webhooks_max;               /* of one project */

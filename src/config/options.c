@@ -120,6 +120,10 @@ const struct config_option config_options[] = {
         DURATION_OPTION("orphan_timeout", orphan_timeout_ms, .initial = "1h", .max = YEAR_MS,
                         .about = "a sandbox whose server has gone ends by itself after so long, "
                                  "in whole seconds; 0 = never"),
+        DURATION_OPTION("clock_hold", clock_hold_ms, .initial = "1h", .max = YEAR_MS,
+                        .about = "after the machine's clock was set forward: so long nothing that "
+                                 "is kept for a time is removed because of that; 0 = removed at "
+                                 "once"),
         DURATION_OPTION("orphans_keep", orphans_keep_ms, .initial = "24h", .max = YEAR_MS,
                         .about = "how long the trash keeps what the store does not know: files of "
                                  "sandboxes, snapshots and layers; 0 deletes them at once"),

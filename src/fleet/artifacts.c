@@ -379,7 +379,7 @@ int artifacts_settle(struct fleet *f, bool at_boot, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct artifact_due due = {
-	        .node = f->node, .now = clock_unix_ms(), .is_boot = at_boot};
+	        .node = f->node, .now = fleet_retention_ms(f), .is_boot = at_boot};
 	struct artifact_list list;
 	struct error problem = {0};
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "fleet/build_parts.h"
 #include "fleet/elsewhere.h"
+#include "fleet/retention.h"
 #include "fleet/storage_limit.h"
 
 #define SPEC_MAX ((size_t)16 << 20)
@@ -499,7 +500,7 @@ void builds_tick(struct fleet *f)
 	struct error err = {0};
 
 	if (builds_recover(f, &err) < 0 ||
-	    store_build_purge(f->store, clock_unix_ms() - KEPT_MS, &err) < 0)
+	    store_build_purge(f->store, fleet_retention_ms(f) - KEPT_MS, &err) < 0)
 		log_warning("builds are not looked after", FAILURE(&err));
 	build_files_tidy(f);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/parts.h"
+#include "fleet/retention.h"
 #include "provider/agent_health.h"
 #include "provider/command_ends.h"
 #include "sandbox/events.h"
@@ -66,7 +67,7 @@ void fleet_event_write(struct buf *out, const struct event_record *r)
 int fleet_events_purge(struct fleet *fleet, struct error *err)
 {
 	const struct event_retention keep = {
-	        .before = clock_unix_ms() - fleet->config->events_keep_ms,
+	        .before = fleet_retention_ms(fleet) - fleet->config->events_keep_ms,
 	        .count_max = fleet->config->events_max,
 	};
 	bool more = true;

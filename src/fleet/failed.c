@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "fleet/backup.h"
 #include "fleet/parts.h"
+#include "fleet/retention.h"
 #include "store/backups.h"
 
 struct round {
@@ -153,7 +154,8 @@ static int remove_backups(struct fleet *f, struct round round, struct error *err
 void failed_tick(struct fleet *f)
 {
 	int64_t keep_ms = f->config->failed_keep_ms;
-	const struct round round = {.before = clock_unix_ms() - keep_ms, .left = FAILED_AT_ONCE};
+	const struct round round = {.before = fleet_retention_ms(f) - keep_ms,
+	                            .left = FAILED_AT_ONCE};
 	struct round sandboxes = round;
 	struct error err = {0};
 

@@ -21,6 +21,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	if (!f)
 		abort();
 	f->config = options->config;
+	f->pairing.jump.offset_ms = clock_unix_ms() - clock_boot_ms();
 	f->store = options->store;
 	f->provider = options->provider;
 	f->ops = provider_ops_of(options->provider);
@@ -84,6 +85,7 @@ void fleet_leave(struct fleet *fleet)
 	pending_end(fleet);
 	peer_leave(fleet);
 	pairing_leave(fleet);
+	jump_write(fleet);
 	browsers_tidy(fleet, true);
 }
 

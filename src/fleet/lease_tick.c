@@ -6,6 +6,7 @@
 #include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
 #include "fleet/lease_spec.h"
+#include "fleet/retention.h"
 #include "store/approvals.h"
 #include "store/once.h"
 
@@ -183,14 +184,14 @@ static int purge_leases(struct fleet *f, struct error *err)
 {
 	int64_t keep_ms = f->config->leases_keep_ms;
 
-	return keep_ms > 0 ? store_lease_purge(f->store, clock_unix_ms() - keep_ms, err) : 0;
+	return keep_ms > 0 ? store_lease_purge(f->store, fleet_retention_ms(f) - keep_ms, err) : 0;
 }
 
 int leases_settle(struct fleet *f, struct error *err)
 {
 	if (heal_all(f, err) < 0 || settle_strays(f, err) < 0 || purge_leases(f, err) < 0 ||
-	    store_once_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0 ||
-	    store_approval_purge(f->store, clock_unix_ms() - ONCE_KEPT_MS, err) < 0)
+	    store_once_purge(f->store, fleet_retention_ms(f) - ONCE_KEPT_MS, err) < 0 ||
+	    store_approval_purge(f->store, fleet_retention_ms(f) - ONCE_KEPT_MS, err) < 0)
 		return FAIL_CONTEXT(err, "settle leases");
 	return 0;
 }

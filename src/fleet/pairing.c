@@ -364,8 +364,9 @@ int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 	struct look look = {0};
 
 	fleet->pairing.instance = id_new();
-	if (read_boot(&fleet->pairing, err) < 0 || take_look(fleet, &arena, &look, err) < 0 ||
-	    check_elsewhere(fleet, &look, err) < 0)
+	if (read_boot(&fleet->pairing, err) < 0)
+		return -1;
+	if (take_look(fleet, &arena, &look, err) < 0 || check_elsewhere(fleet, &look, err) < 0)
 		return -1;
 	if (check_fit(fleet, &look, err) < 0) {
 		if (claim == FLEET_CLAIM_CHECK)
@@ -378,7 +379,10 @@ int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 	}
 	if (claim == FLEET_CLAIM_RECOVER && make_rows(fleet, err) < 0)
 		return FAIL_CONTEXT(err, "make rows from the data folder");
-	return take_folder(fleet, &look, err);
+	if (take_folder(fleet, &look, err) < 0)
+		return -1;
+	jump_begin(fleet);
+	return 0;
 }
 
 /* ---- while the server runs ---- */

@@ -4,10 +4,12 @@
 
 #include "base/id.h"
 #include "base/map.h"
+#include "fleet/jump.h"
 #include "fleet/pairing.h"
 #include "fleet/trash.h"
 
 struct pairing {
+	struct jump jump;
 	bool is_open;   /* false: there is nothing to compare, as in a unit test */
 	bool takes_all; /* the first sweep after an adoption has no bound */
 	char id[ID_SIZE + 1], boot[40];

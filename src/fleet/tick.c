@@ -10,6 +10,7 @@
 #include "fleet/builds.h"
 #include "fleet/failed.h"
 #include "fleet/parts.h"
+#include "fleet/retention.h"
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/waiting.h"
@@ -150,7 +151,8 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 		return (struct sandbox_due){expiry.can_stop ? SANDBOX_STEP_STOP
 		                                            : SANDBOX_STEP_DELETE,
 		                            SANDBOX_REASON_BUDGET};
-	return sandbox_expiry_due(&expiry, clock_unix_ms());
+	return sandbox_expiry_due(&expiry,
+	                          clock_unix_ms() - atomic_load(&f->pairing.jump.expiry_back_ms));
 }
 
 /* Whether a command runs that nobody is attached to. An agent that does not answer has none that
@@ -318,20 +320,21 @@ static int purge_deleted(struct fleet *f, struct error *err)
 
 	if (keep_ms < DELETED_KEPT_MS)
 		keep_ms = DELETED_KEPT_MS;
-	return store_sandbox_purge(f->store, clock_unix_ms() - keep_ms, err);
+	return store_sandbox_purge(f->store, fleet_retention_ms(f) - keep_ms, err);
 }
 
 static int purge_usage(struct fleet *f, struct error *err)
 {
 	int64_t keep_ms = f->config->usage_keep_ms;
 
-	return keep_ms > 0 ? store_usage_purge(f->store, clock_unix_ms() - keep_ms, err) : 0;
+	return keep_ms > 0 ? store_usage_purge(f->store, fleet_retention_ms(f) - keep_ms, err) : 0;
 }
 
 static int tick(struct fleet *f, struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
 
+	jump_look(f);
 	ended_settle(f);
 	egress_tell_again(f);
 	fleet_events_add_ends(f);
@@ -361,6 +364,7 @@ static int tick(struct fleet *f, struct error *err)
 		failed_tick(f);
 		projects_finish(f);
 		pairing_advance(f);
+		jump_write(f);
 		trash_tick(f);
 	}
 	if (fleet_events_purge(f, err) < 0)

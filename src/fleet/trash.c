@@ -6,8 +6,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/notes.h"
 #include "fleet/pairing_parts.h"
 #include "fleet/parts.h"
+#include "fleet/retention.h"
 #include "provider/snapshots.h"
 #include "provider/trash.h"
 #include "store/snapshots.h"
@@ -78,6 +80,15 @@ void orphan_snapshot_remove(struct fleet *f, const char *id)
 
 /* ---- what is in it ---- */
 
+static int list_trash(struct fleet *f, struct arena *a, struct provider_trash_list *ret,
+                      struct error *err)
+{
+	const struct provider_trash_bounds bounds = {f->config->trash_bytes_max,
+	                                             clock_unix_ms() - fleet_retention_ms(f)};
+
+	return f->ops->trash->list(f->provider, &bounds, a, ret, err);
+}
+
 void trash_tick(struct fleet *f)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -88,7 +99,7 @@ void trash_tick(struct fleet *f)
 
 	if (!f->ops->trash)
 		return;
-	if (f->ops->trash->list(f->provider, f->config->trash_bytes_max, &arena, &list, &err) < 0) {
+	if (list_trash(f, &arena, &list, &err) < 0) {
 		log_warning("the trash is not looked at", FAILURE(&err));
 		return;
 	}
@@ -299,9 +310,7 @@ int fleet_trash_list(struct fleet *fleet, struct arena *a, const char *project_i
 	struct provider_trash_list list = {0};
 	struct fleet_trash_list found = {0};
 
-	if (fleet->ops->trash &&
-	    fleet->ops->trash->list(fleet->provider, fleet->config->trash_bytes_max, a, &list,
-	                            err) < 0)
+	if (fleet->ops->trash && list_trash(fleet, a, &list, err) < 0)
 		return -1;
 	found.items = ARENA_ARRAY(a, struct fleet_trash_item, list.count + 1);
 	for (size_t i = 0; i < list.count; i++) {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "fleet/retention.h"
 #include "job/parts.h"
 
 #define QUEUE_MAX 4096
@@ -211,7 +212,8 @@ static int purge(struct jobs *jobs, struct error *err)
 	if (clock_monotonic_ms() < jobs->purge_at)
 		return 0;
 	jobs->purge_at = deadline_in(PURGE_EVERY_MS);
-	return store_job_purge(jobs->store, clock_unix_ms() - jobs->config->jobs_keep_ms, err);
+	return store_job_purge(jobs->store,
+	                       fleet_retention_ms(jobs->fleet) - jobs->config->jobs_keep_ms, err);
 }
 
 /* ---- waiting ---- */

@@ -73,13 +73,15 @@ static int note_entry(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int list(struct provider *p, int64_t bytes_max, struct arena *a,
+static int list(struct provider *p, const struct provider_trash_bounds *bounds, struct arena *a,
                 struct provider_trash_list *ret, struct error *err)
 {
 	AUTO(buf_done)
 	struct buf entries = BUF(ENTRIES_MAX * sizeof(struct provider_trash_entry));
-	struct broker_trash message = {
-	        .verb = BROKER_TRASH_LIST, .id = "", .bytes_max = (uint64_t)bytes_max};
+	struct broker_trash message = {.verb = BROKER_TRASH_LIST,
+	                               .id = "",
+	                               .bytes_max = (uint64_t)bounds->bytes_max,
+	                               .back_s = (uint64_t)(bounds->back_ms + 999) / 1000};
 	struct broker_trash_entry entry;
 	const struct broker_call call = {
 	        .type = BROKER_TRASH,

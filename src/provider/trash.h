@@ -23,6 +23,11 @@ struct provider_trash_list {
 	size_t count;
 };
 
+struct provider_trash_bounds {
+	int64_t bytes_max; /* 0 = any */
+	int64_t back_ms;   /* what is due, by a clock so far behind the wall clock */
+};
+
 struct trash_ops {
 	/* In place of destroy, and of a snapshot's remove: a sandbox that runs is ended at once.
 	 * Fine when there is none. */
@@ -34,8 +39,8 @@ struct trash_ops {
 	/* Deletes it. Fine when it is not there. */
 	int (*purge)(struct provider *p, const struct provider_trash *what, int64_t deadline,
 	             struct error *err);
-	/* What is due goes first, then the oldest while there are more than bytes_max (0 = any). */
-	int (*list)(struct provider *p, int64_t bytes_max, struct arena *a,
+	/* What is due goes first, then the oldest while there are more than bytes_max. */
+	int (*list)(struct provider *p, const struct provider_trash_bounds *bounds, struct arena *a,
 	            struct provider_trash_list *ret, struct error *err);
 };
 extern const struct trash_ops broker_provider_trash;

@@ -45,3 +45,22 @@ int store_folder_beat(struct store *s, const struct folder_record *r, bool is_la
 
 	return store_change(s, &transaction, err);
 }
+
+static int run_shift(struct connection *c, void *context, struct error *err)
+{
+	/* The leases first: the query finds their sandboxes. */
+	if (query_run(c, QUERY_FOLDER_SHIFT_LEASES, context, NULL, err) < 0 ||
+	    query_run(c, QUERY_FOLDER_SHIFT_SANDBOXES, context, NULL, err) < 0)
+		return -1;
+	return 0;
+}
+
+int store_folder_shift(struct store *s, const char *node, int64_t by_ms, struct error *err)
+{
+	struct lookup shift = {.id = node, .now = by_ms};
+	const struct transaction transaction = {.run = run_shift, .context = &shift};
+
+	if (store_change(s, &transaction, err) < 0)
+		return FAIL_CONTEXT(err, "move the times of sandboxes");
+	return 0;
+}

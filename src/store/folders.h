@@ -18,6 +18,10 @@ MUST_CHECK int store_folder_put(struct store *s, const struct folder_record *r, 
 /* ERROR_NOT_FOUND when the store does not know the node. */
 MUST_CHECK int store_folder_find(struct store *s, struct arena *a, const char *node,
                                  struct folder_record *ret, struct error *err);
+/* The host's wall clock was set: adds `by_ms` to the times of the node's sandboxes that are not
+ * deleted, and to those of their leases, so that what is left of each stays the same. */
+MUST_CHECK int store_folder_shift(struct store *s, const char *node, int64_t by_ms,
+                                  struct error *err);
 /* Generation and time, of the row's own instance; else ERROR_CONFLICT. `is_lazy`: a crash of the
  * machine may lose it. */
 MUST_CHECK int store_folder_beat(struct store *s, const struct folder_record *r, bool is_lazy,

@@ -171,6 +171,7 @@ const struct wire_member broker_trash_shape[] = {
         WIRE_U32_MEMBER(broker_trash, reason),
         WIRE_U64_MEMBER(broker_trash, keep_s),
         WIRE_U64_MEMBER(broker_trash, bytes_max),
+        WIRE_U64_MEMBER(broker_trash, back_s),
         WIRE_END,
 };
 

@@ -28,6 +28,7 @@ struct broker_trash {
 	uint32_t reason;
 	uint64_t keep_s;    /* PUT: how long it can be brought back */
 	uint64_t bytes_max; /* LIST: the oldest go while there is more; 0 = no limit */
+	uint64_t back_s;    /* LIST: by a clock that is so far behind the wall clock */
 };
 struct broker_trash_entry {
 	uint64_t request;

@@ -4,6 +4,7 @@
 /readyz says what a create would find: each case compares both."""
 
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -11,7 +12,10 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
+import struct
 import subprocess
+import tarfile
 import tempfile
 import threading
 import time
@@ -240,6 +244,15 @@ def test_a_failing_nft_is_not_ready_until_it_works(servers, broken_nft):
     flag.unlink()
     wait_until(server, None)
     assert api.exec(api.create(internet=True)["id"], "echo with")["stdout"] == "with\n"
+
+
+def test_a_missing_nft_is_not_ready_and_says_what_to_install(servers, tmp_path):
+    (tmp_path / "nft").write_text("#!/nonexistent/program\n")
+    (tmp_path / "nft").chmod(0o755)
+    server = servers(before=world(f"mount --bind {tmp_path}/nft {os.path.realpath(shutil.which('nft'))}")).start(wait=False)
+    status, body = readiness(server)
+    assert status == 503 and body["error"]["code"] == "network", body
+    assert "nftables" in body["error"]["message"] and "install" in body["error"]["hint"]
 
 
 def test_a_host_without_internet_is_ready_when_its_operator_says_so(servers, broken_nft):
@@ -567,6 +580,223 @@ def test_a_stop_under_load_leaves_nothing_half_made(draining):
     assert set(made) <= set(rows), "what was answered is there"
     assert set(rows.values()) == {"started"}, rows
     assert set(atoll.Host(draining.data).files()) == set(rows)
+
+# ---- a host without a way out ----
+
+def unix_call(server, method, path, body=None):
+    """(status, answer), by the socket in the data folder: the server's ports are in a network of its own."""
+    connection = http.client.HTTPConnection("localhost", timeout=30)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(str(server.data / "run/api.sock"))
+    with contextlib.closing(connection):
+        connection.request(method, path, json.dumps(body) if body is not None else None,
+                           {"Authorization": f"Bearer {server.key}", "Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read() or "{}")
+
+
+@pytest.fixture
+def cut_off():
+    """A server on a host without any route; its broker's network namespace can be entered."""
+    server = atoll.Server(before=["unshare", "-n", "sh", "-c", 'ip link set lo up; exec "$@"', "sh"],
+                          environment={"ATOLL_READY_PROBE_EVERY": "1s"})
+    server.start(wait=False)
+    atoll.wait_for(lambda: server.process.poll() is not None or (server.data / "run/api.sock").exists(), 30, server.log_text)
+
+    def answers():
+        assert server.process.poll() is None, server.log_text()
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            return unix_call(server, "GET", "/readyz")
+    atoll.wait_for(answers, 30, server.log_text)
+    yield server
+    for row in unix_call(server, "GET", PATH)[1].get("items", []):
+        unix_call(server, "DELETE", f"{PATH}/{row['id']}")
+    server.stop()
+    server.remove_all()
+
+
+def test_a_host_without_a_default_route_is_ready_and_warned(cut_off):
+    server = cut_off
+    status, body = unix_call(server, "GET", "/readyz")
+    assert (status, body["status"]) == (200, "ready"), body
+    warning, = body["warnings"]
+    assert warning["code"] == "no_route" and "default route" in warning["message"] and "nothing needs to be done" in warning["hint"]
+    status, made = unix_call(server, "POST", PATH, {"template": "host", "internet": True})
+    assert status in (200, 201), made
+    status, said = unix_call(server, "POST", f"{PATH}/{made['id']}/exec", {"command": "echo works"})
+    assert said["stdout"] == "works\n"
+    ran = subprocess.run(["nsenter", "-t", str(server.pid_of("broker")), "-n", atoll.ATOLL, "doctor", "--data", server.data],
+                         env=doctor_environment(), capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0 and "warns" in ran.stdout and "no_route" in ran.stdout, ran
+    # The laptop joins a network: nothing is restarted.
+    inside = ["nsenter", "-t", str(server.pid_of("broker")), "-n"]
+    subprocess.run([*inside, "sh", "-c", "ip link add way-out type veth peer name far-end && ip addr add 198.51.100.2/24 dev way-out && "
+                    "ip link set way-out up && ip link set far-end up && ip route add default via 198.51.100.1"], check=True)
+    atoll.wait_for(lambda: "warnings" not in unix_call(server, "GET", "/readyz")[1], 20, server.log_text)
+    forwards = subprocess.run([*inside, "cat", "/proc/sys/net/ipv4/conf/way-out/forwarding"], capture_output=True, text=True, check=True)
+    assert forwards.stdout == "1\n"
+    assert unix_call(server, "POST", f"{PATH}/{made['id']}/exec", {"command": "echo still"})[1]["stdout"] == "still\n"
+
+
+# ---- the database ----
+
+def refused_start(server):
+    """What a start that is expected to fail says."""
+    server.start(wait=False)
+    assert server.process.wait(60) == 1
+    server.process = None
+    return server.log_text()
+
+
+def keep_one(server, name="kept"):
+    api = server.api()
+    box = api.create(name=name, internet=False, persistent=True)["id"]
+    api.exec(box, "echo kept > note")
+    api.close()
+    return box
+
+
+def test_a_database_of_a_newer_version_is_refused_and_not_touched(servers):
+    server = servers().start()
+    box = keep_one(server)
+    server.stop()
+    database = server.data / "store/atoll.db"
+    with contextlib.closing(sqlite3.connect(database)) as store:
+        version, = store.execute("PRAGMA user_version").fetchone()
+        store.execute("PRAGMA user_version = 9999")
+    said = refused_start(server)
+    assert "the database is at version 9999, this program knows up to" in said and "newer Atoll" in said
+    with contextlib.closing(sqlite3.connect(database)) as store:
+        assert store.execute("PRAGMA user_version").fetchone() == (9999,)
+        store.execute(f"PRAGMA user_version = {version}")
+    server.start()
+    assert server.api().exec(box, "cat note")["stdout"] == "kept\n"
+
+
+def test_a_second_server_on_the_folder_is_refused_and_the_first_goes_on(servers):
+    server = servers().start()
+    box = keep_one(server)
+    second = atoll.Server(data=server.data)
+    second.log = open(server.data / "second.log", "ab")
+    ran = subprocess.run([atoll.ATOLL, "serve", "--data", server.data, "--listen", f"127.0.0.1:{second.port}"], capture_output=True,
+                         text=True, timeout=60)
+    second.log.close()
+    assert ran.returncode == 1 and f"another server runs on '{server.data}'" in ran.stderr, ran
+    assert server.api().exec(box, "cat note")["stdout"] == "kept\n"
+
+
+def test_a_read_only_data_folder_is_refused(servers, tmp_path):
+    place = tmp_path / "data"
+    place.mkdir()
+    ran = subprocess.run([*world(f"mount -t tmpfs -o ro none {place}"), atoll.ATOLL, "serve", "--data", place], capture_output=True,
+                         text=True, timeout=60)
+    assert ran.returncode == 1 and "Read-only file system" in ran.stderr, ran
+
+
+# ---- the clock ----
+
+@pytest.fixture
+def clock():
+    """Sets the wall clock of the server that is given its environment, in seconds from the right time."""
+    with tempfile.NamedTemporaryFile(prefix="atoll-clock-") as file:
+        os.chmod(file.name, 0o644)  # the api process is not root
+
+        def turn(seconds):
+            file.seek(0)
+            file.write(struct.pack("=q", int(seconds * 1000)))
+            file.flush()
+        turn(0)
+        turn.environment = {"ATOLL_FAULT_CLOCK": file.name, "ATOLL_READY_PROBE_EVERY": "1s"}
+        yield turn
+
+
+DAY = 86400
+
+
+def jumps(server):
+    return int(re.search(r"^atoll_clock_jumps_total (\d+)$", server.api().raw("GET", "/metrics").body.decode(), re.M)[1])
+
+
+def test_a_clock_that_goes_forward_removes_nothing(servers, clock):
+    server = servers(environment=clock.environment, flags=["--deleted-keep", "1h"]).start()
+    api = server.api()
+    box = api.create(internet=False, timeout_ms=3600000, idle_reap_ms=1800000)["id"]
+    gone = api.create(name="gone", internet=False)["id"]
+    api.delete(f"{PATH}/{gone}?keep=true")
+    clock(400 * DAY)
+    atoll.wait_for(lambda: jumps(server) == 1, 30, server.log_text)
+    assert "the machine's clock was set" in server.log_text()
+    warned = atoll.wait_for(lambda: readiness(server)[1].get("warnings"), 20, "a warning")
+    assert [warning["code"] for warning in warned] == ["clock"] and readiness(server)[0] == 200
+    assert "timedatectl" in warned[0]["hint"]
+    assert api.exec(box, "echo on")["stdout"] == "on\n"
+    assert [item["name"] for item in api.get("/api/sandbox/trash")["items"]] == ["gone"]
+    # A start in between changes nothing.
+    server.stop()
+    server.start()
+    api = server.api()
+    assert api.exec(box, "echo on")["stdout"] == "on\n"
+    assert [item["name"] for item in api.get("/api/sandbox/trash")["items"]] == ["gone"]
+    clock(0)
+    atoll.wait_for(lambda: jumps(server) == 1, 30, server.log_text)
+    atoll.wait_for(lambda: not readiness(server)[1].get("warnings"), 20, "no warning")
+    assert api.post(f"{PATH}/{gone}/undelete")["state"] == "stopped"
+
+
+def test_a_clock_that_goes_back_ends_nothing_and_timeouts_come_in_time(servers, clock):
+    clock(30 * DAY)
+    server = servers(environment=clock.environment).start()
+    api = server.api()
+    box = api.create(internet=False, idle_reap_ms=8000)["id"]
+    long = api.create(internet=False)["id"]
+    clock(0)
+    atoll.wait_for(lambda: jumps(server) == 1, 30, server.log_text)
+    assert readiness(server)[0] == 200
+    assert api.exec(long, "echo on")["stdout"] == "on\n"
+    atoll.wait_for(lambda: box not in {row["id"] for row in server.rows(api) if row["state"] == "started"}, 60,
+                   "the end of an idle sandbox, 30 days early by the old clock")
+
+
+# ---- pools that cannot be filled ----
+
+@pytest.fixture
+def small_template(tmp_path):
+    """The content of a template of one file."""
+    root = tmp_path / "root"
+    (root / "bin").mkdir(parents=True)
+    (root / "bin/sh").write_text("#!\n")
+    with tarfile.open(tmp_path / "root.tar", "w") as tar:
+        tar.add(root / "bin", "bin")
+    return (tmp_path / "root.tar").read_bytes()
+
+
+def pool_of(api, template):
+    return next(pool for pool in api.get("/api/sandbox/pools")["items"] if pool["template"] == template)
+
+
+def test_a_projects_pool_that_cannot_be_filled_is_told_and_the_node_is_ready(servers, small_template):
+    server = servers(environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    api = server.api()
+    template = api.call("POST", "/api/sandbox/templates/import?name=own", small_template, {"Content-Type": "application/octet-stream"})
+    atoll.wait_for(lambda: api.get("/api/sandbox/templates/own")["state"] == "ready", 30, "the template")
+    root, = [path for path in (server.data / "templates").iterdir() if path.name.startswith("own") or path.name == template.get("id")] \
+        or [max((server.data / "templates").iterdir(), key=lambda path: path.stat().st_mtime)]
+    root.rename(server.data / "taken-away")
+    api.call("PUT", "/api/sandbox/pools/own", {"target": 1})
+    pool = atoll.wait_for(lambda: (found := pool_of(api, "own"))["state"] == "failing" and found, 30, lambda: f"{pool_of(api, 'own')}")
+    assert pool["problem"]["message"] and pool["problem"]["hint"], pool
+    event = atoll.wait_for(lambda: [e for e in api.get("/v1/events?kind=pool.failed")["items"]], 10, "an event")[0]
+    assert "the pool of template 'own' cannot be filled" in event["text"]
+    metrics = api.raw("GET", "/metrics").body.decode()
+    assert re.search(rf'^atoll_pool_failing{{template="{pool["template_id"]}"}} 1$', metrics, re.M), metrics
+    listed = server.cli("pool", "ls")
+    assert b"failing" in listed.stdout and pool["problem"]["hint"].encode() in listed.stderr, listed
+    assert readiness(server)[0] == 200, "the node can make sandboxes"
+    (server.data / "taken-away").rename(root)
+    with contextlib.suppress(atoll.ApiError):
+        api.create(template="own", internet=True)  # asks for one, so that the pool is tried again
+    atoll.wait_for(lambda: pool_of(api, "own")["state"] != "failing", 90, lambda: f"{pool_of(api, 'own')}")
+    atoll.wait_for(lambda: api.get("/v1/events?kind=pool.recovered")["items"], 10, "an event")
 
 
 # ---- atoll doctor makes sandboxes ----

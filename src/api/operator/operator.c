@@ -9,6 +9,7 @@
 #include "api/operator/ready.h"
 #include "api/tables.h"
 #include "fleet/pools.h"
+#include "fleet/retention.h"
 #include "fleet/trash.h"
 #include "fleet/waiting.h"
 #include "http/parked.h"
@@ -104,6 +105,14 @@ static void write_trash(struct buf *out, const struct fleet_trash_counts *c)
 	gauge(out, "atoll_orphans_held", "Orphans that were too many to be removed.", c->held);
 	gauge(out, "atoll_trash_entries", "What the trash keeps.", c->entries);
 	gauge(out, "atoll_trash_bytes", "Bytes that the trash keeps.", c->bytes);
+}
+
+static void write_clock(struct buf *out, struct fleet_clock c)
+{
+	counter(out, "atoll_clock_jumps_total", "Times that the machine's clock was set.", c.jumps);
+	gauge(out, "atoll_clock_hold_seconds",
+	      "So long nothing that is kept for a time is removed, because the clock went forward.",
+	      c.held_s);
 }
 
 static void write_workers(struct buf *out, const struct worker_load *load)
@@ -294,6 +303,7 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	write_http(out, &http);
 	write_fleet(out, &fleet);
 	write_trash(out, &trash);
+	write_clock(out, fleet_clock_get(api->fleet));
 	write_disk(out);
 	write_workers(out, &load);
 	write_turns(out, &turns);

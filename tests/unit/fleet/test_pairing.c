@@ -38,6 +38,8 @@ static int close_paired(void **state)
 
 	(void)snprintf(path, sizeof(path), "%s/pairing/store", h->data_dir);
 	(void)unlink(path);
+	(void)snprintf(path, sizeof(path), "%s/pairing/clock", h->data_dir);
+	(void)unlink(path);
 	(void)snprintf(path, sizeof(path), "%s/pairing", h->data_dir);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rmdir(h->data_dir), 0);
