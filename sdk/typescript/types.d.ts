@@ -1460,6 +1460,8 @@ export interface Readiness {
   provider: string;
   checked_at?: string | null;
   checks: ReadinessCheck[];
+  /** what does not keep sandboxes from being made, such as a host without a default route */
+  warnings?: ReadinessFailure[];
   error?: ReadinessFailure;
 }
 
@@ -1476,7 +1478,7 @@ export interface ReadinessCheck {
   cure?: string;
 }
 
-/** Why sandboxes cannot be made, in the form of every error */
+/** What is wrong, in the form of every error */
 export interface ReadinessFailure {
   /** of the first check that failed */
   code: string;
@@ -2149,6 +2151,10 @@ export interface PoolList {
 
 /** Sandboxes that are prepared */
 export interface Pool {
+  /** ready, filling (fewer than min are prepared) or failing */
+  state: string;
+  /** of one that is failing */
+  problem?: PoolProblem;
   template: string;
   /** null: an automatic one, of the template's folder */
   template_id: string | null;
@@ -2176,6 +2182,14 @@ export interface Pool {
   memory_mb: number;
   disk_mb: number;
   pids: number;
+}
+
+/** Why a pool cannot be filled */
+export interface PoolProblem {
+  code: string;
+  message: string;
+  /** the cure */
+  hint: string;
 }
 
 /** Volumes by name */

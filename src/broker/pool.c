@@ -79,6 +79,9 @@ void pool_on_failure(struct box *box, const struct error *err)
 	struct pool *pool = box->pool;
 
 	pool->failures++;
+	pool->failed++;
+	pool->problem = *err;
+	pool->failed_ms = now_ms();
 	log_warning("a sandbox could not be prepared", TEXT("template", box->template_name),
 	            FAILURE(err));
 	dissolve(box);
@@ -149,10 +152,13 @@ static void on_look(struct timer *timer)
 	LIST_EACH (&p->all, item) {
 		struct pool *pool = LIST_ENTRY(item, struct pool, item);
 
-		if (is_forgotten(pool, now))
+		if (is_forgotten(pool, now)) {
 			pool_free(pool);
-		else
-			trim(pool, granted(pool, sum, now));
+			continue;
+		}
+		if (pool->failures > 0 && now - pool->failed_ms >= POOL_RETRY_MS)
+			pool->failures = 0;
+		trim(pool, granted(pool, sum, now));
 	}
 	if (!list_is_empty(&p->all))
 		timer_start(p->boxes->events, &p->look, LOOK_MS);
@@ -211,6 +217,7 @@ int pools_set(struct pools *p, const char *name, const struct blueprint *bluepri
 	if (!blueprint_equals(&pool->blueprint, blueprint)) {
 		dissolve_all(pool);
 		pool->blueprint = *blueprint;
+		pool->failed = 0;
 	}
 	pool->size = *size;
 	pool->failures = 0;
@@ -336,7 +343,7 @@ void pool_on_ready(struct box *box)
 
 	fault_point("broker", "pool-prepared");
 	box->state = BOX_PREPARED;
-	pool->failures = 0;
+	pool->failures = pool->failed = 0;
 	pool->preparing_count--;
 	pool->ready_count++;
 	list_remove(&box->item);

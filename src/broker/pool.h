@@ -26,6 +26,7 @@
 #define POOL_FORGET_MS 3600000 /* an automatic one that nobody asked for so long is no more */
 #define POOL_REST_MS 20        /* after a create, unless more than half is missing */
 #define POOL_PREPARING_MAX 2   /* at once, over all pools */
+#define POOL_RETRY_MS 60000    /* after failures: tried again without being asked */
 
 struct blueprint {
 	bool internet, privileges;
@@ -51,7 +52,10 @@ struct pool {
 	unsigned ready_count, preparing_count;
 	int64_t asked_ms, missed_ms; /* the last time; 0 = never */
 	unsigned burst;              /* misses of which each came soon after the one before */
-	unsigned failures;           /* in a row: no refill until somebody asks */
+	unsigned failures;           /* in a row: no refill until a create asks, or later */
+	unsigned failed;             /* since the last that was prepared */
+	struct error problem;        /* the last of these failures */
+	int64_t failed_ms;
 	uint64_t hits, misses;
 	uint64_t refill; /* the number of the last refill that it got; 0 = none */
 };

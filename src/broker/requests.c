@@ -255,6 +255,11 @@ static void send_pool(void *context, const struct pool *pool)
 	        .hits = pool->hits,
 	        .misses = pool->misses,
 	        .warm = b->warm,
+	        .failed = pool->failed,
+	        .code = pool->problem.code,
+	        .sys_errno = (uint32_t)pool->problem.sys_errno,
+	        .text = pool->problem.text,
+	        .hint = pool->problem.hint,
 	};
 
 	server_send(c->broker, c->owed.connection, BROKER_POOL_STATE, broker_pool_state_shape,

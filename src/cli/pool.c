@@ -19,15 +19,36 @@ static const char *name_cell(struct arena *a, const struct json_value *pool)
 }
 
 static const struct listing_column columns[] = {
-        {"TEMPLATE", NULL, name_cell}, {"MIN", "min", NULL},
-        {"TARGET", "target", NULL},    {"MAX", "max", NULL},
-        {"READY", "ready", NULL},      {"HITS", "hits", NULL},
-        {"MISSES", "misses", NULL},    {0},
+        {"TEMPLATE", NULL, name_cell}, {"STATE", "state", NULL},   {"MIN", "min", NULL},
+        {"TARGET", "target", NULL},    {"MAX", "max", NULL},       {"READY", "ready", NULL},
+        {"HITS", "hits", NULL},        {"MISSES", "misses", NULL}, {0},
 };
+
+/* Below the table, on stderr: a program that reads the table meets no other line. */
+static void print_problem(struct arena *a, const struct json_value *pool)
+{
+	const struct json_value *problem = json_get(pool, "problem");
+
+	if (!json_get(problem, "message"))
+		return;
+	(void)fprintf(stderr, "%s: %s\n  -> %s\n", text_out_safe(a, name_cell(a, pool)),
+	              text_out_safe(a, json_text(json_get(problem, "message"), "")),
+	              text_out_safe(a, json_text(json_get(problem, "hint"), "")));
+}
 
 static int pool_ls(struct cli *cli)
 {
-	return listing_run(cli, POOLS, columns);
+	const struct json_value *answer, *items;
+
+	if (cli->json)
+		return listing_run(cli, POOLS, columns);
+	if (cli_connect(cli) < 0 || server_get(cli, POOLS, &answer) < 0)
+		return -1;
+	items = answer_items(answer);
+	listing_print(cli, items, columns);
+	for (size_t i = 0; i < json_count(items); i++)
+		print_problem(cli->arena, json_at(items, i));
+	return 0;
 }
 
 static int pool_set(struct cli *cli)

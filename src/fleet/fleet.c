@@ -59,6 +59,7 @@ void fleet_close(struct fleet *fleet)
 		free(ended);
 	}
 	pthread_mutex_destroy(&fleet->ended_mutex);
+	free(fleet->pools.states);
 	pthread_mutex_destroy(&fleet->pools.mutex);
 	lease_desk_done(&fleet->leases);
 	meters_done(fleet);

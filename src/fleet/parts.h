@@ -63,7 +63,8 @@ struct fleet {
 	struct pool_counts {
 		pthread_mutex_t mutex; /* whoever makes store and provider agree has it */
 		struct fleet_pool_count items[POOL_COUNTS_MAX];
-		size_t count;
+		struct pool_state *states; /* see pool_states.h */
+		size_t count, state_count;
 	} pools;
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 };
@@ -90,8 +91,7 @@ struct act {
 	const struct sandbox_mount *mounts;
 	size_t mount_count;
 };
-/* Waits for whoever acts, then reads the row: ERROR_NOT_FOUND when it is deleted, ERROR_TIMEOUT
- * when the other one does not finish. */
+/* Waits for others that act, then reads the row; ERROR_NOT_FOUND: deleted, ERROR_TIMEOUT: busy. */
 MUST_CHECK int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
                          struct act *ret, struct error *err);
 /* For a row that is not in the store yet. */

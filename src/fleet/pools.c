@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/pool_states.h"
 #include "fleet/warm_parts.h"
 
 int fleet_pool_size(int64_t min, int64_t target, int64_t max, struct fleet_pool_size *ret,
@@ -116,12 +117,30 @@ static int set_wanted(struct fleet *f, const struct template_record *t,
 	return has && is_same(has, &wanted) ? 0 : set(f, &wanted, err);
 }
 
+/* Of a pool that the provider refuses only that pool fails: others, and the rest of the round, are
+ * not its business. Any pool fails while the provider is away. */
+static int set_one(struct fleet *f, const struct template_record *t,
+                   const struct provider_pools *held, struct error *problem, struct error *err)
+{
+	struct error why = {0};
+
+	if (set_wanted(f, t, held, &why) == 0)
+		return 0;
+	if (why.code == ERROR_UNAVAILABLE || why.code == ERROR_TIMEOUT) {
+		*err = why;
+		return -1;
+	}
+	*problem = why;
+	return 0;
+}
+
+/* `ret_problems`: one for each template; ERROR_NONE where nothing was refused. */
 static int agree(struct fleet *f, const struct template_list *templates,
-                 const struct provider_pools *held, struct error *err)
+                 const struct provider_pools *held, struct error *ret_problems, struct error *err)
 {
 	for (size_t i = 0; i < templates->count; i++)
 		if (wants_pool(f, &templates->items[i]) &&
-		    set_wanted(f, &templates->items[i], held, err) < 0)
+		    set_one(f, &templates->items[i], held, &ret_problems[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < held->count; i++) {
 		struct provider_pool gone = held->items[i];
@@ -134,12 +153,75 @@ static int agree(struct fleet *f, const struct template_list *templates,
 	return 0;
 }
 
+/* ---- pools that cannot be filled ---- */
+
+#define CURE_TEMPLATE "look at the template: build or import it again, or set its pool to 0"
+
+/* What keeps the pool of a template from being filled; NULL: nothing. */
+static const struct error *find_problem(const struct template_record *t,
+                                        const struct provider_pool *has, struct error *refused)
+{
+	if (t->state == TEMPLATE_FAILED)
+		error_set(refused, ERROR_CONFLICT, 0, HERE, "template '%s' has failed: %s", t->name,
+		          t->state_text);
+	if (refused->code != ERROR_NONE)
+		return refused;
+	return has && has->failed >= FLEET_POOL_FAILED ? &has->problem : NULL;
+}
+
+static void note_states(struct fleet *f, struct arena *a, const struct template_list *templates,
+                        const struct provider_pools *held, struct error *problems)
+{
+	struct pool_state *states = ARENA_ARRAY(a, struct pool_state, templates->count + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < templates->count; i++) {
+		const struct template_record *t = &templates->items[i];
+		const struct error *problem;
+		struct pool_state *state = &states[count];
+
+		if (t->pool_max == 0 || (t->state != TEMPLATE_FAILED && !wants_pool(f, t)))
+			continue;
+		problem = find_problem(t, find_pool(held, t->id), &problems[i]);
+		*state = (struct pool_state){.is_shared = !*t->project_id,
+		                             .is_failing = problem != NULL};
+		(void)snprintf(state->template_id, sizeof(state->template_id), "%s", t->id);
+		(void)snprintf(state->template_name, sizeof(state->template_name), "%s", t->name);
+		if (problem) {
+			state->problem = *problem;
+			if (!problem->hint[0])
+				error_hint(&state->problem, CURE_TEMPLATE);
+		}
+		count++;
+	}
+	pool_states_replace(f, templates, states, count);
+}
+
 /* Metrics need no key, and tell no project's names. */
 static const char *name_of(const struct template_list *templates, const struct provider_pool *pool)
 {
 	const struct template_record *t = find_template(templates, pool->name);
 
 	return t && !*t->project_id ? t->name : pool->name;
+}
+
+/* Those that the provider does not hold, because it refuses them. */
+static void add_refused(struct fleet *f, const struct provider_pools *held)
+{
+	struct pool_counts *counts = &f->pools;
+
+	for (size_t i = 0; i < counts->state_count; i++) {
+		const struct pool_state *state = &counts->states[i];
+		struct fleet_pool_count *count = &counts->items[counts->count];
+
+		if (!state->is_failing || find_pool(held, state->template_id) ||
+		    counts->count == COUNT_OF(counts->items))
+			continue;
+		*count = (struct fleet_pool_count){.is_failing = true};
+		(void)snprintf(count->template, sizeof(count->template), "%s",
+		               state->is_shared ? state->template_name : state->template_id);
+		counts->count++;
+	}
 }
 
 static void keep_counts(struct fleet *f, const struct template_list *templates,
@@ -153,6 +235,7 @@ static void keep_counts(struct fleet *f, const struct template_list *templates,
 		struct fleet_pool_count *count = &counts->items[counts->count++];
 
 		*count = (struct fleet_pool_count){.is_automatic = !*pool->name,
+		                                   .is_failing = pool->failed >= FLEET_POOL_FAILED,
 		                                   .ready = pool->ready,
 		                                   .target = pool->target,
 		                                   .hits = pool->hits,
@@ -160,6 +243,7 @@ static void keep_counts(struct fleet *f, const struct template_list *templates,
 		(void)snprintf(count->template, sizeof(count->template), "%s",
 		               name_of(templates, pool));
 	}
+	add_refused(f, held);
 }
 
 int pools_settle(struct fleet *f, struct error *err)
@@ -167,6 +251,7 @@ int pools_settle(struct fleet *f, struct error *err)
 	AUTO(arena_done) struct arena a = {0};
 	struct template_list templates;
 	struct provider_pools held;
+	struct error *problems = NULL;
 	int status;
 
 	if (!(f->ops->abilities & PROVIDER_CAN_POOL))
@@ -176,10 +261,14 @@ int pools_settle(struct fleet *f, struct error *err)
 	status = f->ops->pools->list(f->provider, &a, &held, err);
 	if (status == 0)
 		status = store_template_list(f->store, &a, NULL, &templates, err);
-	if (status == 0)
-		status = agree(f, &templates, &held, err);
-	if (status == 0)
+	if (status == 0) {
+		problems = ARENA_ARRAY(&a, struct error, templates.count + 1);
+		status = agree(f, &templates, &held, problems, err);
+	}
+	if (status == 0) {
+		note_states(f, &a, &templates, &held, problems);
 		keep_counts(f, &templates, &held);
+	}
 	pthread_mutex_unlock(&f->pools.mutex);
 	return status;
 }
@@ -215,6 +304,19 @@ static struct fleet_pool describe(struct arena *a, const struct template_record 
 	return pool;
 }
 
+static void add_problem(struct fleet *f, struct fleet_pool *pool)
+{
+	const struct pool_state *state;
+
+	pthread_mutex_lock(&f->pools.mutex);
+	state = pool_state_find(f, pool->template_id);
+	if (state && state->is_failing) {
+		pool->is_failing = true;
+		pool->problem = state->problem;
+	}
+	pthread_mutex_unlock(&f->pools.mutex);
+}
+
 int fleet_pool_set(struct fleet *fleet, struct arena *a, const struct fleet_pool_change *change,
                    struct fleet_pool *ret, struct error *err)
 {
@@ -240,6 +342,7 @@ int fleet_pool_set(struct fleet *fleet, struct arena *a, const struct fleet_pool
 	if (fleet->ops->pools->list(fleet->provider, a, &held, err) < 0)
 		return -1;
 	*ret = describe(a, &t, &held);
+	add_problem(fleet, ret);
 	return 0;
 }
 
@@ -264,9 +367,12 @@ int fleet_pools_list(struct fleet *fleet, struct arena *a, const char *project_i
 	    store_template_list(fleet->store, a, project_id, &templates, err) < 0)
 		return -1;
 	list.items = ARENA_ARRAY(a, struct fleet_pool, templates.count + held.count + 1);
-	for (size_t i = 0; i < templates.count; i++)
-		if (templates.items[i].pool_max > 0)
-			list.items[list.count++] = describe(a, &templates.items[i], &held);
+	for (size_t i = 0; i < templates.count; i++) {
+		if (templates.items[i].pool_max == 0)
+			continue;
+		list.items[list.count] = describe(a, &templates.items[i], &held);
+		add_problem(fleet, &list.items[list.count++]);
+	}
 	for (size_t i = 0; with_automatic && i < held.count; i++)
 		if (!*held.items[i].name)
 			list.items[list.count++] = (struct fleet_pool){.state = held.items[i]};

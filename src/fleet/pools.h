@@ -10,6 +10,8 @@
 #include "provider/pool.h"
 
 #define FLEET_POOL_MAX 256 /* of one template */
+#define FLEET_POOL_FAILED                                                                          \
+	3 /* failures in a row after which a pool counts as one that cannot fill */
 
 struct fleet_pool_size {
 	int64_t min, target, max; /* 0 <= min <= target <= max; a max of 0 = no pool */
@@ -26,6 +28,8 @@ struct fleet_pool_change {
 struct fleet_pool {
 	const char *template_id, *template_name; /* NULL = automatic */
 	struct provider_pool state; /* zeros but for the sizes when it is not held here */
+	bool is_failing;            /* it cannot be filled … */
+	struct error problem;       /* … because; its hint is the cure */
 };
 struct fleet_pools {
 	struct fleet_pool *items;
@@ -41,7 +45,7 @@ MUST_CHECK int fleet_pools_list(struct fleet *fleet, struct arena *a, const char
 /* As of the last tick: for metrics. Copies at most `max`, returns how many. */
 struct fleet_pool_count {
 	char template[64];
-	bool is_automatic;
+	bool is_automatic, is_failing;
 	unsigned ready, target;
 	uint64_t hits, misses;
 };
@@ -51,3 +55,6 @@ static inline double fleet_pool_hit_ratio(uint64_t hits, uint64_t misses)
 	return hits > 0 ? (double)hits / ((double)hits + (double)misses) : 0;
 }
 size_t fleet_pool_counts(struct fleet *fleet, struct fleet_pool_count *ret, size_t max);
+/* As of the last tick: the first pool of a template that is everybody's and that cannot be filled.
+ * ERROR_UNAVAILABLE says why. *ret_count: how many such templates have a pool here. */
+MUST_CHECK int fleet_pools_check_shared(struct fleet *fleet, size_t *ret_count, struct error *err);

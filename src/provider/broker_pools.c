@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "provider/broker_client.h"
 #include "provider/broker_provider.h"
+#include "provider/host_failure.h"
 
 #define LIST_MS 10000
 #define POOLS_MAX 1024
@@ -61,7 +62,15 @@ static int note(void *context, const void *reply, UNUSED struct error *err)
 	        .preparing = from->preparing,
 	        .hits = from->hits,
 	        .misses = from->misses,
+	        .failed = from->failed,
 	};
+
+	if (from->failed > 0) {
+		error_set(&pool.problem, (enum error_code)from->code, (int)from->sys_errno, HERE,
+		          "%s", from->text);
+		error_hint(&pool.problem, "%s", from->hint);
+		host_failure_explain(&pool.problem);
+	}
 
 	(void)snprintf(pool.name, sizeof(pool.name), "%s", from->name);
 	(void)snprintf(pool.template_dir, sizeof(pool.template_dir), "%s", from->template_name);

@@ -21,6 +21,8 @@ struct provider_pool {
 	unsigned depth; /* layers of the snapshot that they begin with */
 	unsigned ready, preparing;
 	uint64_t hits, misses;
+	unsigned failed;      /* since the last that was prepared … */
+	struct error problem; /* … and why the last of them failed */
 };
 struct provider_pools {
 	struct provider_pool *items; /* in the arena */

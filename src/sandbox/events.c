@@ -62,6 +62,8 @@ static const char *const kinds[] = {
         [EVENT_JOB_FAILED] = "job.failed",
         [EVENT_JOB_STOPPED] = "job.stopped",
         [EVENT_AGENT_FINISHED] = "agent.finished",
+        [EVENT_POOL_FAILED] = "pool.failed",
+        [EVENT_POOL_RECOVERED] = "pool.recovered",
 };
 _Static_assert(COUNT_OF(kinds) == EVENT_KIND_COUNT, "a name per kind");
 

@@ -69,6 +69,8 @@ enum event_kind {
 	EVENT_AGENT_FINISHED, /* the same ends, for those who wait for them by webhook */
 	EVENT_ARTIFACT_CREATED,
 	EVENT_ARTIFACT_DELETED,
+	EVENT_POOL_FAILED,    /* it cannot be filled */
+	EVENT_POOL_RECOVERED, /* it can again */
 	EVENT_KIND_COUNT,
 };
 const char *event_kind_name(enum event_kind kind);

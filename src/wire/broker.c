@@ -257,6 +257,11 @@ const struct wire_member broker_pool_state_shape[] = {
         WIRE_U64_MEMBER(broker_pool_state, hits),
         WIRE_U64_MEMBER(broker_pool_state, misses),
         WIRE_TEXT_MEMBER(broker_pool_state, warm, NAME_MAX_BYTES),
+        WIRE_U32_MEMBER(broker_pool_state, failed),
+        WIRE_U32_MEMBER(broker_pool_state, code),
+        WIRE_U32_MEMBER(broker_pool_state, sys_errno),
+        WIRE_TEXT_MEMBER(broker_pool_state, text, TEXT_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_pool_state, hint, TEXT_MAX_BYTES),
         WIRE_END,
 };
 

@@ -171,7 +171,8 @@ struct broker_pool_state {
 	uint32_t depth; /* layers of the snapshot that they begin with */
 	uint32_t ready, preparing;
 	uint64_t hits, misses;
-	const char *warm;
+	const char *warm, *text, *hint;   /* text, hint: why the last one failed */
+	uint32_t failed, code, sys_errno; /* failed: since the last that was prepared */
 };
 struct broker_ok {
 	uint64_t request;

@@ -1558,6 +1558,8 @@ class Readiness(TypedDict):
     provider: str
     checked_at: NotRequired[str | None]
     checks: list[ReadinessCheck]
+    # what does not keep sandboxes from being made, such as a host without a default route
+    warnings: NotRequired[list[ReadinessFailure]]
     error: NotRequired[ReadinessFailure]
 
 
@@ -1576,7 +1578,7 @@ class ReadinessCheck(TypedDict):
 
 
 class ReadinessFailure(TypedDict):
-    """Why sandboxes cannot be made, in the form of every error"""
+    """What is wrong, in the form of every error"""
 
     # of the first check that failed
     code: str
@@ -2290,6 +2292,10 @@ class PoolList(TypedDict):
 class Pool(TypedDict):
     """Sandboxes that are prepared"""
 
+    # ready, filling (fewer than min are prepared) or failing
+    state: str
+    # of one that is failing
+    problem: NotRequired[PoolProblem]
     template: str
     # null: an automatic one, of the template's folder
     template_id: str | None
@@ -2317,6 +2323,15 @@ class Pool(TypedDict):
     memory_mb: int
     disk_mb: int
     pids: int
+
+
+class PoolProblem(TypedDict):
+    """Why a pool cannot be filled"""
+
+    code: str
+    message: str
+    # the cure
+    hint: str
 
 
 class VolumeList(TypedDict):

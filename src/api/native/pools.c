@@ -10,13 +10,30 @@
 
 /* ---- shapes ---- */
 
+struct pool_problem {
+	const char *code, *message, *hint;
+};
+static const struct json_member pool_problem_shape_members[] = {
+        JSON_TEXT_MEMBER(pool_problem, code, .example = "not_found"),
+        JSON_TEXT_MEMBER(pool_problem, message),
+        JSON_TEXT_MEMBER(pool_problem, hint, .about = "the cure"),
+        JSON_END,
+};
+static JSON_SHAPE(pool_problem_shape, "PoolProblem", pool_problem, "Why a pool cannot be filled");
+
 struct pool_answer {
+	const char *state;
+	struct pool_problem problem;
 	const char *template, *template_id;
 	bool automatic, internet;
 	int64_t min, target, max, ready, preparing, hits, misses, depth, memory_mb, disk_mb, pids;
 	double hit_ratio, cpu;
 };
 static const struct json_member pool_shape_members[] = {
+        JSON_TEXT_MEMBER(pool_answer, state,
+                         .about = "ready, filling (fewer than min are prepared) or failing"),
+        JSON_OBJECT_MEMBER(pool_answer, problem, &pool_problem_shape, .flags = JSON_OMIT_EMPTY,
+                           .about = "of one that is failing"),
         JSON_TEXT_MEMBER(pool_answer, template),
         JSON_TEXT_MEMBER(pool_answer, template_id, .flags = JSON_NULLABLE,
                          .about = "null: an automatic one, of the template's folder"),
@@ -102,11 +119,24 @@ int pool_body_parse(const struct pool_body *b, bool server_internet, struct flee
 
 /* ---- answers ---- */
 
+static const char *state_of(const struct fleet_pool *pool)
+{
+	if (pool->is_failing)
+		return "failing";
+	return pool->state.ready < pool->state.min ? "filling" : "ready";
+}
+
 static struct pool_answer answer_of(const struct fleet_pool *pool)
 {
 	const struct provider_pool *s = &pool->state;
+	struct pool_problem problem = {NULL, NULL, NULL};
 
+	if (pool->is_failing)
+		problem = (struct pool_problem){error_kind_get(pool->problem.code)->name,
+		                                pool->problem.text, pool->problem.hint};
 	return (struct pool_answer){
+	        .state = state_of(pool),
+	        .problem = problem,
 	        .template = pool->template_name ? pool->template_name : s->template_dir,
 	        .template_id = pool->template_id,
 	        .automatic = !pool->template_id,

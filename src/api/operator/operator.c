@@ -176,6 +176,11 @@ static uint64_t pool_misses(const struct fleet_pool_count *c)
 	return c->misses;
 }
 
+static uint64_t pool_is_failing(const struct fleet_pool_count *c)
+{
+	return c->is_failing;
+}
+
 /* Several automatic ones may be of one template, which a metric may name only once: they are
  * added up. */
 static void write_pools(struct buf *out, const struct fleet_pool_count *pools, size_t count)
@@ -190,6 +195,8 @@ static void write_pools(struct buf *out, const struct fleet_pool_count *pools, s
 	         pool_hits},
 	        {"atoll_pool_misses_total", "Creates that found the pool empty.", "counter",
 	         pool_misses},
+	        {"atoll_pool_failing", "1: the pool cannot be filled, see its problem.", "gauge",
+	         pool_is_failing},
 	};
 
 	for (size_t r = 0; r < COUNT_OF(rows); r++) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "fleet/pools.h"
+#include "store/events.h"
 #include "store/store.h"
 
 #define HELD_MAX 8
@@ -12,6 +13,7 @@
 static struct provider_pool held[HELD_MAX];
 static size_t held_count;
 static unsigned sets;
+static enum error_code set_fails; /* ERROR_NONE: it does not */
 
 static struct provider_pool *find_held(const char *name)
 {
@@ -22,11 +24,13 @@ static struct provider_pool *find_held(const char *name)
 }
 
 static int set(UNUSED struct provider *p, const struct provider_pool *pool, UNUSED int64_t deadline,
-               UNUSED struct error *err)
+               struct error *err)
 {
 	struct provider_pool *has = find_held(pool->name);
 
 	sets++;
+	if (set_fails != ERROR_NONE)
+		return FAIL(err, set_fails, "no pool for you");
 	if (pool->max == 0 && has) {
 		*has = held[--held_count];
 		return 0;
@@ -60,6 +64,7 @@ static int open_pools(void **state)
 	h->fake.own.abilities |= PROVIDER_CAN_POOL;
 	h->fake.own.pools = &ops;
 	held_count = sets = 0;
+	set_fails = ERROR_NONE;
 	return 0;
 }
 
@@ -234,6 +239,81 @@ static void lists_and_counts_tell_what_is_there(void **state)
 	assert_int_equal(counts[1].misses, 5);
 }
 
+static size_t count_events(struct harness *h, const char *kind)
+{
+	struct event_list list;
+	struct error err = {0};
+
+	assert_done(store_event_list(h->store, &h->arena,
+	                             &(struct event_page){.pattern = kind, .limit = 100}, &list,
+	                             &err));
+	return list.count;
+}
+
+static struct fleet_pool only_pool(struct harness *h)
+{
+	struct fleet_pools pools;
+	struct error err = {0};
+
+	assert_done(fleet_pools_list(h->fleet, &h->arena, PROJECT, false, &pools, &err));
+	assert_int_equal(pools.count, 1);
+	return pools.items[0];
+}
+
+static void a_pool_that_fails_three_times_is_told_once_until_it_is_filled(void **state)
+{
+	struct harness *h = *state;
+	struct error err = {0};
+	size_t count;
+
+	set_pool(h, 3);
+	held[0].failed = 2;
+	(void)!FAIL(&held[0].problem, ERROR_NOT_FOUND, "its folder is gone");
+	fleet_tick(h->fleet);
+	assert_false(only_pool(h).is_failing);
+	held[0].failed = 3;
+	fleet_tick(h->fleet);
+	fleet_tick(h->fleet);
+	assert_true(only_pool(h).is_failing);
+	assert_string_equal(only_pool(h).problem.text, "its folder is gone");
+	assert_true(only_pool(h).problem.hint[0]);
+	assert_int_equal(count_events(h, "pool.failed"), 1);
+	/* The template is everybody's: the server is not ready. */
+	assert_refused(fleet_pools_check_shared(h->fleet, &count, &err), ERROR_UNAVAILABLE);
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(err.text, "the pool of template 'host' cannot be filled"));
+	held[0].failed = 0;
+	fleet_tick(h->fleet);
+	assert_false(only_pool(h).is_failing);
+	assert_int_equal(count_events(h, "pool.recovered"), 1);
+	error_clear(&err);
+	assert_done(fleet_pools_check_shared(h->fleet, &count, &err));
+}
+
+static void a_pool_that_the_provider_refuses_is_its_own_problem(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_pool_count counts[4];
+
+	set_pool(h, 3);
+	held_count = 0;
+	set_fails = ERROR_INVALID;
+	fleet_tick(h->fleet);
+	assert_true(only_pool(h).is_failing);
+	assert_non_null(strstr(only_pool(h).problem.text, "no pool for you"));
+	assert_int_equal(fleet_pool_counts(h->fleet, counts, 4), 1);
+	assert_true(counts[0].is_failing);
+	assert_string_equal(counts[0].template, "host");
+	/* A provider that is away is no fault of a pool. */
+	set_fails = ERROR_NONE;
+	fleet_tick(h->fleet);
+	assert_false(only_pool(h).is_failing);
+	held_count = 0;
+	set_fails = ERROR_UNAVAILABLE;
+	fleet_tick(h->fleet);
+	assert_false(only_pool(h).is_failing);
+}
+
 #define POOLS(name) cmocka_unit_test_setup_teardown(name, open_pools, harness_close)
 
 int main(void)
@@ -246,5 +326,7 @@ int main(void)
 	                POOLS(a_derived_template_has_no_pool_unless_it_asks),
 	                POOLS(everybodys_template_is_the_admins_to_set),
 	                POOLS(a_provider_without_pools_refuses_them_and_is_left_alone),
-	                POOLS(lists_and_counts_tell_what_is_there));
+	                POOLS(lists_and_counts_tell_what_is_there),
+	                POOLS(a_pool_that_fails_three_times_is_told_once_until_it_is_filled),
+	                POOLS(a_pool_that_the_provider_refuses_is_its_own_problem));
 }
