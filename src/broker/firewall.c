@@ -316,39 +316,61 @@ static void find_nameservers(struct network *n)
 	buf_done(&conf);
 }
 
+/* Moves *rest behind the next default route; false when there is none. */
+static bool next_uplink(struct span *rest, struct span *ret_name)
+{
+	struct span line, destination;
+
+	while (rest->size > 0) {
+		(void)span_split(rest, '\n', &line);
+		(void)span_split(&line, '\t', ret_name);
+		(void)span_split(&line, '\t', &destination);
+		if (span_equals_text(destination, "00000000") && ret_name->size <= 15)
+			return true;
+	}
+	return false;
+}
+
 /* Answers come in on the interfaces that lead out; only those, and the links of sandboxes, forward:
- * the host does not become a router for anybody else. */
-static int forward_uplinks(struct error *err)
+ * the host does not become a router for anybody else. A host that leads nowhere, such as a laptop
+ * without a network, is no failure. */
+static int forward_uplinks(bool *ret_any, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);
-	struct span rest, line, name, destination;
-	unsigned count = 0;
+	struct span rest, name;
+	bool any = false;
 
 	if (file_read(AT_FDCWD, "/proc/net/route", &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
-	while (rest.size > 0) {
+	while (next_uplink(&rest, &name)) {
 		char path[96];
 
-		(void)span_split(&rest, '\n', &line);
-		(void)span_split(&line, '\t', &name);
-		(void)span_split(&line, '\t', &destination);
-		if (!span_equals_text(destination, "00000000") || name.size > 15)
-			continue;
 		(void)snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%.*s/forwarding",
 		               (int)name.size, name.data);
 		if (file_poke(AT_FDCWD, path, "1", err) < 0)
 			return -1;
-		count++;
+		any = true;
 	}
-	return count ? 0
-	             : FAIL(err, ERROR_UNSUPPORTED,
-	                    "internet for sandboxes: this host has no default route");
+	*ret_any = any;
+	return 0;
+}
+
+bool network_gained_uplink(const struct network *n)
+{
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	struct error ignored = {0};
+	struct span rest, name;
+
+	if (n->has_uplink || file_read(AT_FDCWD, "/proc/net/route", &text, &ignored) < 0)
+		return false;
+	rest = buf_span(&text);
+	return next_uplink(&rest, &name);
 }
 
 void network_prepare_host(struct network *n)
 {
 	find_nameservers(n);
 	n->has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;
-	n->usable = forward_uplinks(&n->problem) == 0;
+	n->usable = forward_uplinks(&n->has_uplink, &n->problem) == 0;
 }

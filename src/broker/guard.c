@@ -224,7 +224,7 @@ void guard_try_again(struct broker *b)
 	struct network *n = &b->host.network;
 	struct error err = {0};
 
-	if (n->usable)
+	if (n->usable && !network_gained_uplink(n))
 		return;
 	error_clear(&n->problem);
 	n->nameserver_count = 0;
@@ -236,8 +236,12 @@ void guard_try_again(struct broker *b)
 		n->problem = err;
 		return;
 	}
-	log_info("sandboxes can have internet again");
-	guard_open(b);
+	log_info("sandboxes can have internet again",
+	         TEXT("default_route", n->has_uplink ? "yes" : "no"));
+	if (b->guard.fd < 0)
+		guard_open(b);
+	else if (find_table(&b->guard.table, &err) < 0)
+		log_warning("cannot look after the rules for networks", FAILURE(&err));
 }
 
 void guard_close(struct broker *b)

@@ -22,7 +22,7 @@ struct broker;
 void guard_open(struct broker *b);
 /* Once all sandboxes of before are known: whether the table is still that one. */
 void guard_begin(struct broker *b);
-/* Where sandboxes can have no internet, as when nft failed: tries to set the host up once more, so
- * that a host that was repaired needs no restart of the broker. */
+/* Where sandboxes can have no internet, as when nft failed or the host had no default route: sets
+ * the host up once more, so that a host that was repaired needs no restart of the broker. */
 void guard_try_again(struct broker *b);
 void guard_close(struct broker *b);

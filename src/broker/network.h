@@ -39,9 +39,10 @@ struct network {
 	char resolv_conf[256];
 	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with rules of their own; see egress.c */
 	struct network_gateway gateway;
-	int names_fd;  /* DATA/run/names: ADDRESS has the rules of a sandbox with names in them */
-	bool has_ipv6; /* the host's kernel */
-	bool usable;   /* false: only blocked sandboxes; `problem` says why */
+	int names_fd;    /* DATA/run/names: ADDRESS has the rules of a sandbox with names in them */
+	bool has_ipv6;   /* the host's kernel */
+	bool has_uplink; /* a default route: else links are made and lead nowhere */
+	bool usable;     /* false: only blocked sandboxes; `problem` says why */
 	struct error problem;
 };
 
@@ -60,6 +61,8 @@ void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE]);
 
 /* Nameservers, forwarding and the nft table; sets n->usable. Only bad options are an error. */
 void network_prepare_host(struct network *n);
+/* Whether the host has a default route now and had none when it was prepared. */
+bool network_gained_uplink(const struct network *n);
 /* The nft text for the sandboxes first_slot … first_slot+count-1; rules are the same for every
  * instance of Atoll on the host, the allowed ranges are the chunk's own. */
 void network_rules(struct buf *out, const struct network *n, uint32_t first_slot, uint32_t count);

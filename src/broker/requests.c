@@ -39,13 +39,25 @@ static int run_hello(const struct request_context *c, const void *request, struc
 	return 0;
 }
 
+/* A laptop may have got its default route since: one look at /proc/net/route while there is none.
+ */
+static void look_for_uplink(const struct request_context *c, const struct broker_create *r)
+{
+	const struct network *n = &c->broker->host.network;
+
+	if (r->network && n->usable && !n->has_uplink)
+		guard_try_again(c->broker);
+}
+
 static int run_create(const struct request_context *c, const void *request, struct error *err)
 {
+	look_for_uplink(c, request);
 	return boxes_create(&c->broker->boxes, &c->owed, request, false, err);
 }
 
 static int run_start(const struct request_context *c, const void *request, struct error *err)
 {
+	look_for_uplink(c, request);
 	return boxes_create(&c->broker->boxes, &c->owed, request, true, err);
 }
 

@@ -513,4 +513,7 @@ void chunk_on_claim(void *context, uint32_t first_slot)
 	}
 	if (!b->host.network.usable)
 		log_warning("sandboxes can have no internet", FAILURE(&b->host.network.problem));
+	else if (!b->host.network.has_uplink)
+		log_warning("sandboxes reach no internet: this host has no default route; they do "
+		            "as soon as it has");
 }

@@ -147,9 +147,17 @@ static void add_check(struct arena *a, const struct json_value *check, struct bu
 		        text_out_safe(a, json_text(json_get(check, "cure"), "")));
 }
 
+static void add_warning(struct arena *a, const struct json_value *warning, struct buf *out)
+{
+	add_row(out, "warns", text_out_safe(a, json_text(json_get(warning, "code"), "?")),
+	        text_out_safe(a, json_text(json_get(warning, "message"), "")),
+	        text_out_safe(a, json_text(json_get(warning, "hint"), "")));
+}
+
 void readiness_add_text(struct arena *a, const struct readiness_report *report, struct buf *out)
 {
 	const struct json_value *checks = json_get(report->answer, "checks");
+	const struct json_value *warnings = json_get(report->answer, "warnings");
 
 	if (report->skipped)
 		buf_addf(out, "No answer of %s\n", text_out_safe(a, report->skipped));
@@ -163,6 +171,8 @@ void readiness_add_text(struct arena *a, const struct readiness_report *report, 
 		        text_out_safe(a, report->failure.hint));
 	for (size_t i = 0; i < json_count(checks); i++)
 		add_check(a, json_at(checks, i), out);
+	for (size_t i = 0; i < json_count(warnings); i++)
+		add_warning(a, json_at(warnings, i), out);
 	if (report->answer && !report->is_ready && json_count(checks) == 0)
 		add_row(out, "fails", "server",
 		        text_out_safe(

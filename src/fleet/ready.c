@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/parts.h"
+#include "fleet/pools.h"
 #include "provider/host_failure.h"
+#include "provider/uplink.h"
 #include "sandbox/egress.h"
 
 #define ROUND_MS 6000   /* all checks of a round */
@@ -36,8 +38,8 @@ static const struct {
 	const char *name, *cure;
 } otherwise[] = {
         {"sandbox", "run 'atoll doctor' on the host, and look at the server's log"},
-        {"network", "install nftables and give the host a default route; for a host without "
-                    "internet set ready_networks to 'off'"},
+        {"network", "install nftables, and look at 'nft list ruleset' as root on the host; for "
+                    "sandboxes without internet alone set ready_networks to 'off'"},
 };
 
 void ready_classify(const struct error *err, bool is_network, struct ready_check *check)
@@ -103,18 +105,30 @@ static int probe_with_rules(const struct round *round, struct error *err)
 	             err);
 }
 
+static int check_pools(const struct round *round, struct error *err)
+{
+	size_t count;
+
+	return fleet_pools_check_shared(round->ready->fleet, &count, err);
+}
+
+#define ROW_INTERNET 3
+
 static const struct ready_row {
 	const char *name;
 	const char *network; /* as ready_networks names it; NULL: no sandbox is made */
 	unsigned needs;      /* enum provider_ability */
 	bool is_network;
 	int (*run)(const struct round *round, struct error *err);
+	const char *code; /* of its failures; NULL: what they say themselves */
 } rows[] = {
-        {"store", NULL, 0, false, check_store},
-        {"provider", NULL, 0, false, check_provider},
-        {"sandbox without internet", "off", 0, false, probe_without_internet},
-        {"sandbox with internet", "on", PROVIDER_CAN_BLOCK_NETWORK, true, probe_with_internet},
-        {"sandbox with network rules", "rules", PROVIDER_CAN_FILTER, true, probe_with_rules},
+        {"store", NULL, 0, false, check_store, NULL},
+        {"provider", NULL, 0, false, check_provider, NULL},
+        {"sandbox without internet", "off", 0, false, probe_without_internet, NULL},
+        [ROW_INTERNET] = {"sandbox with internet", "on", PROVIDER_CAN_BLOCK_NETWORK, true,
+                          probe_with_internet, NULL},
+        {"sandbox with network rules", "rules", PROVIDER_CAN_FILTER, true, probe_with_rules, NULL},
+        {"pools", NULL, PROVIDER_CAN_POOL, false, check_pools, "pool"},
 };
 
 static bool has_word(const char *list, const char *word)
@@ -129,13 +143,58 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-static bool is_wanted(const struct fleet *f, const struct ready_row *row)
+/* A project's own pool is the project's business: its state, its event and the metrics tell it. */
+static bool has_shared_pools(struct fleet *f)
 {
+	struct error ignored = {0};
+	size_t count;
+
+	(void)!fleet_pools_check_shared(f, &count, &ignored);
+	return count > 0;
+}
+
+static bool is_wanted(struct fleet *f, const struct ready_row *row)
+{
+	if (row->run == check_pools)
+		return has_shared_pools(f);
 	if (!row->network)
 		return true;
 	return f->ops->probe && f->config->ready_probe_every_ms > 0 &&
 	       (provider_ops_of(f->provider)->abilities & row->needs) == row->needs &&
 	       has_word(f->config->ready_networks, row->network);
+}
+
+/* ---- what does not keep sandboxes from being made ---- */
+
+static int find_uplink(struct fleet *f, struct error *err)
+{
+	if (!is_wanted(f, &rows[ROW_INTERNET]))
+		return 0;
+	return uplink_check(err);
+}
+
+static const struct {
+	const char *name, *code;
+	int (*find)(struct fleet *f, struct error *err);
+} warning_rows[] = {
+        {"sandbox with internet", "no_route", find_uplink},
+        {"clock", "clock", jump_check},
+};
+_Static_assert(COUNT_OF(warning_rows) <= READY_WARNINGS_MAX, "room for each warning");
+
+static void add_warnings(struct fleet *f, struct ready_result *result)
+{
+	for (unsigned i = 0; i < COUNT_OF(warning_rows); i++) {
+		struct ready_check *warning = &result->warnings[result->warning_count];
+		struct error err = {0};
+
+		if (warning_rows[i].find(f, &err) == 0)
+			continue;
+		*warning = (struct ready_check){.name = warning_rows[i].name};
+		ready_classify(&err, false, warning);
+		(void)snprintf(warning->code, sizeof(warning->code), "%s", warning_rows[i].code);
+		result->warning_count++;
+	}
 }
 
 static void run_check(struct round *round, const struct ready_row *row)
@@ -154,6 +213,8 @@ static void run_check(struct round *round, const struct ready_row *row)
 		return;
 	round->result.is_ready = false;
 	ready_classify(&err, row->is_network, check);
+	if (row->code)
+		(void)snprintf(check->code, sizeof(check->code), "%s", row->code);
 }
 
 /* The state of the log's last line: a line per change, not per round. */
@@ -161,6 +222,10 @@ static void log_change(const struct ready *r, const struct ready_result *now)
 {
 	const struct ready_check *bad = ready_failure(now);
 
+	if (now->warning_count > (r->has_result ? r->result.warning_count : 0))
+		log_warning("ready, with a warning", TEXT("code", now->warnings[0].code),
+		            TEXT("reason", now->warnings[0].reason),
+		            TEXT("cure", now->warnings[0].cure));
 	if (r->has_result && r->result.is_ready == now->is_ready)
 		return;
 	if (bad)
@@ -192,6 +257,8 @@ static void run_round(struct worker_task *task)
 	for (unsigned i = 0; i < COUNT_OF(rows) && round.result.is_ready; i++)
 		if (is_wanted(r->fleet, &rows[i]))
 			run_check(&round, &rows[i]);
+	if (round.result.is_ready)
+		add_warnings(r->fleet, &round.result);
 	round.result.at_unix_ms = clock_unix_ms();
 	pthread_mutex_lock(&r->mutex);
 	settle(r, &round.result);

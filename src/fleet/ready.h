@@ -5,7 +5,7 @@
  * that the option ready_networks names. It is a task of the workers' slow lane, as every create is,
  * so that a lane that does not move is seen. One round runs at a time; its result counts for
  * ready_probe_every, a bad one for a second. A round that does not end is a bad result of its own.
- * Any thread may call. */
+ * A warning is what an operator should know about a server that is ready. Any thread may call. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 #include "fleet/fleet.h"
 
 #define READY_CHECKS_MAX 8
+#define READY_WARNINGS_MAX 2
 #define READY_CODE_SIZE 32
 
 struct ready_check {
@@ -30,6 +31,8 @@ struct ready_result {
 	int64_t at_unix_ms;
 	struct ready_check checks[READY_CHECKS_MAX]; /* until the first bad one of a stage */
 	unsigned count;
+	struct ready_check warnings[READY_WARNINGS_MAX]; /* of a good round */
+	unsigned warning_count;
 };
 
 /* True: *ret counts now. False: a round is under way; ask again in a moment. Never blocks. */

@@ -38,12 +38,12 @@ static const struct json_member failure_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(failure_shape, "ReadinessFailure", failure_answer,
-                  "Why sandboxes cannot be made, in the form of every error");
+                  "What is wrong, in the form of every error");
 
 struct readiness {
 	const char *status, *version, *provider;
 	int64_t checked_at;
-	struct json_list checks;
+	struct json_list checks, warnings;
 	struct failure_answer error;
 };
 static const struct json_member readiness_shape_members[] = {
@@ -52,6 +52,9 @@ static const struct json_member readiness_shape_members[] = {
         JSON_TEXT_MEMBER(readiness, provider),
         JSON_TIME_MEMBER(readiness, checked_at, .flags = JSON_OMIT_EMPTY),
         JSON_LIST_MEMBER(readiness, checks, &check_shape),
+        JSON_LIST_MEMBER(readiness, warnings, &failure_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "what does not keep sandboxes from being made, such as a host "
+                                  "without a default route"),
         JSON_OBJECT_MEMBER(readiness, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
@@ -64,12 +67,14 @@ static int write_answer(const struct api *api, const struct ready_result *result
 {
 	const struct ready_check *bad = ready_failure(result);
 	struct check_answer checks[READY_CHECKS_MAX];
+	struct failure_answer warnings[READY_WARNINGS_MAX];
 	struct readiness answer = {
 	        .status = bad ? "not_ready" : "ready",
 	        .version = ATOLL_VERSION,
 	        .provider = provider_ops_of(api->provider)->name,
 	        .checked_at = result->at_unix_ms,
 	        .checks = {checks, result->count},
+	        .warnings = {warnings, result->warning_count},
 	};
 
 	for (unsigned i = 0; i < result->count; i++) {
@@ -81,6 +86,11 @@ static int write_answer(const struct api *api, const struct ready_result *result
 		                                  .cure = c->cure,
 		                                  .ok = c->is_good,
 		                                  .took_ms = (double)c->took_us / 1000};
+	}
+	for (unsigned i = 0; i < result->warning_count; i++) {
+		const struct ready_check *w = &result->warnings[i];
+
+		warnings[i] = (struct failure_answer){w->code, w->reason, w->cure};
 	}
 	if (bad)
 		answer.error = (struct failure_answer){bad->code, bad->reason, bad->cure};
