@@ -90,10 +90,15 @@ const struct command command_recover = {
         .name = "recover",
         .usage = "[OPTION...] | --trash [ID...]",
         .about = "run the server on a store that lost its rows, and make them again",
-        .more = "As 'atoll serve', with the same options; but for each sandbox of the data folder\n"
-                "that the store does not know, it first makes a row from what is noted beside it:\n"
-                "name, project, template, resources, network, persistence. The log says what is\n"
-                "not known. --trash is for a server that runs, with the admin key.",
+        .more = "As 'atoll serve', with the same options; but for each sandbox, volume and "
+                "snapshot\n"
+                "of the data folder that the store does not know, it first makes a row from what\n"
+                "is noted beside it. Environments need DATA/keys/secret.key. Lost with the store:\n"
+                "keys but the first, members, settings, configs, secrets, webhooks, jobs, "
+                "services,\n"
+                "events and usage. The log says what was made, and what was guessed. --trash is "
+                "for\n"
+                "a server that runs, with the admin key.",
         .make_options = recover_options,
         .arguments_max = ANY_NUMBER,
         .run = recover,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/life.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -34,14 +36,25 @@ struct deletion {
 	int64_t keep_ms;
 };
 
+/* What the row says of a delete that can be undone, so that the server which finishes it after a
+ * kill keeps the files, too. */
+static const char kept_event[] = "being deleted, its files are kept for a while";
+
+static bool is_being_kept(const struct sandbox_record *r)
+{
+	return (r->actual == SANDBOX_DELETING || r->actual == SANDBOX_FAILED) && r->last_event &&
+	       strncmp(r->last_event, kept_event, sizeof(kept_event) - 1) == 0;
+}
+
 static int delete_it(struct act *a, const struct deletion *deletion, struct error *err)
 {
 	enum sandbox_reason reason = deletion->reason;
+	bool is_kept = deletion->keep_ms > 0;
 	struct fleet *f = a->fleet;
 	const struct act_move deleting = {.to = SANDBOX_DELETING,
 	                                  .desired = SANDBOX_DELETED,
 	                                  .reason = reason,
-	                                  .event = "being deleted"};
+	                                  .event = is_kept ? kept_event : "being deleted"};
 	/* DELETING, which comes to the disk while the provider works, is enough for recovery to end
 	 * it again. */
 	const struct act_move deleted = {
@@ -59,7 +72,8 @@ static int delete_it(struct act *a, const struct deletion *deletion, struct erro
 	fault_point("api", "delete-recorded");
 	if (remove_files(a, deletion->keep_ms, err) < 0) {
 		error_context(err, "delete sandbox '%s'", a->record.name);
-		failed.event = err->text;
+		failed.event = is_kept ? arena_format(a->arena, "%s: %s", kept_event, err->text)
+		                       : err->text;
 		if (act_move(a, &failed, &second) < 0)
 			log_warning("a failed delete is not marked yet",
 			            TEXT("sandbox", a->record.id), FAILURE(&second));
@@ -77,7 +91,11 @@ static int delete_it(struct act *a, const struct deletion *deletion, struct erro
 
 int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 {
-	return delete_it(a, &(struct deletion){.reason = reason}, err);
+	const struct deletion deletion = {
+	        .reason = reason,
+	        .keep_ms = is_being_kept(&a->record) ? a->fleet->config->deleted_keep_ms : 0};
+
+	return delete_it(a, &deletion, err);
 }
 
 /* The hook runs in a sandbox that runs. Should it not run, it has none: the end goes on. */

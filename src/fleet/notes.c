@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DATA/pairing/ID: what the row of a sandbox says, for a day on which the rows are lost. Written
- * behind its changes, within seconds: no call waits for it. Without secrets: its environment is not
- * in it. */
+#include "fleet/notes.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +13,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "fleet/pairing_parts.h"
-#include "fleet/parts.h"
 #include "provider/trash.h"
+#include "store/secrets.h"
 
-#define NOTE_MAX (256 * 1024)
 #define REMEMBERED_MAX 100000 /* then all are written again */
 #define FORMAT 1
 #define NEXT ".next"
@@ -34,48 +32,54 @@ static int open_folder(const struct fleet *f, struct error *err)
 	return fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : fd;
 }
 
-static void add_text(struct buf *out, const char *name, const char *value)
+void note_add_text(struct buf *out, const char *name, const char *value)
 {
 	buf_addf(out, ",\"%s\":", name);
 	json_write_text(out, span_of(value ? value : ""));
 }
 
-static void add_whole(struct buf *out, const char *name, int64_t value)
+void note_add_whole(struct buf *out, const char *name, int64_t value)
 {
 	buf_addf(out, ",\"%s\":%" PRId64, name, value);
 }
 
-static void write_note(struct buf *out, const struct sandbox_record *r, const char *folder)
+void note_begin(struct buf *out)
 {
 	buf_addf(out, "{\"format\":%d", FORMAT);
-	add_text(out, "id", r->id);
-	add_text(out, "name", r->name);
-	add_text(out, "project_id", r->project_id);
-	add_text(out, "template_id", r->template_id);
-	add_text(out, "template", r->template_name);
-	add_text(out, "template_folder", folder);
-	add_text(out, "provider", r->provider);
-	add_text(out, "region", r->region);
-	add_text(out, "labels", r->labels_json);
-	add_text(out, "network_told", r->network_json);
-	add_text(out, "egress", r->egress);
-	add_text(out, "key_id", r->key_id);
+}
+
+static void write_note(struct buf *out, const struct sandbox_record *r, const char *folder)
+{
+	note_begin(out);
+	note_add_text(out, "id", r->id);
+	note_add_text(out, "name", r->name);
+	note_add_text(out, "project_id", r->project_id);
+	note_add_text(out, "template_id", r->template_id);
+	note_add_text(out, "template", r->template_name);
+	note_add_text(out, "template_folder", folder);
+	note_add_text(out, "provider", r->provider);
+	note_add_text(out, "region", r->region);
+	note_add_text(out, "labels", r->labels_json);
+	note_add_text(out, "network_told", r->network_json);
+	note_add_text(out, "egress", r->egress);
+	note_add_text(out, "env", r->env_json);
+	note_add_text(out, "key_id", r->key_id);
 	buf_addf(out, ",\"cpu\":%g", r->resources.cpu);
-	add_whole(out, "memory_mb", r->resources.memory_mb);
-	add_whole(out, "disk_mb", r->resources.disk_mb);
-	add_whole(out, "pids", r->resources.pids);
-	add_whole(out, "network", r->network);
-	add_whole(out, "persistent", r->persistent);
-	add_whole(out, "privileges", r->privileges);
-	add_whole(out, "traits", r->traits);
-	add_whole(out, "timeout_at", r->timeout_at);
-	add_whole(out, "idle_reap_ms", r->idle_reap_ms);
-	add_whole(out, "idle_pause_ms", r->idle_pause_ms);
-	add_whole(out, "idle_stop_ms", r->idle_stop_ms);
-	add_whole(out, "lifetime_max_ms", r->lifetime_max_ms);
-	add_whole(out, "archive_after_ms", r->archive_after_ms);
-	add_whole(out, "delete_after_ms", r->delete_after_ms);
-	add_whole(out, "created_at", r->created_at);
+	note_add_whole(out, "memory_mb", r->resources.memory_mb);
+	note_add_whole(out, "disk_mb", r->resources.disk_mb);
+	note_add_whole(out, "pids", r->resources.pids);
+	note_add_whole(out, "network", r->network);
+	note_add_whole(out, "persistent", r->persistent);
+	note_add_whole(out, "privileges", r->privileges);
+	note_add_whole(out, "traits", r->traits);
+	note_add_whole(out, "timeout_at", r->timeout_at);
+	note_add_whole(out, "idle_reap_ms", r->idle_reap_ms);
+	note_add_whole(out, "idle_pause_ms", r->idle_pause_ms);
+	note_add_whole(out, "idle_stop_ms", r->idle_stop_ms);
+	note_add_whole(out, "lifetime_max_ms", r->lifetime_max_ms);
+	note_add_whole(out, "archive_after_ms", r->archive_after_ms);
+	note_add_whole(out, "delete_after_ms", r->delete_after_ms);
+	note_add_whole(out, "created_at", r->created_at);
 	buf_add_text(out, "}\n");
 }
 
@@ -83,7 +87,7 @@ static void write_note(struct buf *out, const struct sandbox_record *r, const ch
 static int replace_file(int folder, const char *id, const struct buf *text, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
-	char next[ID_SIZE + 8];
+	char next[NOTE_NAME_SIZE + 8];
 
 	(void)snprintf(next, sizeof(next), "%s" NEXT, id);
 	fd = openat(folder, next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -101,13 +105,15 @@ static int keep_note(struct fleet *f, const struct sandbox_record *r, struct err
 	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
 	AUTO_CLOSE int folder = open_folder(f, err);
 	struct template_record t = {.folder = ""};
+	struct sandbox_record sealed = *r;
 	struct error ignored = {0};
 
 	if (folder < 0)
 		return -1;
+	sealed.env_json = store_sandbox_env_close(f->store, &arena, r->id, r->env_json);
 	if (template_find(f, &arena, &ref, &t, &ignored) < 0)
 		t.folder = "";
-	write_note(&text, r, t.folder);
+	write_note(&text, &sealed, t.folder);
 	if (text.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "its row has more than %d bytes", NOTE_MAX);
 	return replace_file(folder, r->id, &text, err);
@@ -127,6 +133,45 @@ void note_row(struct fleet *f, const struct sandbox_record *r)
 		            FAILURE(&err));
 	else
 		(void)map_put(&f->pairing.noted, r->id, version);
+}
+
+/* FNV-1a; a value that a map can hold. */
+static void *hash_text(struct span text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < text.size; i++)
+		hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(0x100000001b3);
+	return (void *)(uintptr_t)(hash | 1);
+}
+
+void note_keep(struct fleet *f, const char *name, struct buf *text)
+{
+	void *hash = hash_text(buf_span(text));
+	struct error err = {0};
+	AUTO_CLOSE int folder = -1;
+
+	if (!f->pairing.is_open || map_find(&f->pairing.noted, name) == hash)
+		return;
+	folder = open_folder(f, &err);
+	if (text->overflowed)
+		(void)FAIL(&err, ERROR_TOO_LARGE, "its row has more than %d bytes", NOTE_MAX);
+	if (folder < 0 || text->overflowed || replace_file(folder, name, text, &err) < 0)
+		log_warning("a recovery would not know this", TEXT("note", name), FAILURE(&err));
+	else
+		(void)map_put(&f->pairing.noted, name, hash);
+}
+
+/* What is sealed in notes is sealed anew as soon as rows are: old keys are forgotten. */
+void notes_look_at_keys(struct fleet *f)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *prefix = store_secret_prefix(f->store, &arena);
+	void *hash = hash_text(span_of(prefix));
+
+	if (f->pairing.noted_key && f->pairing.noted_key != hash)
+		map_done(&f->pairing.noted);
+	f->pairing.noted_key = hash;
 }
 
 void note_drop(struct fleet *f, const char *id)
@@ -211,8 +256,8 @@ void notes_sweep(struct fleet *f, const struct provider_trash_list *trash)
 
 /* ---- reading ---- */
 
-static int read_note(struct fleet *f, struct arena *a, const char *id,
-                     const struct json_value **ret, struct error *err)
+int note_read(struct fleet *f, struct arena *a, const char *id, const struct json_value **ret,
+              struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
 	AUTO_CLOSE int folder = open_folder(f, err);
@@ -226,12 +271,12 @@ static int read_note(struct fleet *f, struct arena *a, const char *id,
 	return 0;
 }
 
-static const char *text_in(const struct json_value *note, const char *name)
+const char *note_text(const struct json_value *note, const char *name)
 {
 	return json_text(json_get(note, name), "");
 }
 
-static int64_t whole_in(const struct json_value *note, const char *name)
+int64_t note_whole(const struct json_value *note, const char *name)
 {
 	return json_whole(json_get(note, name), 0);
 }
@@ -240,30 +285,31 @@ static struct sandbox_record record_of(const struct json_value *note, const char
 {
 	return (struct sandbox_record){
 	        .id = id,
-	        .name = text_in(note, "name"),
-	        .project_id = text_in(note, "project_id"),
-	        .template_id = text_in(note, "template_id"),
-	        .template_name = text_in(note, "template"),
-	        .region = text_in(note, "region"),
-	        .labels_json = text_in(note, "labels"),
-	        .network_json = text_in(note, "network_told"),
-	        .egress = text_in(note, "egress"),
-	        .key_id = text_in(note, "key_id"),
+	        .name = note_text(note, "name"),
+	        .project_id = note_text(note, "project_id"),
+	        .template_id = note_text(note, "template_id"),
+	        .template_name = note_text(note, "template"),
+	        .region = note_text(note, "region"),
+	        .labels_json = note_text(note, "labels"),
+	        .network_json = note_text(note, "network_told"),
+	        .egress = note_text(note, "egress"),
+	        .env_json = note_text(note, "env"),
+	        .key_id = note_text(note, "key_id"),
 	        .resources = {.cpu = json_number(json_get(note, "cpu"), 0),
-	                      .memory_mb = whole_in(note, "memory_mb"),
-	                      .disk_mb = whole_in(note, "disk_mb"),
-	                      .pids = whole_in(note, "pids")},
-	        .network = (enum sandbox_network)whole_in(note, "network"),
-	        .persistent = whole_in(note, "persistent") != 0,
-	        .privileges = whole_in(note, "privileges") != 0,
-	        .traits = whole_in(note, "traits"),
-	        .idle_reap_ms = whole_in(note, "idle_reap_ms"),
-	        .idle_pause_ms = whole_in(note, "idle_pause_ms"),
-	        .idle_stop_ms = whole_in(note, "idle_stop_ms"),
-	        .lifetime_max_ms = whole_in(note, "lifetime_max_ms"),
-	        .archive_after_ms = whole_in(note, "archive_after_ms"),
-	        .delete_after_ms = whole_in(note, "delete_after_ms"),
-	        .created_at = whole_in(note, "created_at"),
+	                      .memory_mb = note_whole(note, "memory_mb"),
+	                      .disk_mb = note_whole(note, "disk_mb"),
+	                      .pids = note_whole(note, "pids")},
+	        .network = (enum sandbox_network)note_whole(note, "network"),
+	        .persistent = note_whole(note, "persistent") != 0,
+	        .privileges = note_whole(note, "privileges") != 0,
+	        .traits = note_whole(note, "traits"),
+	        .idle_reap_ms = note_whole(note, "idle_reap_ms"),
+	        .idle_pause_ms = note_whole(note, "idle_pause_ms"),
+	        .idle_stop_ms = note_whole(note, "idle_stop_ms"),
+	        .lifetime_max_ms = note_whole(note, "lifetime_max_ms"),
+	        .archive_after_ms = note_whole(note, "archive_after_ms"),
+	        .delete_after_ms = note_whole(note, "delete_after_ms"),
+	        .created_at = note_whole(note, "created_at"),
 	};
 }
 
@@ -286,7 +332,7 @@ static struct sandbox_record guess_record(const struct fleet *f, struct arena *a
 
 /* ---- rows ---- */
 
-static int need_project(struct fleet *f, struct arena *a, const char *id, struct error *err)
+int note_need_project(struct fleet *f, struct arena *a, const char *id, struct error *err)
 {
 	const struct project_record wanted = {.id = id, .name = id, .created_at = clock_unix_ms()};
 	struct project_record found;
@@ -301,33 +347,31 @@ static int need_project(struct fleet *f, struct arena *a, const char *id, struct
 }
 
 /* By id, else by name, else a row for its folder. */
-static int need_template(struct fleet *f, struct arena *a, const char *folder,
-                         struct sandbox_record *r, struct error *err)
+int note_need_template(struct fleet *f, struct arena *a, struct note_template *t, struct error *err)
 {
 	int64_t now = clock_unix_ms();
-	struct template_record t = {.id = r->template_id,
-	                            .project_id = r->project_id,
-	                            .name = r->template_name,
-	                            .folder = folder,
-	                            .isolation = f->ops->isolation,
-	                            .state = TEMPLATE_READY,
-	                            .created_at = now,
-	                            .updated_at = now};
+	struct template_record made = {.id = t->id,
+	                               .project_id = t->project_id,
+	                               .name = t->name,
+	                               .folder = t->folder,
+	                               .isolation = f->ops->isolation,
+	                               .state = TEMPLATE_READY,
+	                               .created_at = now,
+	                               .updated_at = now};
 	struct template_record found;
 
-	if ((*r->template_id &&
-	     store_template_find(f->store, a, r->project_id, r->template_id, &found, err) == 0) ||
-	    store_template_find(f->store, a, r->project_id, r->template_name, &found, err) == 0) {
+	if ((*t->id && store_template_find(f->store, a, t->project_id, t->id, &found, err) == 0) ||
+	    store_template_find(f->store, a, t->project_id, t->name, &found, err) == 0) {
 		error_clear(err);
-		r->template_id = found.id;
-		r->template_name = found.name;
+		t->id = found.id;
+		t->name = found.name;
 		return 0;
 	}
-	if (err->code != ERROR_NOT_FOUND || !*folder || !id_is_valid(r->template_id))
-		return FAIL_CONTEXT(err, "template '%s'", r->template_name);
+	if (err->code != ERROR_NOT_FOUND || !*t->folder || !id_is_valid(t->id))
+		return FAIL_CONTEXT(err, "template '%s'", t->name);
 	error_clear(err);
-	log_warning("a template is made again, without its settings", TEXT("template", t.name));
-	return store_template_insert(f->store, &t, err);
+	log_warning("a template is made again, without its settings", TEXT("template", t->name));
+	return store_template_insert(f->store, &made, err);
 }
 
 static int insert_row(struct fleet *f, struct arena *a, struct sandbox_record *r, struct error *err)
@@ -341,7 +385,41 @@ static int insert_row(struct fleet *f, struct arena *a, struct sandbox_record *r
 	return store_sandbox_insert(f->store, r, 0, err);
 }
 
-int note_make_row(struct fleet *f, const char *id, enum sandbox_state state, struct error *err)
+static int need_all(struct fleet *f, struct arena *a, const struct json_value *note,
+                    struct sandbox_record *r, struct error *err)
+{
+	struct note_template t = {.project_id = r->project_id,
+	                          .folder = note ? note_text(note, "template_folder") : "",
+	                          .id = r->template_id,
+	                          .name = r->template_name};
+
+	if (note_need_project(f, a, r->project_id, err) < 0 ||
+	    note_need_template(f, a, &t, err) < 0)
+		return -1;
+	r->template_id = t.id;
+	r->template_name = t.name;
+	return 0;
+}
+
+/* What is sealed under a key that this server has not is in the row all the same: calls say so. */
+static void tell_row(struct fleet *f, struct arena *a, const struct sandbox_record *r)
+{
+	struct sandbox_record made;
+	struct error err = {0};
+	const char *env = "restored";
+
+	if (!r->env_json || !*r->env_json)
+		env = "not noted";
+	else if (store_sandbox_find(f->store, a, NULL, r->id, &made, &err) < 0 ||
+	         store_secret_check(made.env_json, &err) < 0)
+		env = "sealed with a key that is not in keys/secret.key";
+	log_warning("the row of a sandbox was made again, without its history",
+	            TEXT("sandbox", r->id), TEXT("name", r->name), TEXT("project", r->project_id),
+	            TEXT("state", sandbox_state_name(r->actual)), TEXT("environment", env));
+}
+
+int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
+                  struct notes_made *made, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *note = NULL;
@@ -349,13 +427,14 @@ int note_make_row(struct fleet *f, const char *id, enum sandbox_state state, str
 	struct sandbox_record r;
 	struct error why = {0};
 
-	if (read_note(f, &arena, id, &note, &why) == 0) {
+	if (note_read(f, &arena, id, &note, &why) == 0) {
 		r = record_of(note, id);
 	} else {
 		log_warning(
 		        "nothing is noted of a sandbox: its name, project, template and network "
 		        "are guessed",
 		        TEXT("sandbox", id), FAILURE(&why));
+		note = NULL;
 		r = guess_record(f, &arena, id);
 	}
 	r.provider = f->ops->name;
@@ -363,12 +442,10 @@ int note_make_row(struct fleet *f, const char *id, enum sandbox_state state, str
 	r.desired = r.actual = state;
 	r.last_event = "its row was made again from the data folder";
 	r.started_at = r.last_activity_at = r.last_event_at = now;
-	if (need_project(f, &arena, r.project_id, err) < 0 ||
-	    need_template(f, &arena, note ? text_in(note, "template_folder") : "", &r, err) < 0 ||
-	    insert_row(f, &arena, &r, err) < 0)
+	if (need_all(f, &arena, note, &r, err) < 0 || insert_row(f, &arena, &r, err) < 0)
 		return FAIL_CONTEXT(err, "recover sandbox '%s'", id);
-	log_warning("a row was made again; its environment, volumes and history are not known",
-	            TEXT("sandbox", id), TEXT("name", r.name), TEXT("project", r.project_id),
-	            TEXT("state", sandbox_state_name(state)));
+	tell_row(f, &arena, &r);
+	made->sandboxes++;
+	note_make_lease(f, &r, made);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "fleet/notes.h"
 #include "fleet/pairing_parts.h"
 #include "fleet/parts.h"
 #include "provider/snapshots.h"
@@ -334,10 +335,23 @@ static enum sandbox_state state_of(const struct provider_entry *entry)
 	return entry->paused ? SANDBOX_PAUSED : SANDBOX_STARTED;
 }
 
+static void tell_made(const struct notes_made *made)
+{
+	log_warning("rows were made again from the data folder",
+	            NUMBER("sandboxes", made->sandboxes), NUMBER("leases", made->leases),
+	            NUMBER("volumes", made->volumes), NUMBER("mounts", made->mounts),
+	            NUMBER("snapshots", made->snapshots));
+	log_warning(
+	        "not in the data folder, and lost with the store: keys but the first, members, "
+	        "settings of projects and templates, configs, secrets, webhooks, jobs, services, "
+	        "previews, budgets, events and usage");
+}
+
 /* What cannot be recovered goes to the trash as an orphan. */
 static int make_rows(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	struct notes_made made = {0};
 	struct provider_list list;
 	struct error problem = {0};
 	unsigned added;
@@ -351,10 +365,13 @@ static int make_rows(struct fleet *f, struct error *err)
 
 		if (known < 0)
 			return -1;
-		if (known == 0 && note_make_row(f, entry->id, state_of(entry), &problem) < 0)
+		if (known == 0 && note_make_row(f, entry->id, state_of(entry), &made, &problem) < 0)
 			log_warning("a sandbox is not recovered", TEXT("sandbox", entry->id),
 			            FAILURE(&problem));
 	}
+	if (note_make_volumes(f, &made, err) < 0 || note_make_snapshots(f, &made, err) < 0)
+		return -1;
+	tell_made(&made);
 	return 0;
 }
 

@@ -15,8 +15,11 @@ struct pairing {
 	char id[ID_SIZE + 1], boot[40];
 	struct id instance; /* of this process */
 	int64_t generation, beat_at;
-	struct map noted; /* of the ticking thread: sandbox -> version of its row that is noted */
-	uint64_t changes; /* of sandboxes, when the generation grew last */
+	/* Of the ticking thread: a note's name -> version or text of what is noted; and the key of
+	 * what is sealed there. */
+	struct map noted;
+	void *noted_key;
+	uint64_t changes;    /* of sandboxes, when the generation grew last */
 	atomic_bool is_lost; /* the last look found another store, or another server in our place */
 };
 struct trash_counts {
@@ -53,5 +56,8 @@ void note_drop(struct fleet *f, const char *id);
 struct provider_trash_list;
 void notes_sweep(struct fleet *f, const struct provider_trash_list *trash);
 /* A row for what the provider has and no row knows. What is not known is logged. */
+struct notes_made;
 MUST_CHECK int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
-                             struct error *err);
+                             struct notes_made *made, struct error *err);
+/* Of the ticking thread. */
+void notes_look_at_keys(struct fleet *f);

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/elsewhere.h"
+#include "fleet/notes.h"
 #include "fleet/snapshots.h"
 #include "fleet/storage_limit.h"
 #include "provider/snapshots.h"
@@ -94,6 +95,7 @@ int snapshot_drop(struct fleet *f, const char *id, struct error *err)
 	if (f->ops->snapshots->remove(f->provider, id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "remove snapshot '%s'", id);
 	fault_point("api", "snapshot-removed");
+	note_drop_of(f, "snapshot", id);
 	return store_snapshot_remove(f->store, id, err);
 }
 
@@ -383,6 +385,8 @@ static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct m
 		log_error("a snapshot's files are gone", TEXT("snapshot", r->id));
 		r->state = SNAPSHOT_LOST;
 		status = store_snapshot_update(f->store, r, false, &err);
+	} else if (!at_boot) {
+		note_snapshot(f, r);
 	}
 	if (status < 0)
 		log_warning("a snapshot is not settled", TEXT("snapshot", r->id), FAILURE(&err));

@@ -339,6 +339,7 @@ static int tick(struct fleet *f, struct error *err)
 	egress_tell_again(f);
 	fleet_events_add_ends(f);
 	pairing_tick(f);
+	notes_look_at_keys(f);
 	pending_wake(f, NULL);
 	browsers_tidy(f, false);
 	/* What cannot be written now is written later: the rows keep it. */

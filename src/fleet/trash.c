@@ -256,11 +256,12 @@ int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(act_end) struct act act = {0};
+	struct notes_made made = {0};
 
 	act_begin_new(fleet, &arena, id, &act);
 	if (bring_back(fleet, id, err) < 0)
 		return -1;
-	if (note_make_row(fleet, id, SANDBOX_STOPPED, err) == 0)
+	if (note_make_row(fleet, id, SANDBOX_STOPPED, &made, err) == 0)
 		return 0;
 	put_back(fleet, id, BROKER_TRASH_ORPHAN);
 	return -1;

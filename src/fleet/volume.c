@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/elsewhere.h"
+#include "fleet/notes.h"
 #include "fleet/parts.h"
 #include "fleet/storage_limit.h"
 
@@ -117,6 +118,7 @@ static int finish_delete(struct volume_act *v, struct error *err)
 	    ask_provider(v, BROKER_VOLUME_REMOVE, 0, &ignored, err) < 0)
 		return FAIL_CONTEXT(err, "delete volume '%s'", v->record.name);
 	fault_point("api", "volume-removed");
+	note_drop_of(v->fleet, "volume", v->record.id);
 	return store_volume_remove(v->fleet->store, v->record.id, err);
 }
 
@@ -298,8 +300,13 @@ int volumes_settle(struct fleet *f, bool at_boot, struct error *err)
 		return 0;
 	if (store_volume_list(f->store, &arena, NULL, &rows, err) < 0)
 		return -1;
-	for (size_t i = 0; i < rows.count; i++)
+	for (size_t i = 0; i < rows.count; i++) {
+		struct error other = {0};
+
 		settle(f, &rows.items[i], at_boot);
+		if (!at_boot && volume_check(f, &rows.items[i], &other) == 0)
+			note_volume(f, &rows.items[i]);
+	}
 	if (at_boot && tell_strangers(f, &rows, err) < 0)
 		return -1;
 	return store_mounts_tidy(f->store, err);

@@ -2,6 +2,7 @@
 #include "store/secrets.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -65,6 +66,24 @@ void secret_open(const struct store *s, struct arena *a, const struct column *co
 	                   &err) < 0)
 		log_debug("a value stays sealed", TEXT("of", owner_of(column, record)),
 		          FAILURE(&err));
+}
+
+const char *store_sandbox_env_close(const struct store *s, struct arena *a, const char *sandbox_id,
+                                    const char *env_json)
+{
+	const struct sandbox_record r = {.id = sandbox_id, .env_json = env_json};
+	const struct column *column = columns_of_sandbox_record;
+	const char *text;
+
+	while (column->offset != offsetof(struct sandbox_record, env_json))
+		column++;
+	text = secret_close(s, a, column, &r);
+	return seal_is_sealed(text) || strcmp(text, "{}") == 0 ? text : "";
+}
+
+const char *store_secret_prefix(const struct store *s, struct arena *a)
+{
+	return s->seal ? seal_prefix(s->seal, a) : "";
 }
 
 /* ---- all of them ---- */

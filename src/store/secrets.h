@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 
 struct seal;
@@ -18,6 +19,13 @@ struct store;
 void store_seal(struct store *s, struct seal *seal);
 /* ERROR_UNAVAILABLE when it is still sealed. */
 MUST_CHECK int store_secret_check(const char *text, struct error *err);
+/* The environment of a sandbox as its row holds it: sealed, and good for no other row. "" when
+ * there is something to seal and no key for it. For a place outside of the store; a row that is
+ * made with it is read as any other. */
+const char *store_sandbox_env_close(const struct store *s, struct arena *a, const char *sandbox_id,
+                                    const char *env_json);
+/* Changes when values are sealed anew, under another key. "" without keys. */
+const char *store_secret_prefix(const struct store *s, struct arena *a);
 /* Brings all that is plain or under an older key under the one in use. *ret_shut: how many could
  * not be opened, and are as they were. */
 MUST_CHECK int store_secrets_reseal(struct store *s, uint64_t *ret_resealed, uint64_t *ret_shut,

@@ -137,6 +137,121 @@ def test_another_project_can_neither_see_nor_undo(server, empty):
     assert refused.value.status == 404
 
 
+def recover(server):
+    """`atoll recover` in place of `atoll serve`."""
+    with open(server.data / "serve.log", "ab") as log:
+        server.process = subprocess.Popen(
+            [atoll.ATOLL, "recover", "--data", server.data, "--listen", f"127.0.0.1:{server.port}", "--default-template", "host"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=server.environment, start_new_session=True)
+    server.wait_ready()
+    return server.api()
+
+
+def whole_log(server):
+    return (server.data / "serve.log").read_text(errors="replace")
+
+
+def test_recover_brings_back_environment_volumes_snapshots_and_leases(private_server):
+    server = private_server.start()
+    api = server.api()
+    volume = api.post("/api/sandbox/volumes", {"name": "data", "size_mb": 64})["id"]
+    box = with_file(api, "main", persistent=True, env={"TOKEN": "s3cr3t-value"}, volumes=[{"volume": "data", "path": "/data"}])
+    api.exec(box, "echo in-volume > /data/file")
+    snapshot = api.post(f"{PATH}/{box}/snapshot", {"name": "taken"})["id"]
+    lease = api.post("/v1/leases/acquire", {"key": "tenant/one", "template": "host", "internet": False, "env": {"L": "lease-value"}})
+    leased = lease["sandbox"]["id"] if "sandbox" in lease else lease["sandbox_id"]
+    # A start writes all notes again, at once.
+    server.stop()
+    server.start()
+    wait_noted(server, box, leased, f"volume-{volume}", f"snapshot-{snapshot}")
+    for path in (server.data / "pairing").iterdir():
+        assert b"s3cr3t-value" not in path.read_bytes() and b"lease-value" not in path.read_bytes(), "sealed, as in the store"
+    server.stop()
+    shutil.rmtree(server.data / "store")
+    api = recover(server)
+    assert api.exec(box, "echo $TOKEN; cat note /data/file")["stdout"] == "s3cr3t-value\nmain\nin-volume\n"
+    assert [(v["id"], v["name"], v["size_mb"]) for v in api.get("/api/sandbox/volumes")["items"]] == [(volume, "data", 64)]
+    assert [v["path"] for v in api.get(f"{PATH}/{box}")["volumes"]] == ["/data"]
+    assert [s["name"] for s in api.get("/api/sandbox/snapshots")["items"]] == ["taken"]
+    fork = api.create(name="of-snapshot", snapshot="taken", internet=False)["id"]
+    assert note(api, fork) == "main\n"
+    again = api.post("/v1/leases/acquire", {"key": "tenant/one", "template": "host", "internet": False})
+    assert (again["sandbox"]["id"] if "sandbox" in again else again["sandbox_id"]) == leased
+    assert api.exec(leased, "echo $L")["stdout"] == "lease-value\n"
+    said = whole_log(server)
+    assert "sandboxes=2 leases=1 volumes=1 mounts=1 snapshots=1" in said and "lost with the store: keys but the first" in said
+    # And it lasts.
+    server.stop()
+    server.start()
+    assert api.exec(box, "echo $TOKEN; cat /data/file")["stdout"] == "s3cr3t-value\nin-volume\n"
+
+
+def test_recover_without_the_keys_says_that_an_environment_is_sealed(private_server):
+    server = private_server.start()
+    api = server.api()
+    box = with_file(api, "main", persistent=True, env={"TOKEN": "s3cr3t-value"})
+    wait_noted(server, box)
+    server.stop()
+    shutil.rmtree(server.data / "store")
+    (server.data / "keys/secret.key").unlink()
+    api = recover(server)
+    assert "sealed with a key that is not in keys/secret.key" in whole_log(server)
+    with pytest.raises(atoll.ApiError) as refused:
+        api.exec(box, "echo $TOKEN")
+    assert "sealed" in refused.value.message, "it does not run with another environment than its own"
+
+
+def test_recover_on_an_older_store_loses_no_file(private_server, tmp_path):
+    """The backup of the database lacks what was made since, and has what was deleted since."""
+    server = private_server.start()
+    api = server.api()
+    early, kept = with_file(api, "early", persistent=True), with_file(api, "kept", persistent=True)
+    server.stop()
+    shutil.copytree(server.data / "store", tmp_path / "old")
+    server.start()
+    api = server.api()
+    api.remove(early)
+    late = with_file(api, "late", persistent=True)
+    wait_noted(server, late)
+    server.stop()
+    owner = (server.data / "pairing").stat().st_uid
+    for file in (server.data / "store").iterdir():
+        file.unlink()
+    for file in (tmp_path / "old").iterdir():
+        shutil.copy2(file, server.data / "store")
+        shutil.chown(server.data / "store" / file.name, owner)
+    server.start(wait=False)
+    assert server.process.wait(30) == 1
+    assert "it is an older copy" in server.log_text()
+    api = recover(server)
+    assert note(api, late) == "late\n" and note(api, kept) == "kept\n"
+    row = api.get(f"{PATH}/{early}")
+    assert row["state"] == "failed", "its owner sees that its files are gone"
+    assert "its files are gone" in row["last_event"]["text"]
+
+
+@pytest.mark.parametrize("role, step", [("api", "delete-recorded"), ("api", "delete-destroyed"), ("broker", "trash-entry"),
+                                        ("broker", "trash-moved")])
+def test_a_kept_delete_in_which_a_process_dies_can_be_undone(private_server, role, step):
+    server = private_server.start()
+    box = with_file(server.api(), "kept", persistent=True)
+    server.stop()
+    server.environment["ATOLL_FAULT"] = f"{role}:{step}:kill"
+    server.start()
+    with contextlib.suppress(atoll.ApiError, OSError, http.client.HTTPException):
+        server.api(timeout=3).delete(f"{PATH}/{box}?keep=true")
+    server.stop()
+    del server.environment["ATOLL_FAULT"]
+    server.start()
+    api = server.api()
+    atoll.wait_for(lambda: "kept" not in states(server, api), 30, "the end of the delete")
+    listed, = atoll.wait_for(lambda: api.get("/api/sandbox/trash")["items"], 10, "an entry of the trash")
+    assert (listed["id"], listed["reason"]) == (box, "deleted")
+    assert api.post(f"{PATH}/{box}/undelete")["state"] == "stopped"
+    api.post(f"{PATH}/{box}/start")
+    assert note(api, box) == "kept\n"
+
+
 def test_recover_makes_the_rows_again(private_server):
     private_server.start()
     api = private_server.api()
