@@ -6,7 +6,7 @@ source tools/dev/check.sh
 SUITES=(checks system escape fault asan fuzz)
 # Only when they are named: asan runs the tests of unit, system those of examples, and each of the
 # others takes minutes.
-LONG_SUITES=(unit examples long tsan analyzer newest ide)
+LONG_SUITES=(unit examples long tsan analyzer newest ide operator)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|api|daemon)/'
@@ -256,6 +256,14 @@ suite_ide()
 {
 	build_programs gcc || { result failed ide build "the gcc build failed"; return; }
 	run_built_pytest ide ide 900 tests/ide
+}
+
+# Only when it is named: what operators get wrong, with the slow part that suite_fault leaves out.
+suite_operator()
+{
+	build_programs gcc || { result failed operator build "the gcc build failed"; return; }
+	run_built_pytest operator 1200 tests/fault/test_operator.py \
+		tests/system/test_5{1_store_pairing,2_undo}.py tests/operator
 }
 
 # An example is done by its own script; 77 means that it cannot run here, for the reason in its

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The slow part of the operator's mistakes: limits of the machine, folders under load, two hosts. ./dev test operator runs it with
+tests/fault/test_operator.py; docs/operations.md has the table."""
+
+import concurrent.futures
+import contextlib
+import http.client
+import os
+import pathlib
+import shutil
+import subprocess
+import threading
+import uuid
+
+import pytest
+
+import atoll
+import postgres
+
+pytestmark = pytest.mark.needs_root
+PATH = "/api/sandbox/instances"
+FAILURES = (atoll.ApiError, OSError, http.client.HTTPException, ValueError)
+
+
+@pytest.fixture
+def servers():
+    made = []
+
+    def make(**options):
+        made.append(atoll.Server(**options))
+        return made[-1]
+    yield make
+    for server in made:
+        if server.process is None or server.process.poll() is not None:
+            with contextlib.suppress(AssertionError):
+                server.start()
+        server.remove_all()
+
+
+def answer(server, path="/readyz"):
+    with contextlib.suppress(*FAILURES):
+        return server.api(key="none", timeout=20).raw("GET", path).json()
+    return {}
+
+
+def wait_code(server, code, seconds=60):
+    return atoll.wait_for(lambda: (found := answer(server).get("error", {})).get("code") == code and found, seconds,
+                          lambda: f"{code}: {answer(server)}\n{server.log_text()}")
+
+
+def wait_ready(server, seconds=60):
+    atoll.wait_for(lambda: answer(server).get("status") == "ready", seconds, lambda: f"{answer(server)}\n{server.log_text()}")
+
+
+# ---- limits of a group that the server runs in ----
+
+@pytest.fixture
+def group(request):
+    """A cgroup of the given controller, and the words that start a command in it."""
+    controller = request.param
+    parent = pathlib.Path("/sys/fs/cgroup", controller)
+    if not (parent / "cgroup.procs").exists():
+        pytest.skip(f"cgroup v1 has no controller '{controller}' here")
+    folder = parent / f"atoll-operator-{os.getpid()}"
+    folder.mkdir()
+    yield folder, ["sh", "-c", f'echo $$ > {folder}/cgroup.procs; exec "$@"', "sh"]
+    for _ in range(1000):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+            return
+    raise AssertionError(f"{folder} is left")
+
+
+@pytest.mark.parametrize("group", ["pids"], indirect=True)
+def test_a_limit_of_processes_is_not_ready_until_it_is_raised(servers, group):
+    folder, before = group
+    server = servers(before=before, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    api = server.api()
+    kept = api.create(internet=False, persistent=True)["id"]
+    (folder / "pids.max").write_text((folder / "pids.current").read_text())
+    failures = []
+
+    def is_refused():
+        try:
+            api.create(internet=False)
+        except atoll.ApiError as failure:
+            failures.append(failure)
+        return failures
+    # What was prepared before is given out first.
+    atoll.wait_for(is_refused, 60, "a create that is refused")
+    assert failures[0].status == 503 and "TasksMax" in failures[0].hint, failures[0]
+    assert "TasksMax" in wait_code(server, "processes")["hint"]
+    assert api.exec(kept, "echo runs")["stdout"] == "runs\n", "its processes are counted in the sandbox's own group"
+    (folder / "pids.max").write_text("max")
+    wait_ready(server)
+    api.create(internet=False)
+
+
+@pytest.mark.parametrize("group", ["memory"], indirect=True)
+def test_a_server_that_is_out_of_memory_is_started_again_and_sandboxes_go_on(servers, group):
+    """The kernel ends what is largest in the group; the supervisor says so and starts it again."""
+    folder, before = group
+    server = servers(before=before).start()
+    api = server.api()
+    kept = api.create(internet=False, persistent=True)["id"]
+    api.exec(kept, "echo kept > note; sleep 1000 &", background=False)
+    limit = folder / "memory.limit_in_bytes"
+    api_pid = server.pid_of("api")
+    limit_before = limit.read_text()
+
+    def squeeze():
+        """Smaller and smaller, until the kernel has to end something."""
+        for mib in range(64, 0, -4):
+            with contextlib.suppress(OSError):
+                limit.write_text(str(mib << 20))
+            with contextlib.suppress(*FAILURES):
+                server.api(timeout=5).raw("GET", "/metrics")
+            if server.pid_of("api") != api_pid or server.process.poll() is not None:
+                return True
+        return "process killed" in server.log_text()
+    atoll.wait_for(squeeze, 60, "an end by the kernel")
+    limit.write_text(limit_before)
+    if server.process.poll() is not None:  # it was the supervisor
+        server.process = None
+        server.start()
+    wait_ready(server, 90)
+    assert server.api().exec(kept, "cat note")["stdout"] == "kept\n"
+    assert {row["id"] for row in server.rows(server.api())} == {kept}
+
+
+def test_an_address_space_that_is_too_small_stops_the_start_and_names_the_cause(servers, tmp_path):
+    ran = subprocess.run(["prlimit", "--as=60000000", atoll.ATOLL, "serve", "--data", tmp_path / "data"], capture_output=True, text=True,
+                         timeout=120)
+    assert ran.returncode != 0
+    assert "Cannot allocate memory" in ran.stderr or "could not start" in ran.stderr, ran
+
+
+# ---- the folder goes away while sandboxes are made ----
+
+def test_a_folder_that_goes_away_during_creates_loses_nothing(servers):
+    server = servers().start()
+    stop, made = threading.Event(), []
+
+    def create():
+        while not stop.is_set():
+            with contextlib.suppress(*FAILURES):
+                made.append(server.api(timeout=10).create(internet=False, persistent=True)["id"])
+    threads = [threading.Thread(target=create) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    atoll.wait_for(lambda: len(made) > 5, 60, "some creates")
+    away = server.data.with_name(server.data.name + "-away")
+    server.data.rename(away)
+    try:
+        assert server.process.wait(60) == 1
+        said = (away / "serve.log").read_text(errors="replace")
+        assert "the data folder was removed or replaced: nothing is served" in said
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        away.rename(server.data)
+    server.process = None
+    server.start()
+    rows = {row["id"]: row["state"] for row in server.rows(server.api())}
+    assert set(made) <= set(rows), "what was answered is there"
+    assert set(rows.values()) <= {"stopped", "failed"}, rows
+    stopped = {box for box, state in rows.items() if state == "stopped"}
+    atoll.wait_for(lambda: set(atoll.Host(server.data).files()) == stopped, 30, lambda: f"{rows}, {atoll.Host(server.data).files()}")
+
+
+def test_a_folder_that_comes_back_in_time_is_served_again(servers):
+    server = servers().start()
+    box = server.api().create(internet=False, persistent=True)["id"]
+    first = server.pid_of("api")
+    away = server.data.with_name(server.data.name + "-away")
+    server.data.rename(away)
+    try:
+        atoll.wait_for(lambda: "nothing is served" in (away / "serve.log").read_text(errors="replace"), 20, "the message")
+    finally:
+        away.rename(server.data)
+    atoll.wait_for(lambda: server.pid_of("api") not in (None, first), 30, server.log_text)
+    wait_ready(server)
+    assert server.api().exec(box, "echo on")["stdout"] == "on\n"
+
+
+# ---- two hosts on one database ----
+
+def other_host(tmp_path, name):
+    """Words that run a server as if on a host of its own: another boot id, no shared /run/atoll/nodes."""
+    boot = tmp_path / f"boot-{name}"
+    boot.write_text(f"{uuid.uuid4()}\n")
+    script = f"mkdir -p /run/atoll/nodes; mount -t tmpfs none /run/atoll/nodes; mount --bind {boot} /proc/sys/kernel/random/boot_id"
+    return ["unshare", "-m", "sh", "-c", f'{script}; exec "$@"', "sh"]
+
+
+def test_a_copy_of_a_folder_on_another_host_is_refused_while_the_first_lives(tmp_path):
+    if not postgres.programs():
+        pytest.skip("Debian's package postgresql is not installed")
+    tmp_path.chmod(0o755)
+    database, started = postgres.Postgres(), []
+    try:
+        flags = ["--store", database.dsn, "--cells", "2"]
+        first = atoll.Server(flags=flags, before=other_host(tmp_path, "one"))
+        started.append(first.start())
+        box = first.api().create(internet=False, persistent=True)["id"]
+        first.api().exec(box, "echo kept > note")
+        copy = tmp_path / "copy"
+        shutil.copytree(first.data, copy, symlinks=True, ignore=shutil.ignore_patterns("*.sock", "cells", "run"))
+        second = atoll.Server(data=copy, flags=flags, before=other_host(tmp_path, "two"))
+        second.start(wait=False)
+        assert second.process.wait(90) == 1
+        assert "another host runs a server of node" in second.log_text() and str(first.data) in second.log_text()
+        second.process = None
+        # The first goes on, and its rows were not touched.
+        assert first.api().exec(box, "cat note")["stdout"] == "kept\n"
+    finally:
+        for server in started:
+            server.remove_all()
+        database.remove()
+
+
+def test_a_folder_that_moved_to_another_host_is_taken_after_a_silence(tmp_path):
+    """Its old host lost power: nobody said goodbye, and no beat comes."""
+    if not postgres.programs():
+        pytest.skip("Debian's package postgresql is not installed")
+    tmp_path.chmod(0o755)
+    database, server = postgres.Postgres(), None
+    try:
+        server = atoll.Server(flags=["--store", database.dsn, "--cells", "2"], before=other_host(tmp_path, "one")).start()
+        box = server.api().create(internet=False, persistent=True)["id"]
+        server.api().exec(box, "echo kept > note; sync")
+        pids = [server.process.pid, *server.descendants()]
+        atoll.kill_and_wait(pids[:1])
+        atoll.kill_and_wait(pids[1:])
+        server.process.wait()
+        server.process = None
+        server.before = other_host(tmp_path, "two")
+        server.start(wait=False)
+        atoll.wait_for(lambda: server.process.poll() is not None or answer(server).get("status") == "ready", 90, server.log_text)
+        assert "another host had this data folder open: seeing whether it still has" in server.log_text()
+        row = server.api().get(f"{PATH}/{box}")
+        if row["state"] == "stopped":
+            server.api().post(f"{PATH}/{box}/start")
+        assert server.api().exec(box, "cat note")["stdout"] == "kept\n"
+    finally:
+        if server:
+            server.remove_all()
+        database.remove()
+
+
+def test_the_other_server_of_a_database_leaves_this_ones_sandboxes_alone(tmp_path):
+    """Two servers with folders of their own on one PostgreSQL: neither takes the other's files for orphans."""
+    if not postgres.programs():
+        pytest.skip("Debian's package postgresql is not installed")
+    database, servers = postgres.Postgres(), []
+    try:
+        for number in range(2):
+            servers.append(atoll.Server(flags=["--store", database.dsn, "--cells", "2", "--orphans-max", "0", "--network-subnet",
+                                               f"10.{233 + number}.0.0/16"]).start())
+        boxes = [server.api().create(internet=False, persistent=True)["id"] for server in servers]
+        for number in (0, 1):
+            servers[number].stop()
+            servers[number].start()
+        for server, box in zip(servers, boxes):
+            assert server.api().exec(box, "echo here")["stdout"] == "here\n"
+            assert not list((server.data / "trash/kept").iterdir())
+    finally:
+        for server in servers:
+            server.remove_all()
+        database.remove()
+
+
+# ---- creates that wait for the first build of "base" ----
+
+def test_creates_wait_for_the_first_real_build_of_base(servers):
+    """It comes from the internet or from Debian's cache: minutes, and hold up no other create."""
+    server = servers(flags=["--default-template", "base"])
+    server.start()
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        waiting = [pool.submit(server.api(timeout=900).post, PATH, {"template": "base", "internet": False}) for _ in range(10)]
+        state = atoll.wait_for(lambda: (found := server.api().get("/api/sandbox/templates/base"))["state"] in
+                               ("building", "failed", "ready") and found, 60, "the begin of the build")
+        if state["state"] == "building":
+            for _ in range(5):
+                server.api().remove(server.api(timeout=30).create(internet=False)["id"])
+            assert answer(server)["status"] == "ready"
+        try:
+            boxes = [future.result(900)["id"] for future in waiting]
+        except atoll.ApiError as failure:
+            pytest.skip(f"the template base cannot be built here: {failure}")
+    api = server.api()
+    assert len(set(boxes)) == 10
+    for box in boxes:
+        assert api.exec(box, "cat /etc/debian_version")["exit_code"] == 0
