@@ -19,9 +19,9 @@ static const char *name_cell(struct arena *a, const struct json_value *pool)
 }
 
 static const struct listing_column columns[] = {
-        {"TEMPLATE", NULL, name_cell}, {"STATE", "state", NULL},   {"MIN", "min", NULL},
-        {"TARGET", "target", NULL},    {"MAX", "max", NULL},       {"READY", "ready", NULL},
-        {"HITS", "hits", NULL},        {"MISSES", "misses", NULL}, {0},
+        {"TEMPLATE", NULL, name_cell}, {"MIN", "min", NULL},     {"TARGET", "target", NULL},
+        {"MAX", "max", NULL},          {"READY", "ready", NULL}, {"HITS", "hits", NULL},
+        {"MISSES", "misses", NULL},    {"STATE", "state", NULL}, {0},
 };
 
 /* Below the table, on stderr: a program that reads the table meets no other line. */

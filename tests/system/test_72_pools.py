@@ -352,7 +352,7 @@ def test_the_admin_sets_everybodys_and_the_cli_shows_it(pooled, pooled_api):
     assert pooled.cli("pool", "set", "host", "2:1").stdout == b"host: target 2, min 1, max 4\n"
     fill(pooled_api, "host", 1)
     table = pooled.cli("pool", "ls").stdout.decode().splitlines()
-    assert table[0].split() == ["TEMPLATE", "MIN", "TARGET", "MAX", "READY", "HITS", "MISSES"]
+    assert table[0].split() == ["TEMPLATE", "MIN", "TARGET", "MAX", "READY", "HITS", "MISSES", "STATE"]
     assert any(line.split()[:4] == ["host", "1", "2", "4"] for line in table)
     atoll.wait_for(lambda: re.search(r'^atoll_pool_target\{template="host"\} 2$',
                                      pooled_api.raw("GET", "/metrics").body.decode(), re.M), 30, "metrics tell of it")
