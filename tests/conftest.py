@@ -32,7 +32,12 @@ def pytest_runtest_protocol(item):
     return True if SHARE and not take_file(item.path) else None
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    # Of a suite that is run by name, such as ./dev test operator; a test that is named itself runs, too.
+    if not os.environ.get("ATOLL_SLOW") and not any("::" in argument for argument in config.args):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
     for item in items:
         if not atoll.ATOLL.exists():
             item.add_marker(pytest.mark.skip(reason=f"{atoll.ATOLL} is not built; run ./dev build"))
@@ -42,6 +47,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "needs_root: runs real native sandboxes")
+    config.addinivalue_line("markers", "slow: only in the suite of its own name")
 
 
 @pytest.fixture(scope="module")

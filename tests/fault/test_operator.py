@@ -100,8 +100,12 @@ def test_a_probe_every_second_costs_little(servers):
     assert time.monotonic() - begin < 2, "answers come from memory"
 
 
-@pytest.mark.parametrize("step", ["limits", "overlay", "plan", "state", "files", "run-folder", "probe-made", "destroy-files",
-                                  "destroy-run"])
+def steps(quick, slow):
+    return [*quick, *(pytest.param(step, marks=pytest.mark.slow) for step in slow)]
+
+
+@pytest.mark.parametrize("step", steps(["files", "probe-made", "destroy-run"], ["limits", "overlay", "plan", "state", "run-folder",
+                                                                               "destroy-files"]))
 def test_a_broker_that_dies_in_a_probe_leaves_nothing(servers, step):
     server = servers(environment={"ATOLL_FAULT": f"broker:{step}:kill", "ATOLL_READY_PROBE_EVERY": "1s"}).start(wait=False)
     status, body = readiness(server)
@@ -136,6 +140,7 @@ def test_an_api_process_that_dies_in_a_probe_leaves_nothing(servers):
     atoll.Host(server.data).wait_clean()
 
 
+@pytest.mark.slow
 def test_a_probe_that_hangs_is_not_ready_and_holds_up_nothing_else(servers):
     server = servers(environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
     broker = server.pid_of("broker")
@@ -156,6 +161,7 @@ def test_a_probe_that_hangs_is_not_ready_and_holds_up_nothing_else(servers):
     wait_until(server, None)
 
 
+@pytest.mark.slow
 def test_busy_workers_are_not_ready(servers):
     """Creates hold every worker of their lane: the broker that would make them stands still."""
     server = servers(environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
@@ -341,6 +347,7 @@ def test_a_full_disk_is_not_ready(small_disk, servers):
     assert server.api().exec(kept, "echo kept")["stdout"] == "kept\n"
 
 
+@pytest.mark.slow
 def test_no_inodes_are_not_ready(small_disk, servers):
     server = servers(data=small_disk, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
     many = small_disk / "many"
@@ -428,6 +435,7 @@ def test_a_disk_that_is_full_in_the_middle_lets_sandboxes_be_deleted(small_disk,
     atoll.wait_for(lambda: not atoll.Host(small_disk).files(), 20, "the files to go")
 
 
+@pytest.mark.slow
 def test_a_start_waits_for_a_broker_that_is_slow(servers):
     """At a load of 300 the broker takes longer than any fixed time; here it stands still for 22 s."""
     server = servers(environment={"ATOLL_FAULT": "broker:starting:stop"}).start(wait=False)
@@ -517,6 +525,7 @@ def test_a_second_stop_ends_at_once(draining):
     draining.start()
 
 
+@pytest.mark.slow
 def test_what_does_not_end_is_cut_when_the_time_is_over(servers):
     server = servers(environment={"ATOLL_DRAIN": "1s"}).start()
     sandbox = server.api().create(internet=False)["id"]
@@ -743,6 +752,7 @@ def test_a_clock_that_goes_forward_removes_nothing(servers, clock):
     assert api.post(f"{PATH}/{gone}/undelete")["state"] == "stopped"
 
 
+@pytest.mark.slow
 def test_a_clock_that_goes_back_ends_nothing_and_timeouts_come_in_time(servers, clock):
     clock(30 * DAY)
     server = servers(environment=clock.environment).start()
