@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slow part of the operator's mistakes: limits of the machine, folders under load, two hosts. ./dev test operator runs it with
+"""The slow part of the operator's mistakes: folders under load, two hosts. ./dev test operator runs it with
 tests/fault/test_operator.py; docs/operations.md has the table."""
 
 import concurrent.futures
 import contextlib
 import http.client
-import os
-import pathlib
-import shutil
 import threading
 import uuid
 
@@ -42,57 +39,8 @@ def answer(server, path="/readyz"):
     return {}
 
 
-def wait_code(server, code, seconds=60):
-    return atoll.wait_for(lambda: (found := answer(server).get("error", {})).get("code") == code and found, seconds,
-                          lambda: f"{code}: {answer(server)}\n{server.log_text()}")
-
-
 def wait_ready(server, seconds=60):
     atoll.wait_for(lambda: answer(server).get("status") == "ready", seconds, lambda: f"{answer(server)}\n{server.log_text()}")
-
-
-# ---- limits of a group that the server runs in ----
-
-@pytest.fixture
-def group(request):
-    """A cgroup of the given controller, and the words that start a command in it."""
-    controller = request.param
-    parent = pathlib.Path("/sys/fs/cgroup", controller)
-    if not (parent / "cgroup.procs").exists():
-        pytest.skip(f"cgroup v1 has no controller '{controller}' here")
-    folder = parent / f"atoll-operator-{os.getpid()}"
-    folder.mkdir()
-    yield folder, ["sh", "-c", f'echo $$ > {folder}/cgroup.procs; exec "$@"', "sh"]
-    for _ in range(1000):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-            return
-    raise AssertionError(f"{folder} is left")
-
-
-@pytest.mark.parametrize("group", ["pids"], indirect=True)
-def test_a_limit_of_processes_is_not_ready_until_it_is_raised(group, servers):
-    folder, before = group
-    server = servers(before=before, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
-    api = server.api()
-    kept = api.create(internet=False, persistent=True)["id"]
-    (folder / "pids.max").write_text((folder / "pids.current").read_text())
-    failures = []
-
-    def is_refused():
-        try:
-            api.create(internet=False)
-        except atoll.ApiError as failure:
-            failures.append(failure)
-        return failures
-    # What was prepared before is given out first.
-    atoll.wait_for(is_refused, 60, "a create that is refused")
-    assert failures[0].status == 503 and "TasksMax" in failures[0].hint, failures[0]
-    assert "TasksMax" in wait_code(server, "processes")["hint"]
-    assert api.exec(kept, "echo runs")["stdout"] == "runs\n", "its processes are counted in the sandbox's own group"
-    (folder / "pids.max").write_text("max")
-    wait_ready(server)
-    api.create(internet=False)
 
 
 # ---- the folder goes away while sandboxes are made ----
@@ -153,32 +101,6 @@ def other_host(tmp_path, name):
     boot.write_text(f"{uuid.uuid4()}\n")
     script = f"mkdir -p /run/atoll/nodes; mount -t tmpfs none /run/atoll/nodes; mount --bind {boot} /proc/sys/kernel/random/boot_id"
     return ["unshare", "-m", "sh", "-c", f'{script}; exec "$@"', "sh"]
-
-
-def test_a_copy_of_a_folder_on_another_host_is_refused_while_the_first_lives(tmp_path):
-    if not postgres.programs():
-        pytest.skip("Debian's package postgresql is not installed")
-    tmp_path.chmod(0o755)
-    database, started = postgres.Postgres(), []
-    try:
-        flags = ["--store", database.dsn]
-        first = atoll.Server(flags=flags, provider="host", before=other_host(tmp_path, "one"))
-        started.append(first.start())
-        box = first.api().create(persistent=True)["id"]
-        first.api().exec(box, "echo kept > note")
-        copy = tmp_path / "copy"
-        shutil.copytree(first.data, copy, symlinks=True, ignore=shutil.ignore_patterns("*.sock", "cells", "run"))
-        second = atoll.Server(data=copy, flags=flags, provider="host", before=other_host(tmp_path, "two"))
-        second.start(wait=False)
-        assert second.process.wait(90) == 1
-        assert "another host runs a server of node" in second.log_text() and str(first.data) in second.log_text()
-        second.process = None
-        # The first goes on, and its rows were not touched.
-        assert first.api().exec(box, "cat note")["stdout"] == "kept\n"
-    finally:
-        for server in started:
-            server.remove_all()
-        database.remove()
 
 
 def test_a_folder_that_moved_to_another_host_is_taken_after_a_silence(tmp_path):

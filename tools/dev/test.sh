@@ -262,7 +262,7 @@ suite_ide()
 suite_operator()
 {
 	build_programs gcc || { result failed operator build "the gcc build failed"; return; }
-	ATOLL_SLOW=1 run_built_pytest operator 1200 tests/fault/test_operator.py \
+	ATOLL_SLOW=1 run_built_pytest operator operator 1200 tests/fault/test_operator.py \
 		tests/system/test_5{1_store_pairing,2_undo}.py tests/operator
 }
 
