@@ -17,6 +17,8 @@
 #define CLAIM_MS 12000
 #define ANSWER_MAX ((size_t)64 * 1024)
 #define UNDER_WAY_MAX 8
+/* Of a project: the receiver of a message may take all of its time. */
+#define UNDER_WAY_PROJECT_MAX 2
 #define LOOK_MIN_MS 100
 #define DUE_MS 1000
 #define LOOK_MAX_MS 5000
@@ -24,6 +26,7 @@
 
 struct delivery {
 	struct worker_task task;
+	struct list item; /* of jobs->delivering, under its mutex */
 	struct jobs *jobs;
 	struct arena arena;
 	struct job_record record;
@@ -139,6 +142,18 @@ static bool is_for_good(const struct error *err)
 	       err->code == ERROR_CONFLICT;
 }
 
+static void delivery_free(struct delivery *d)
+{
+	struct jobs *jobs = d->jobs;
+
+	pthread_mutex_lock(&jobs->mutex);
+	list_remove(&d->item);
+	pthread_mutex_unlock(&jobs->mutex);
+	arena_done(&d->arena);
+	free(d);
+	atomic_fetch_sub(&jobs->deliveries, 1);
+}
+
 static void run_delivery(struct worker_task *task)
 {
 	struct delivery *d = CONTAINER_OF(task, struct delivery, task);
@@ -162,13 +177,35 @@ static void run_delivery(struct worker_task *task)
 		end_attempt(d, &o);
 		atomic_store(&jobs->has_ended, true);
 	}
-	arena_done(&d->arena);
-	free(d);
-	atomic_fetch_sub(&jobs->deliveries, 1);
+	delivery_free(d);
 	jobs_ring(jobs);
 }
 
 /* ---- on the thread ---- */
+
+static bool has_room(struct jobs *jobs, const char *project_id)
+{
+	unsigned of_project = 0;
+
+	pthread_mutex_lock(&jobs->mutex);
+	LIST_EACH (&jobs->delivering, item)
+		of_project += strcmp(LIST_ENTRY(item, struct delivery, item)->record.project_id,
+		                     project_id) == 0;
+	pthread_mutex_unlock(&jobs->mutex);
+	return of_project < UNDER_WAY_PROJECT_MAX;
+}
+
+static void submit_delivery(struct delivery *d)
+{
+	struct jobs *jobs = d->jobs;
+	struct error err = {0};
+
+	pthread_mutex_lock(&jobs->mutex);
+	list_append(&jobs->delivering, &d->item);
+	pthread_mutex_unlock(&jobs->mutex);
+	if (worker_submit(jobs->workers, &d->task, &err) < 0)
+		delivery_free(d);
+}
 
 static void begin(struct jobs *jobs, const struct job_record *r)
 {
@@ -179,16 +216,15 @@ static void begin(struct jobs *jobs, const struct job_record *r)
 	if (!d)
 		abort();
 	d->jobs = jobs;
+	list_init(&d->item);
 	d->task = (struct worker_task){.lane = WORKER_SLOW,
 	                               .run = run_delivery,
 	                               .shares = {worker_share_id(r->project_id)}};
 	atomic_fetch_add(&jobs->deliveries, 1);
-	if (store_job_find(jobs->store, &d->arena, &ref, &d->record, &err) == 0 &&
-	    worker_submit(jobs->workers, &d->task, &err) == 0)
-		return;
-	atomic_fetch_sub(&jobs->deliveries, 1);
-	arena_done(&d->arena);
-	free(d);
+	if (store_job_find(jobs->store, &d->arena, &ref, &d->record, &err) == 0)
+		submit_delivery(d);
+	else
+		delivery_free(d);
 }
 
 /* A server that died while it sent one leaves nobody to know whether it arrived. */
@@ -227,7 +263,8 @@ int jobs_deliver(struct jobs *jobs, struct error *err)
 	    store_job_to_deliver(jobs->store, &arena, clock_unix_ms(), &due, err) < 0)
 		return -1;
 	for (size_t i = 0; i < due.count && atomic_load(&jobs->deliveries) < UNDER_WAY_MAX; i++)
-		begin(jobs, &due.items[i]);
+		if (has_room(jobs, due.items[i].project_id))
+			begin(jobs, &due.items[i]);
 	if (store_job_next_delivery(jobs->store, &next, err) < 0)
 		return -1;
 	jobs->deliver_at = rest_until(next);

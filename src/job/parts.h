@@ -23,9 +23,12 @@
 #define KEEP_MS (5 * 60 * 1000)
 /* For a try that had to wait for its turn until that was over. */
 #define KEEP_TRY_MS 30000
-/* Half of them are the slow lane's, which messages need, too. */
+/* The slow lane has as many, for files and messages. */
 #define WORKERS 8
-#define KEEPING_MAX (WORKERS / 2 - 1)
+/* Of as many that ask agents: so many jobs of a project and of a sandbox at once. */
+#define ATTENDED_PROJECT_MAX (WORKERS / 2)
+#define ATTENDED_SANDBOX_MAX 2
+#define KEEPING_MAX 3
 #define KEEPING_PROJECT_MAX 2
 
 /* One that this process is starting: its row has no process yet, and that is right. */
@@ -64,6 +67,7 @@ struct jobs {
 
 	pthread_mutex_t mutex; /* over the rest of this block */
 	struct list starting, waiters, keeping;
+	struct list delivering; /* messages that are sent: deliver.c */
 	pthread_cond_t settled; /* for one of the waiters */
 	struct attending *finished;
 

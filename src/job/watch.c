@@ -32,6 +32,7 @@ struct watch {
 	int64_t look_at; /* monotonic; without a connection, or after one could not be handed over
 	                  */
 	int64_t pause_ms;
+	uint64_t shares[WORKER_SHARES]; /* of its project and its sandbox */
 };
 
 /* On its way to a worker and back. */
@@ -124,11 +125,13 @@ static void hand_over(struct jobs *jobs, struct watch *w)
 
 	if (!t)
 		abort();
-	*t = (struct attending){
-	        .task = {.lane = w->at.is_slow ? WORKER_SLOW : WORKER_FAST, .run = run_attending},
-	        .jobs = jobs,
-	        .watch = w,
-	        .at = w->at};
+	*t = (struct attending){.task = {.lane = w->at.is_slow ? WORKER_SLOW : WORKER_AGENT,
+	                                 .run = run_attending,
+	                                 .shares = {[WORKER_PROJECT] = w->shares[WORKER_PROJECT],
+	                                            [WORKER_SANDBOX] = w->shares[WORKER_SANDBOX]}},
+	                        .jobs = jobs,
+	                        .watch = w,
+	                        .at = w->at};
 	if (worker_submit(jobs->workers, &t->task, &err) < 0) {
 		look_later(w);
 		free(t);
@@ -166,6 +169,8 @@ static void watch_add(struct jobs *jobs, const struct job_record *r)
 	w->at.fd = -1;
 	memcpy(w->at.id, r->id, strnlen(r->id, ID_SIZE));
 	w->at.is_slow = r->told != JOB_RUNNING;
+	w->shares[WORKER_PROJECT] = worker_share_id(r->project_id);
+	w->shares[WORKER_SANDBOX] = worker_share_id(r->sandbox_id);
 	w->pause_ms = AGAIN_FIRST_MS;
 	list_append(&jobs->watches, &w->item);
 }
@@ -321,7 +326,13 @@ static int start_thread(struct jobs *jobs, struct error *err)
 
 static int open_parts(struct jobs *jobs, struct error *err)
 {
-	const struct worker_options workers = {.threads = WORKERS, .queue_max = QUEUE_MAX};
+	const struct worker_options workers = {
+	        .threads = 2 * WORKERS, /* half of them are the slow lane's */
+	        .queue_max = QUEUE_MAX,
+	        .agent_threads = WORKERS,
+	        .agent_share_max = {[WORKER_PROJECT] = ATTENDED_PROJECT_MAX,
+	                            [WORKER_SANDBOX] = ATTENDED_SANDBOX_MAX},
+	};
 
 	jobs->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (jobs->wake < 0)
@@ -346,6 +357,7 @@ int jobs_open(const struct jobs_options *options, struct jobs **ret, struct erro
 	list_init(&jobs->starting);
 	list_init(&jobs->waiters);
 	list_init(&jobs->keeping);
+	list_init(&jobs->delivering);
 	list_init(&jobs->watches);
 	(void)pthread_mutex_init(&jobs->mutex, NULL);
 	(void)pthread_cond_init(&jobs->settled, NULL);

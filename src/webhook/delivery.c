@@ -12,7 +12,6 @@
 #define SEND_MS 10000
 /* When somebody else may try what was begun and never ended: later than any attempt lasts. */
 #define CLAIM_MS 15000
-#define WORKERS 8
 #define WORKERS_QUEUE_MAX 64
 
 /* ---- on a worker ---- */
@@ -102,7 +101,9 @@ void attempt_free(struct attempt *a)
 
 static int start_workers(struct webhooks *w, struct error *err)
 {
-	const struct worker_options options = {.threads = WORKERS, .queue_max = WORKERS_QUEUE_MAX};
+	/* Made when they are needed: all but two are those of an agents' lane. */
+	const struct worker_options options = {
+	        .threads = 2, .queue_max = WORKERS_QUEUE_MAX, .agent_threads = UNDER_WAY_MAX};
 
 	return w->workers ? 0 : worker_pool_start(&options, &w->workers, err);
 }
@@ -122,7 +123,7 @@ static int submit(struct webhooks *w, struct hook *hook, struct attempt *a, stru
 	a->webhooks = w;
 	a->url = arena_text(&a->arena, hook->record.url);
 	a->secret = arena_text(&a->arena, hook->record.secret);
-	a->task = (struct worker_task){.lane = WORKER_FAST, .run = run_attempt};
+	a->task = (struct worker_task){.lane = WORKER_AGENT, .run = run_attempt};
 	if (worker_submit(w->workers, &a->task, err) < 0)
 		return -1;
 	hook->is_busy = true;

@@ -18,6 +18,10 @@
 /* Of one webhook; with more it is disabled, for somebody should look. */
 #define WAITING_MAX 10000
 
+/* Attempts at once, and those of one project: a receiver may take all of an attempt's time. */
+#define UNDER_WAY_MAX 32
+#define UNDER_WAY_PROJECT_MAX 4
+
 /* The thread's own. */
 struct hook {
 	struct webhook_record record;

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -10,7 +11,6 @@
 #include "base/log.h"
 #include "webhook/parts.h"
 
-#define UNDER_WAY_MAX 8
 /* Another server on the same store wakes nobody here. */
 #define LOOK_MS 1000
 #define REST_MS 60000
@@ -109,16 +109,46 @@ static void settle_finished(struct webhooks *w)
 	}
 }
 
+/* The projects of the attempts that are under way, each as often as it has some. */
+struct busy_projects {
+	const char *ids[UNDER_WAY_MAX];
+	unsigned count;
+};
+
+static struct busy_projects find_busy(const struct webhooks *w)
+{
+	struct busy_projects busy = {.count = 0};
+
+	for (size_t i = 0; i < w->hook_count && busy.count < UNDER_WAY_MAX; i++)
+		if (w->hooks[i].is_busy)
+			busy.ids[busy.count++] = w->hooks[i].record.project_id;
+	return busy;
+}
+
+static bool has_room(const struct busy_projects *busy, const struct hook *hook)
+{
+	unsigned of_project = 0;
+
+	for (unsigned i = 0; i < busy->count; i++)
+		of_project += strcmp(busy->ids[i], hook->record.project_id) == 0;
+	return of_project < UNDER_WAY_PROJECT_MAX;
+}
+
 static int begin_due(struct webhooks *w, struct error *err)
 {
+	struct busy_projects busy = find_busy(w);
 	int64_t now = clock_unix_ms();
 
 	for (size_t i = 0; i < w->hook_count && w->under_way < UNDER_WAY_MAX; i++) {
 		struct hook *hook = &w->hooks[w->turn++ % w->hook_count];
 
-		if (hook->record.enabled && !hook->is_busy && hook->look_at <= now &&
-		    delivery_begin(w, hook, err) < 0)
+		if (!hook->record.enabled || hook->is_busy || hook->look_at > now ||
+		    !has_room(&busy, hook))
+			continue;
+		if (delivery_begin(w, hook, err) < 0)
 			return FAIL_CONTEXT(err, "deliver to webhook '%s'", hook->record.id);
+		if (hook->is_busy && busy.count < UNDER_WAY_MAX)
+			busy.ids[busy.count++] = hook->record.project_id;
 	}
 	return 0;
 }
@@ -140,6 +170,7 @@ static int purge(struct webhooks *w, struct error *err)
 static int64_t find_rest(struct webhooks *w)
 {
 	int64_t now = clock_unix_ms(), rest = atomic_load(&w->has_hooks) ? LOOK_MS : REST_MS;
+	const struct busy_projects busy = find_busy(w);
 
 	/* Whoever ends an attempt wakes us. */
 	if (w->under_way >= UNDER_WAY_MAX)
@@ -148,7 +179,7 @@ static int64_t find_rest(struct webhooks *w)
 		const struct hook *hook = &w->hooks[i];
 		int64_t left = hook->look_at - now;
 
-		if (hook->record.enabled && !hook->is_busy && left < rest)
+		if (hook->record.enabled && !hook->is_busy && left < rest && has_room(&busy, hook))
 			rest = left > 1 ? left : 1;
 	}
 	return rest;

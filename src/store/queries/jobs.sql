@@ -55,7 +55,8 @@ ORDER BY j.created_at DESC, j.id LIMIT :limit;
 -- name: job_running
 -- takes: lookup
 -- gives: job_record
-SELECT j.id, j.told, COALESCE(s.actual, 'deleted') AS actual, COALESCE(s.node, '') AS node
+SELECT j.id, j.project_id, j.sandbox_id, j.told, COALESCE(s.actual, 'deleted') AS actual,
+	COALESCE(s.node, '') AS node
 FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
 WHERE j.state = 'running' AND j.id > :id
 ORDER BY j.id LIMIT 1000;
@@ -98,8 +99,12 @@ DELETE FROM jobs WHERE id IN (
 -- takes: lookup
 -- gives: job_record
 SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
-WHERE j.delivery = 'waiting' AND j.delivery_at <= :now
-ORDER BY j.delivery_at LIMIT 16;
+WHERE j.id IN (SELECT due.id FROM (
+	SELECT d.id, d.delivery_at,
+		row_number() OVER (PARTITION BY d.project_id ORDER BY d.delivery_at, d.id) AS place
+	FROM jobs d WHERE d.delivery = 'waiting' AND d.delivery_at <= :now) AS due
+	ORDER BY due.place, due.delivery_at LIMIT 16)
+ORDER BY j.delivery_at;
 
 -- name: job_next_delivery
 -- gives: tally
