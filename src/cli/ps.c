@@ -15,10 +15,13 @@
 static const char *state_note(const struct json_value *sandbox)
 {
 	bool is_paused = strcmp(json_text(json_get(sandbox, "state"), ""), "paused") == 0;
+	bool is_of_build = sandbox_is_of_build(sandbox);
 
 	if (is_paused && strcmp(json_text(json_get(sandbox, "reason"), ""), "disk") == 0)
 		return " (disk)";
-	return sandbox_is_of_build(sandbox) ? " (build)" : "";
+	if (strcmp(json_text(json_get(sandbox, "agent"), ""), "unresponsive") == 0)
+		return is_of_build ? " (build, unresponsive)" : " (unresponsive)";
+	return is_of_build ? " (build)" : "";
 }
 
 static void add_row(struct table *t, const struct json_value *sandbox)

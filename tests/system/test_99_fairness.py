@@ -2,6 +2,7 @@
 """No tenant slows another: calls into agents run under shares, and every queue takes projects in turn."""
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -124,6 +125,10 @@ def test_an_agent_that_does_not_answer_is_marked_until_it_does(private_server):
         with stopped(agent):
             misses = [api.raw("GET", unresponsive).status for _ in range(3)]
             assert set(misses) == {504} and is_marked() and api.get(f"{PATH}/{well}")["agent"] == "ok"
+            shown = {line.split()[0]: line for line in server.cli("ps").stdout.decode().splitlines()}
+            assert "started (unresponsive)" in shown[hung] and "unresponsive" not in shown[well]
+            agents = {row["id"]: row["agent"] for row in json.loads(server.cli("ps", "--json").stdout)}
+            assert agents == {hung: "unresponsive", well: "ok"}
             refused = {}
 
             def listing():
