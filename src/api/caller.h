@@ -61,6 +61,8 @@ static inline bool api_parks(const struct request *rq)
 	return rq->exchange != NULL;
 }
 struct fleet_awaited api_awaited(const struct request *rq);
+/* For fleet_ref.awaited: NULL in a copy of a request. */
+const struct fleet_awaited *api_may_await(struct request *rq);
 /* Names what the request made, for its line in the log. */
 static inline void api_audit_subject(struct request *rq, const char *subject)
 {

@@ -63,6 +63,17 @@ struct fleet_awaited api_awaited(const struct request *rq)
 	return (struct fleet_awaited){awaited.key, awaited.for_ms};
 }
 
+const struct fleet_awaited *api_may_await(struct request *rq)
+{
+	struct fleet_awaited *awaited;
+
+	if (!api_parks(rq))
+		return NULL;
+	awaited = ARENA_NEW(rq->arena, struct fleet_awaited);
+	*awaited = api_awaited(rq);
+	return awaited;
+}
+
 const char *api_address(const struct request *rq)
 {
 	const char *host;
@@ -174,15 +185,18 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
                        struct error *err)
 {
 	struct fleet_use use;
-	const struct fleet_ref ref = {api_project(rq), id, &use};
+	struct fleet_ref ref = {api_project(rq), id, &use, NULL};
 	struct fleet *fleet = api_of(rq)->fleet;
 
 	if (api_use(rq, &use, err) < 0)
 		return -1;
-	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
-	    (request_may_block(rq, err) < 0 ||
-	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0))
-		return -1;
+	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold)) {
+		if (request_may_block(rq, err) < 0)
+			return -1;
+		ref.awaited = api_may_await(rq);
+		if (fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)
+			return -1;
+	}
 	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
 	api_target_follow(rq);

@@ -18,7 +18,8 @@
 #include "base/log.h"
 #include "broker/state.h"
 
-#define BACKUP_JOBS_MAX 2
+/* More than the api process works on at once (fleet/lane.h), which shares them among projects. */
+#define BACKUP_JOBS_MAX 8
 #define FDS_COUNT 3
 #define LAYERS_TEXT_MAX (CHAIN_MAX * (ID_SIZE + 1) + 1)
 

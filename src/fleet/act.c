@@ -5,6 +5,12 @@
 #include "base/log.h"
 #include "fleet/elsewhere.h"
 #include "fleet/parts.h"
+#include "fleet/waiting.h"
+
+/* A call that may park waits so long for whoever acts, which mostly is enough, and looks again
+ * after so long. */
+#define ACT_FIRST_MS 200
+#define ACT_AGAIN_MS 200
 
 /* What is worth a line in the log: what lies between says only that something is going on. */
 static const bool is_resting[SANDBOX_STATE_COUNT] = {
@@ -46,6 +52,23 @@ int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline
 		cache_update(&f->cache, act.slot, &act.record);
 	*ret = act;
 	return 0;
+}
+
+int act_await(struct fleet *f, struct arena *a, const char *id, const struct fleet_awaited *awaited,
+              struct act *ret, struct error *err)
+{
+	char key[ERROR_AWAITS_MAX];
+	int64_t waited_ms;
+
+	if (!awaited)
+		return act_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+	waiting_key("act", id, key);
+	waited_ms = clock_monotonic_ms() - waiting_begun(awaited, key);
+	if (act_begin(f, a, id, deadline_in(waited_ms > 0 ? 0 : ACT_FIRST_MS), ret, err) == 0)
+		return 0;
+	if (err->code == ERROR_TIMEOUT && waited_ms < CALL_TIMEOUT_MS)
+		error_await(err, key, ACT_AGAIN_MS, -1);
+	return -1;
 }
 
 void act_begin_new(struct fleet *f, struct arena *a, const char *id, struct act *ret)

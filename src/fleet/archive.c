@@ -7,9 +7,8 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "blob/blob.h"
+#include "fleet/shared_work.h"
 #include "provider/snapshots.h"
-
-#define SLOT_WAIT_MS 60000
 
 /* ---- the row ---- */
 
@@ -239,11 +238,9 @@ int act_unarchive(struct act *a, const struct template_record *t, int64_t begun_
 	const struct backup_fetch fetch = {&held, arena_text(a->arena, id.text), ""};
 	int status;
 
-	if (backup_check(f, err) < 0 || find_held(f, a->arena, a->record.id, &held, err) < 0 ||
-	    backup_slot_wait(f, deadline_in(SLOT_WAIT_MS), err) < 0)
+	if (backup_check(f, err) < 0 || find_held(f, a->arena, a->record.id, &held, err) < 0)
 		return -1;
 	status = backup_fetch(f, a->arena, &fetch, err);
-	backup_slot_give(f);
 	fault_point("api", "unarchive-loaded");
 	if (status == 0)
 		status = start_from(a, fetch.snapshot_id, t, begun_ns, err);
@@ -256,20 +253,54 @@ int act_unarchive(struct act *a, const struct template_record *t, int64_t begun_
 
 /* ---- on request ---- */
 
+void archive_key(const char *sandbox_id, char ret[ERROR_AWAITS_MAX])
+{
+	waiting_key("archive", sandbox_id, ret);
+}
+
+static int run_archive(struct fleet *f, UNUSED struct arena *arena, const struct shared_work *work,
+                       UNUSED const char **ret_text, struct error *err)
+{
+	AUTO(arena_done) struct arena own = {0};
+	AUTO(act_end) struct act act = {0};
+
+	if (act_begin(f, &own, work->texts[0], deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+		return -1;
+	return act.record.actual == SANDBOX_ARCHIVED ? 0 : act_archive(&act, err);
+}
+
+/* A state that another thread may be about to change is judged when the work begins. */
+static int check_archive(struct fleet *f, const struct sandbox_record *r, struct error *err)
+{
+	if (r->actual == SANDBOX_STOPPED || cache_is_attended(&f->cache, r->id))
+		return 0;
+	return refuse_state(r, "archived", err);
+}
+
 int fleet_archive(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                   struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
-	int status = 0;
+	struct shared_work work = {.lane = fleet->waiting.backups, .run = run_archive};
+	struct sandbox_record r;
+	int result;
 
-	if (backup_check(fleet, err) < 0 || find_and_act(fleet, a, ref, &act, err) < 0)
+	if (backup_check(fleet, err) < 0 ||
+	    store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
+	    provider_check(fleet, &r, err) < 0)
 		return -1;
-	if (act.record.actual != SANDBOX_ARCHIVED) {
-		if (backup_slot_take(fleet, err) < 0)
-			return -1;
-		status = act_archive(&act, err);
-		backup_slot_give(fleet);
+	archive_key(r.id, work.key);
+	if (r.actual == SANDBOX_ARCHIVED) {
+		*ret = r;
+		return 0;
 	}
-	*ret = act.record;
-	return status;
+	work.project_id = r.project_id;
+	work.what = arena_format(a, "sandbox '%s' is being archived", r.name);
+	work.texts[0] = r.id;
+	if (!shared_work_join(fleet, work.key, ref->awaited, &result, err))
+		result = check_archive(fleet, &r, err) < 0
+		                 ? -1
+		                 : shared_work_do(fleet, a, &work, ref->awaited, NULL, err);
+	if (result < 0 || store_sandbox_find(fleet->store, a, r.project_id, r.id, ret, err) < 0)
+		return -1;
+	return ret->actual == SANDBOX_ARCHIVED ? 0 : refuse_state(ret, "archived", err);
 }

@@ -7,11 +7,13 @@
 
 #include "fleet/backup.h"
 
-/* From STOPPED to ARCHIVED. The caller has a slot of backup_slot_take. */
+/* From STOPPED to ARCHIVED. On a thread of the lane of backups, as the next. */
 MUST_CHECK int act_archive(struct act *a, struct error *err);
 /* From ARCHIVED to STARTED, or back. */
 MUST_CHECK int act_unarchive(struct act *a, const struct template_record *t, int64_t begun_ns,
                              struct error *err);
+/* The key of the archiving of this sandbox, for shared_work.h. */
+void archive_key(const char *sandbox_id, char ret[ERROR_AWAITS_MAX]);
 /* Whether the files of a sandbox can be brought back. */
 bool archive_exists(struct fleet *f, const char *sandbox_id);
 /* Its blob and row, if there are any. A failure is only logged: the next start tries again. */

@@ -5,7 +5,6 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -35,35 +34,6 @@ int backup_check(const struct fleet *f, struct error *err)
 	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0)
 		return -1;
 	return f->blobs ? 0 : FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store");
-}
-
-int backup_slot_take(struct fleet *f, struct error *err)
-{
-	if (atomic_fetch_add(&f->backups_running, 1) < FLEET_BACKUPS_AT_ONCE)
-		return 0;
-	atomic_fetch_sub(&f->backups_running, 1);
-	(void)FAIL(err, ERROR_LIMIT, "%d backups are being worked on already",
-	           FLEET_BACKUPS_AT_ONCE);
-	error_hint(err, "try again when one is ready");
-	return -1;
-}
-
-int backup_slot_wait(struct fleet *f, int64_t deadline, struct error *err)
-{
-	const struct timespec pause = {.tv_nsec = 50 * 1000000};
-
-	while (backup_slot_take(f, err) < 0) {
-		if (clock_monotonic_ms() >= deadline)
-			return FAIL(err, ERROR_TIMEOUT, "other backups take too long");
-		error_clear(err);
-		(void)nanosleep(&pause, NULL);
-	}
-	return 0;
-}
-
-void backup_slot_give(struct fleet *f)
-{
-	atomic_fetch_sub(&f->backups_running, 1);
 }
 
 /* ---- the document ---- */
@@ -470,11 +440,7 @@ int fleet_upload_end(struct fleet_upload *upload, struct arena *a, struct backup
 	upload->fd = -1;
 	status = blob_commit(writer, &size, err);
 	if (status == 0)
-		status = backup_slot_wait(f, deadline_in(TIMEOUT_MS), err);
-	if (status == 0) {
 		status = verify(upload, a, &r, err);
-		backup_slot_give(f);
-	}
 	if (status == 0)
 		status = check_room(f, &r, 0, err);
 	if (status == 0)
@@ -497,7 +463,9 @@ static int settle(struct fleet *f, struct backup_record *r, struct error *err)
 	if (r->state == BACKUP_READY && *r->holder_id &&
 	    !archive_is_needed(f, r->project_id, r->holder_id))
 		return backup_drop(f, r->id, err);
-	if (r->state == BACKUP_REMOVING || (r->state == BACKUP_MAKING && *r->holder_id))
+	/* Whoever brought one was cut off, and brings it again under the same name. */
+	if (r->state == BACKUP_REMOVING ||
+	    (r->state == BACKUP_MAKING && (*r->holder_id || r->is_brought)))
 		return backup_drop(f, r->id, err);
 	if (r->state != BACKUP_MAKING)
 		return 0;

@@ -13,11 +13,6 @@ struct backup_found {
 	const struct json_value *snapshot; /* of the manifest: a stranger's words */
 };
 
-/* One of FLEET_BACKUPS_AT_ONCE; ERROR_LIMIT when they are taken. */
-MUST_CHECK int backup_slot_take(struct fleet *f, struct error *err);
-/* The same, waiting for one. ERROR_TIMEOUT. */
-MUST_CHECK int backup_slot_wait(struct fleet *f, int64_t deadline, struct error *err);
-void backup_slot_give(struct fleet *f);
 /* ERROR_UNSUPPORTED where there are no snapshots or no blob store. */
 MUST_CHECK int backup_check(const struct fleet *f, struct error *err);
 

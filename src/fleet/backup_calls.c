@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +9,13 @@
 #include "blob/blob.h"
 #include "fleet/backup.h"
 #include "fleet/elsewhere.h"
+#include "fleet/shared_work.h"
 #include "fleet/snapshot.h"
 #include "fleet/storage_limit.h"
 #include "fleet/waiting.h"
 #include "provider/snapshots.h"
+
+#define IMPORT_KIND "import" /* of keys that are awaited */
 
 int fleet_backup_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                       struct backup_record *ret, struct error *err)
@@ -66,7 +70,6 @@ struct export
 static void export_free(struct export *e)
 {
 	blob_abort(e->writer);
-	backup_slot_give(e->fleet);
 	arena_done(&e->arena);
 	free(e);
 }
@@ -155,7 +158,7 @@ static int export_new(struct fleet *f, const struct fleet_backup_export *request
 
 	if (backup_check(f, err) < 0 ||
 	    (request->name && sandbox_name_check(request->name, err) < 0) ||
-	    storage_room(f, &claim, &room, err) < 0 || backup_slot_take(f, err) < 0)
+	    storage_room(f, &claim, &room, err) < 0)
 		return -1;
 	e = calloc(1, sizeof(*e));
 	if (!e)
@@ -187,7 +190,7 @@ static int export_begin(struct export *e, struct arena *a, const char *snapshot_
 		/* As it is now: once the task is given away it is not ours to read. */
 		if (store_backup_update(store, &e->record, true, err) == 0 &&
 		    store_backup_find(store, a, NULL, id, ret, err) == 0 &&
-		    lane_submit(fleet_work(e->fleet), &e->task, s->project_id, err) == 0)
+		    lane_submit(fleet_backup_work(e->fleet), &e->task, s->project_id, err) == 0)
 			return 0;
 	}
 	export_abort(e);
@@ -336,21 +339,64 @@ static int import(struct fleet *f, struct arena *a, const struct fleet_backup_im
 	return load_on_own(f, a, request, b, ret, err);
 }
 
+/* The texts of import_work. */
+enum { IMPORT_PROJECT, IMPORT_BACKUP, IMPORT_NAME, IMPORT_TEMPLATE };
+
+static int run_import(struct fleet *f, struct arena *arena, const struct shared_work *work,
+                      const char **ret_text, struct error *err)
+{
+	AUTO(arena_done) struct arena own = {0};
+	const struct fleet_backup_import request = {.project_id = work->texts[IMPORT_PROJECT],
+	                                            .backup = work->texts[IMPORT_BACKUP],
+	                                            .name = work->texts[IMPORT_NAME],
+	                                            .template = work->texts[IMPORT_TEMPLATE]};
+	const struct fleet_ref ref = {request.project_id, request.backup};
+	struct snapshot_record made;
+	struct backup_record b;
+
+	if (find_ready(f, &own, &ref, &b, err) < 0 || import(f, &own, &request, &b, &made, err) < 0)
+		return -1;
+	*ret_text = arena_text(arena, made.id);
+	return 0;
+}
+
+/* Each request imports by itself: the key is its own, and that which it awaits when it comes again.
+ */
+static void import_key(const struct fleet_awaited *awaited, char ret[ERROR_AWAITS_MAX])
+{
+	struct id id = id_new();
+
+	if (awaited && awaited->key && strncmp(awaited->key, IMPORT_KIND ":", 7) == 0)
+		(void)snprintf(ret, ERROR_AWAITS_MAX, "%s", awaited->key);
+	else
+		waiting_key(IMPORT_KIND, id.text, ret);
+}
+
 int fleet_backup_import(struct fleet *fleet, struct arena *a,
                         const struct fleet_backup_import *request, struct snapshot_record *ret,
                         struct error *err)
 {
 	const struct fleet_ref ref = {request->project_id, request->backup};
+	struct shared_work work = {
+	        .project_id = request->project_id,
+	        .what = arena_format(a, "backup '%s' is being imported", request->backup),
+	        .lane = fleet->waiting.backups,
+	        .run = run_import,
+	        .texts = {[IMPORT_PROJECT] = request->project_id,
+	                  [IMPORT_BACKUP] = request->backup,
+	                  [IMPORT_NAME] = request->name,
+	                  [IMPORT_TEMPLATE] = request->template},
+	};
+	const char *id;
 	struct backup_record b;
-	int status;
 
 	if ((request->name && sandbox_name_check(request->name, err) < 0) ||
-	    find_ready(fleet, a, &ref, &b, err) < 0 || check_here(fleet, a, &b, err) < 0 ||
-	    backup_slot_take(fleet, err) < 0)
+	    find_ready(fleet, a, &ref, &b, err) < 0 || check_here(fleet, a, &b, err) < 0)
 		return -1;
-	status = import(fleet, a, request, &b, ret, err);
-	backup_slot_give(fleet);
-	return status;
+	import_key(request->awaited, work.key);
+	if (shared_work_do(fleet, a, &work, request->awaited, &id, err) < 0)
+		return -1;
+	return store_snapshot_find(fleet->store, a, request->project_id, id, ret, err);
 }
 
 /* ---- the rest ---- */

@@ -40,8 +40,10 @@ struct fleet_backup_import {
 	/* That has the same files; NULL = what it was made on. One that is not here is made of a
 	 * full backup. */
 	const char *template;
+	const struct fleet_awaited *awaited; /* as in fleet_ref */
 };
-/* Unpacks it: returns when the snapshot is ready, or when nothing is left of it. */
+/* Unpacks it, in the lane of backups: returns when the snapshot is ready, or when nothing is left
+ * of it. */
 MUST_CHECK int fleet_backup_import(struct fleet *fleet, struct arena *a,
                                    const struct fleet_backup_import *request,
                                    struct snapshot_record *ret, struct error *err);

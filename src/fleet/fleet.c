@@ -68,6 +68,7 @@ void fleet_close(struct fleet *fleet)
 	build_desk_free(fleet->builds);
 	ready_free(fleet->ready);
 	lane_free(fleet->waiting.work);
+	lane_free(fleet->waiting.backups);
 	pending_end(fleet);
 	waiting_done(fleet);
 	template_cache_done(&fleet->templates);
@@ -83,6 +84,7 @@ void fleet_leave(struct fleet *fleet)
 		return;
 	builds_leave(fleet);
 	lane_free(TAKE(fleet->waiting.work));
+	lane_free(TAKE(fleet->waiting.backups));
 	pending_end(fleet);
 	peer_leave(fleet);
 	pairing_leave(fleet);
@@ -138,14 +140,15 @@ static bool is_asleep(const struct sandbox_record *r)
 }
 
 /* Whoever acts on it, to pause it perhaps, is waited for: what it has become then decides. */
-static int hold_awake(struct fleet *f, struct arena *a, struct slot *slot, struct sandbox_record *r,
+static int hold_awake(struct fleet *f, struct arena *a, struct slot *slot,
+                      const struct fleet_awaited *awaited, struct sandbox_record *r,
                       struct error *err)
 {
 	AUTO(act_end) struct act act = {0};
 
 	if (r->actual != SANDBOX_STARTED && !is_asleep(r))
 		return refuse(r, err);
-	if (act_begin(f, a, r->id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+	if (act_await(f, a, r->id, awaited, &act, err) < 0)
 		return -1;
 	if (is_asleep(&act.record) && act_wake(&act, err) < 0)
 		return -1;
@@ -155,8 +158,8 @@ static int hold_awake(struct fleet *f, struct arena *a, struct slot *slot, struc
 
 /* The first use after a start of this server, or of one that is asleep. The row is read again once
  * its slot is pinned: from then on no move can pass unseen. */
-static int hold_from_store(struct fleet *f, struct arena *a, struct sandbox_record *r,
-                           struct error *err)
+static int hold_from_store(struct fleet *f, struct arena *a, const struct fleet_awaited *awaited,
+                           struct sandbox_record *r, struct error *err)
 {
 	struct slot *slot;
 
@@ -168,7 +171,8 @@ static int hold_from_store(struct fleet *f, struct arena *a, struct sandbox_reco
 		return -1;
 	}
 	cache_update(&f->cache, slot, r);
-	if (!cache_hold_slot(&f->cache, a, slot, r) && hold_awake(f, a, slot, r, err) < 0) {
+	if (!cache_hold_slot(&f->cache, a, slot, r) &&
+	    hold_awake(f, a, slot, awaited, r, err) < 0) {
 		cache_unpin(&f->cache, slot);
 		return -1;
 	}
@@ -210,7 +214,7 @@ int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 
 	if (!cache_hold(&fleet->cache, a, ref->project_id, ref->id_or_name, &r) &&
 	    (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	     hold_from_store(fleet, a, &r, err) < 0))
+	     hold_from_store(fleet, a, ref->awaited, &r, err) < 0))
 		return -1;
 	note_hold(fleet, &r, ref->use, ret_hold);
 	*ret = r;

@@ -85,6 +85,7 @@ MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
 struct fleet_ref {
 	const char *project_id, *id_or_name; /* of a sandbox or a template */
 	const struct fleet_use *use;         /* for fleet_hold: what is metered; NULL = nothing */
+	const struct fleet_awaited *awaited; /* NULL: the thread waits; else see waiting.h */
 };
 MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct error *err);

@@ -29,7 +29,7 @@ struct lane *lane_new(const struct lane_options *options)
 {
 	struct lane *lane = calloc(1, sizeof(*lane));
 
-	assert(options->at_once <= 255);
+	assert(options->at_once <= LANE_AT_ONCE_MAX);
 	if (!lane)
 		abort();
 	lane->options = *options;
@@ -97,7 +97,8 @@ static bool has_turn(const struct lane *lane, const struct lane_project *project
 
 	if (project->waiting_count == 0 || project->running >= at_once)
 		return false;
-	return lane->running < at_once || (lane->running == at_once && project->running == 0);
+	return lane->running < at_once ||
+	       (lane->running < at_once + LANE_SPARE && project->running == 0);
 }
 
 static struct lane_task *choose_task(struct lane *lane)
@@ -153,7 +154,7 @@ static void run_task(struct worker_task *worker_task)
 
 static int open_pool(struct lane *lane, struct error *err)
 {
-	unsigned threads = lane->options.at_once + 1;
+	unsigned threads = lane->options.at_once + LANE_SPARE;
 	const struct worker_options options = {.threads = threads, .queue_max = 2 * threads};
 
 	return lane->pool ? 0 : worker_pool_start(&options, &lane->pool, err);

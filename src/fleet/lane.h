@@ -4,22 +4,25 @@
  *
  * A lane has threads of its own, so that such work never takes a worker that serves calls. Projects
  * take turns: the next task is that of the project that has waited longest for its turn. A project
- * has at most `at_once` tasks running, and so have all together; but one more thread is kept for
- * projects that have none running, so that a project with a hundred builds does not stop another
- * project's only one. */
+ * has at most `at_once` tasks running, and so have all together; but LANE_SPARE more threads are
+ * kept for projects that have none running, so that projects with a hundred slow pulls do not stop
+ * another project's only build. */
 #pragma once
 
 #include "base/id.h"
 #include "base/list.h"
 #include "worker/worker.h"
 
+#define LANE_SPARE 4
+
 struct lane;
 struct lane_options {
-	unsigned at_once;             /* ..255; 0 = 1 */
+	unsigned at_once;             /* ..LANE_AT_ONCE_MAX; 0 = 1 */
 	unsigned waiting_max;         /* tasks that wait */
 	unsigned waiting_project_max; /* of one project */
 	const char *what;             /* "builds", for errors */
 };
+#define LANE_AT_ONCE_MAX 128
 /* Its threads start with its first task. */
 struct lane *lane_new(const struct lane_options *options);
 /* Returns when nothing runs or waits; NULL is fine. */

@@ -45,7 +45,9 @@ static struct lease_ref ref_of(const struct seeker *s)
 
 static struct fleet_ref sandbox_of(const struct seeker *s)
 {
-	return (struct fleet_ref){s->request->project_id, s->lease.sandbox_id};
+	return (struct fleet_ref){.project_id = s->request->project_id,
+	                          .id_or_name = s->lease.sandbox_id,
+	                          .awaited = s->request->parks ? &s->request->awaited : NULL};
 }
 
 /* ---- what rows become ---- */
@@ -155,8 +157,8 @@ static int wait_a_while(struct seeker *s, struct error *err)
 /* A sandbox that has moved since its row was read is looked at again. */
 static int wait_if_moving(struct seeker *s, struct error *err)
 {
-	if (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND &&
-	    err->code != ERROR_UNAVAILABLE)
+	if (err->awaits.key[0] || (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND &&
+	                           err->code != ERROR_UNAVAILABLE))
 		return STEP_FAILED;
 	error_clear(err);
 	return wait_a_while(s, err);

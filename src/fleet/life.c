@@ -9,6 +9,7 @@
 #include "fleet/archive.h"
 #include "fleet/pairing_parts.h"
 #include "fleet/parts.h"
+#include "fleet/shared_work.h"
 #include "provider/trash.h"
 
 /* ---- on a sandbox that this thread acts on ---- */
@@ -169,7 +170,7 @@ int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref, 
 	if (store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	    provider_check(f, &r, err) < 0)
 		return -1;
-	return act_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+	return act_await(f, a, r.id, ref->awaited, ret, err);
 }
 
 int refuse_state(const struct sandbox_record *r, const char *what, struct error *err)
@@ -219,29 +220,97 @@ static int start(struct act *act, int64_t begun_ns, struct error *err)
 	return act_start(act, begun_ns, err);
 }
 
+/* "anew": a sandbox that is paused is stopped before. */
+#define START_ANEW "anew"
+
+static int start_from_any(struct act *act, const char *how, struct error *err)
+{
+	if (how && act->record.actual == SANDBOX_PAUSED &&
+	    act_stop(act, SANDBOX_REASON_USER, err) < 0)
+		return -1;
+	return start(act, clock_monotonic_ns(), err);
+}
+
+/* On a thread of the lane of backups: the files come from the blob store. */
+static int run_start(struct fleet *f, UNUSED struct arena *arena, const struct shared_work *work,
+                     UNUSED const char **ret_text, struct error *err)
+{
+	AUTO(arena_done) struct arena own = {0};
+	AUTO(act_end) struct act act = {0};
+
+	if (act_begin(f, &own, work->texts[0], deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+		return -1;
+	return start_from_any(&act, work->texts[1], err);
+}
+
+static void start_key(const char *sandbox_id, char ret[ERROR_AWAITS_MAX])
+{
+	waiting_key("start", sandbox_id, ret);
+}
+
+static int start_archived(struct act *act, const char *how, const struct fleet_awaited *awaited,
+                          struct error *err)
+{
+	struct fleet *f = act->fleet;
+	struct shared_work work = {
+	        .project_id = act->record.project_id,
+	        .what = arena_format(act->arena, "the files of sandbox '%s' are being fetched",
+	                             act->record.name),
+	        .lane = f->waiting.backups,
+	        .run = run_start,
+	        .texts = {act->record.id, how},
+	};
+
+	start_key(act->record.id, work.key);
+	act_end(act);
+	return shared_work_do(f, act->arena, &work, awaited, NULL, err);
+}
+
+/* `r`: as it was found, and then as it is. */
+static int start_found(struct fleet *f, struct arena *a, struct sandbox_record *r, const char *how,
+                       const struct fleet_awaited *awaited, struct error *err)
+{
+	AUTO(act_end) struct act act = {0};
+	char key[ERROR_AWAITS_MAX];
+	int result;
+
+	start_key(r->id, key);
+	if (!shared_work_join(f, key, awaited, &result, err)) {
+		if (act_await(f, a, r->id, awaited, &act, err) < 0)
+			return -1;
+		*r = act.record;
+		if (r->actual != SANDBOX_ARCHIVED) {
+			result = start_from_any(&act, how, err);
+			*r = act.record;
+			return result;
+		}
+		result = start_archived(&act, how, awaited, err);
+	}
+	return result < 0 ? -1 : store_sandbox_find(f->store, a, r->project_id, r->id, r, err);
+}
+
+static int find_and_start(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                          const char *how, struct sandbox_record *ret, struct error *err)
+{
+	struct sandbox_record r;
+
+	if (store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
+	    provider_check(f, &r, err) < 0 || start_found(f, a, &r, how, ref->awaited, err) < 0)
+		return -1;
+	*ret = r;
+	return 0;
+}
+
 int fleet_start(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                 struct sandbox_record *ret, struct error *err)
 {
-	int64_t begun_ns = clock_monotonic_ns();
-	AUTO(act_end) struct act act = {0};
-
-	if (find_and_act(fleet, a, ref, &act, err) < 0 || start(&act, begun_ns, err) < 0)
-		return -1;
-	*ret = act.record;
-	return 0;
+	return find_and_start(fleet, a, ref, NULL, ret, err);
 }
 
 int fleet_start_anew(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                      struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
-
-	if (find_and_act(fleet, a, ref, &act, err) < 0 ||
-	    (act.record.actual == SANDBOX_PAUSED && act_stop(&act, SANDBOX_REASON_USER, err) < 0) ||
-	    start(&act, clock_monotonic_ns(), err) < 0)
-		return -1;
-	*ret = act.record;
-	return 0;
+	return find_and_start(fleet, a, ref, START_ANEW, ret, err);
 }
 
 int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -278,11 +347,16 @@ static int find_and_delete(struct fleet *fleet, struct arena *a, const struct fl
 	AUTO(act_end) struct act act = {0};
 	struct sandbox_record r;
 
-	if (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    provider_check(fleet, &r, err) < 0)
+	if (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND || !ref->awaited || !ref->awaited->key)
+			return -1;
+		error_clear(err); /* it has been deleted while this call awaited it */
+		return 0;
+	}
+	if (provider_check(fleet, &r, err) < 0)
 		return -1;
 	leave_wish(fleet, &r);
-	if (act_begin(fleet, a, r.id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0) {
+	if (act_await(fleet, a, r.id, ref->awaited, &act, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		/* Somebody else has deleted it while we waited. */

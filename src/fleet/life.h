@@ -16,6 +16,9 @@ MUST_CHECK int act_stop(struct act *a, enum sandbox_reason reason, struct error 
 MUST_CHECK int act_kill(struct act *a, enum sandbox_reason reason, struct error *err);
 /* From STOPPED to STARTED. */
 MUST_CHECK int act_start(struct act *a, int64_t begun_ns, struct error *err);
+/* act_begin that, with `awaited`, awaits the thread that acts without this one. act.c */
+MUST_CHECK int act_await(struct fleet *f, struct arena *a, const char *id,
+                         const struct fleet_awaited *awaited, struct act *ret, struct error *err);
 /* The row's sandbox, to act on. */
 MUST_CHECK int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                             struct act *ret, struct error *err);

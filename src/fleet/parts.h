@@ -54,8 +54,7 @@ struct fleet {
 	pthread_mutex_t ended_mutex;
 	struct ended *ended;                 /* newest first */
 	atomic_bool is_ticking, wants_rules; /* has the provider to be told rules again? */
-	atomic_uint backups_running;
-	int64_t swept_at, peer_beat_at; /* of the two ticking threads */
+	int64_t swept_at, peer_beat_at;      /* of the two ticking threads */
 	struct meters meters;
 	struct samples samples;
 	struct pairing pairing;

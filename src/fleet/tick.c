@@ -12,8 +12,8 @@
 #include "fleet/parts.h"
 #include "fleet/retention.h"
 #include "fleet/service_parts.h"
+#include "fleet/shared_work.h"
 #include "fleet/snapshot.h"
-#include "fleet/waiting.h"
 
 #define SWEEP_EVERY_MS 60000
 #define PING_TIMEOUT_MS 2000
@@ -247,12 +247,6 @@ static void expire(struct fleet *f, const char *id)
 
 /* ---- archiving, which takes longer than a tick ---- */
 
-struct archiving {
-	struct lane_task task;
-	struct fleet *fleet;
-	char id[ID_SIZE + 1];
-};
-
 /* Whoever fails is not tried again by itself: each attempt leaves a layer under its files. */
 static void archive_due(struct fleet *f, const char *id)
 {
@@ -269,33 +263,30 @@ static void archive_due(struct fleet *f, const char *id)
 		log_warning("it is tried again", TEXT("sandbox", id), FAILURE(&second));
 }
 
-static void run_archiving(struct lane_task *task)
+static int run_archiving(struct fleet *f, UNUSED struct arena *arena,
+                         const struct shared_work *work, UNUSED const char **ret_text,
+                         UNUSED struct error *err)
 {
-	struct archiving *job = CONTAINER_OF(task, struct archiving, task);
-
-	archive_due(job->fleet, job->id);
-	backup_slot_give(job->fleet);
-	free(job);
+	archive_due(f, work->texts[0]);
+	return 0;
 }
 
-static void archive_later(struct fleet *f, const char *project_id, const char *id)
+static void archive_later(struct fleet *f, const struct sandbox_record *r)
 {
+	struct shared_work work = {.project_id = r->project_id,
+	                           .what = "the sandbox is being archived",
+	                           .lane = f->waiting.backups,
+	                           .run = run_archiving,
+	                           .texts = {r->id}};
 	struct error err = {0};
-	struct archiving *job;
 
 	/* Else it is its turn in one of the next rounds. */
-	if (cache_is_attended(&f->cache, id) || backup_slot_take(f, &err) < 0)
+	if (cache_is_attended(&f->cache, r->id))
 		return;
-	job = calloc(1, sizeof(*job));
-	if (!job)
-		abort();
-	job->fleet = f;
-	job->task = (struct lane_task){.run = run_archiving};
-	memcpy(job->id, id, ID_SIZE);
-	if (lane_submit(fleet_work(f), &job->task, project_id, &err) == 0)
-		return;
-	backup_slot_give(f);
-	free(job);
+	archive_key(r->id, work.key);
+	if (shared_work_begin(f, &work, &err) < 0)
+		log_debug("an archiving waits for the next round", TEXT("sandbox", r->id),
+		          FAILURE(&err));
 }
 
 static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
@@ -308,7 +299,7 @@ static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void
 	if (is_unfinished(r))
 		finish(f, r->id);
 	else if (due.step == SANDBOX_STEP_ARCHIVE)
-		archive_later(f, r->project_id, r->id);
+		archive_later(f, r);
 	else if (due.step != SANDBOX_STEP_NONE)
 		expire(f, r->id);
 }

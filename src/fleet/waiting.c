@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fleet/backups.h"
 #include "fleet/parts.h"
+#include "fleet/shared_work.h"
 
 /* Tasks that wait, in all and of one project. */
 #define WAITING_MAX 256
@@ -19,23 +21,39 @@ void waiting_init(struct fleet *f)
 	        .at_once = (unsigned)f->config->builds_at_once,
 	        .waiting_max = WAITING_MAX,
 	        .waiting_project_max = WAITING_PROJECT_MAX,
-	        .what = "builds, imports and backups",
+	        .what = "builds and imports",
+	};
+	const struct lane_options backups = {
+	        .at_once = FLEET_BACKUPS_AT_ONCE,
+	        .waiting_max = WAITING_MAX,
+	        .waiting_project_max = WAITING_PROJECT_MAX,
+	        .what = "backups and archives",
 	};
 
 	pthread_mutex_init(&f->waiting.mutex, NULL);
 	list_init(&f->waiting.creations);
 	list_init(&f->waiting.builds);
+	list_init(&f->waiting.works);
+	pthread_cond_init(&f->waiting.work_done, NULL);
 	f->waiting.work = lane_new(&work);
+	f->waiting.backups = lane_new(&backups);
 }
 
 void waiting_done(struct fleet *f)
 {
+	shared_works_free(f);
+	pthread_cond_destroy(&f->waiting.work_done);
 	pthread_mutex_destroy(&f->waiting.mutex);
 }
 
 struct lane *fleet_work(struct fleet *fleet)
 {
 	return fleet->waiting.work;
+}
+
+struct lane *fleet_backup_work(struct fleet *fleet)
+{
+	return fleet->waiting.backups;
 }
 
 void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char *key),

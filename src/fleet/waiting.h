@@ -2,9 +2,11 @@
 /* fleet/waiting.h — calls that cannot succeed before something else has changed, and the lane of
  * what takes minutes. Part of the fleet's contract, see fleet.h.
  *
- * A call with `parks` set never waits for a template's build or for another caller's creation of
- * the same thing: it fails with an error that awaits the change (error_await), and is made again
- * when that is announced. Without it the calling thread waits. */
+ * A call with `parks` set, or with fleet_ref.awaited (of calls that act on a sandbox), never waits
+ * for a template's build, for another caller's creation of the same thing, for files that go to or
+ * come from the blob store, or for what another thread does with the same sandbox: it fails with an
+ * error that awaits the change (error_await), and is made again when that is announced. Without it
+ * the calling thread waits. */
 #pragma once
 
 #include "fleet/fleet.h"
@@ -21,8 +23,10 @@ struct fleet_awaited {
 void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char *key),
                      void *context);
 
-/* Builds on first use, imports, pulls and backups; option builds_at_once. */
+/* Builds on first use, imports and pulls; option builds_at_once. */
 struct lane *fleet_work(struct fleet *fleet);
+/* What is packed, unpacked or read whole: backups and archives; FLEET_BACKUPS_AT_ONCE. */
+struct lane *fleet_backup_work(struct fleet *fleet);
 
 /* fleet_template_ready that does not wait: fails with an error that awaits the template, whose
  * build it has queued for `project_id` if need be. */

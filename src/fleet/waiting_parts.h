@@ -18,7 +18,9 @@ struct waiting {
 	pthread_mutex_t mutex; /* over all of this */
 	void (*tell)(void *context, const char *key);
 	void *context;
-	struct lane *work;
+	struct lane *work, *backups;
+	struct list works; /* that callers await: shared_work.c */
+	pthread_cond_t work_done;
 	struct list builds;    /* templates whose first build is queued: templates.c */
 	struct list creations; /* rows in PENDING whose template is not ready: pending.c */
 	uint64_t wakes;        /* of that list */

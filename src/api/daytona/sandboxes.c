@@ -522,9 +522,10 @@ typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_
 
 static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = daytona_ref(rq);
 	struct sandbox_record record;
 
+	ref.awaited = api_may_await(rq);
 	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &record, err);
@@ -565,10 +566,11 @@ static int archive(struct request *rq, UNUSED const void *body, struct reply *re
 static int delete_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = daytona_ref(rq);
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct sandbox_record record;
 
+	ref.awaited = api_may_await(rq);
 	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? daytona_image_give_up(rq, reply, err) : -1;
 	if (fleet_delete(fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)

@@ -82,7 +82,8 @@ static int64_t wake_seconds(const struct wake_body *b, int64_t otherwise)
 static int wake(struct request *rq, const struct wake_body *b, int64_t seconds,
                 struct sandbox_record *ret, struct error *err)
 {
-	const struct fleet_ref ref = {api_project(rq), ret->id};
+	const struct fleet_ref ref = {
+	        .project_id = api_project(rq), .id_or_name = ret->id, .awaited = api_may_await(rq)};
 	bool keeps_memory = !(b->present >> WAKE_MEMORY & 1) || b->memory;
 
 	if (give_time(rq, seconds, false, ret, err) < 0)
@@ -101,7 +102,8 @@ static int sandbox_connect(struct request *rq, const void *body, struct reply *r
 
 	if (e2b_find(rq, &record, err) < 0)
 		return -1;
-	runs = record.actual == SANDBOX_STARTED;
+	/* This very call may have started it, and awaited that. */
+	runs = record.actual == SANDBOX_STARTED && !api_awaited(rq).key;
 	if ((runs ? give_time(rq, seconds, true, &record, err)
 	          : wake(rq, b, seconds, &record, err)) < 0)
 		return -1;

@@ -318,9 +318,10 @@ static int sandbox_get(struct request *rq, const void *body, struct reply *reply
 static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct fleet_ref ref = e2b_ref(rq);
+	struct fleet_ref ref = e2b_ref(rq);
 
 	(void)body;
+	ref.awaited = api_may_await(rq);
 	if (fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	reply_status(reply, 204);

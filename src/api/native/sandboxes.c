@@ -413,9 +413,10 @@ typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_
 
 static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	struct fleet_ref ref = path_ref(rq);
 	struct sandbox_record record;
 
+	ref.awaited = api_may_await(rq);
 	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
 	return sandbox_reply(rq, reply, &record);

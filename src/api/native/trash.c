@@ -83,7 +83,9 @@ static int sandbox_delete(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct delete_query *query = rq->query;
-	const struct fleet_ref ref = (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+	const struct fleet_ref ref = {.project_id = api_project(rq),
+	                              .id_or_name = request_param(rq, "id"),
+	                              .awaited = api_may_await(rq)};
 
 	(void)body;
 	if (query->keep ? fleet_delete_kept(api_of(rq)->fleet, rq->arena, &ref, err) < 0

@@ -7,7 +7,7 @@
 #include "fleet/lane.h"
 #include "unit.h"
 
-#define TASKS 12
+#define TASKS (10 + LANE_SPARE + 1)
 
 struct work {
 	struct lane_task task;
@@ -78,14 +78,16 @@ TEST(a_project_with_ten_tasks_does_not_stop_anothers_only_one)
 	await_start(0);
 	await_start(1);
 	assert_int_equal(lane_load_get(lane).running, 2);
-	assert_int_equal(submit(lane, 10, 'b', &err), 0);
-	await_start(10);
-	assert_int_equal(lane_load_get(lane).running, 3);
-	/* The thread that is kept is taken: the third project is next all the same. */
-	assert_int_equal(submit(lane, 11, 'c', &err), 0);
-	assert_false(works[11].runs);
+	for (unsigned i = 0; i < LANE_SPARE; i++) {
+		assert_int_equal(submit(lane, 10 + i, (char)('b' + i), &err), 0);
+		await_start(10 + i);
+	}
+	assert_int_equal(lane_load_get(lane).running, 2 + LANE_SPARE);
+	/* The spare threads are taken: the next project comes first all the same. */
+	assert_int_equal(submit(lane, TASKS - 1, 'z', &err), 0);
+	assert_false(works[TASKS - 1].runs);
 	end_work(0);
-	await_start(11);
+	await_start(TASKS - 1);
 	assert_false(works[2].runs);
 	end_all();
 	lane_free(lane);
