@@ -132,6 +132,7 @@ int api_open(struct api *api, struct error *err)
 	api->daytona_pending = daytona_pending_new();
 	api->daytona_lsp_turns = daytona_lsp_turns_new();
 	api->feed = api_feed_new(api);
+	api->receiver = receiver_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return api_peers_open(api->config, &api->peers, err);
 }
@@ -156,6 +157,7 @@ void api_close(struct api *api)
 	daytona_pending_free(api->daytona_pending);
 	daytona_lsp_turns_free(api->daytona_lsp_turns);
 	api_feed_free(api->feed);
+	receiver_free(api->receiver);
 	api_peers_close(api->peers);
 }
 

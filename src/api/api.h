@@ -43,9 +43,7 @@ struct api {
 	bool is_draining;                    /* the server is to stop; loop thread */
 	unsigned ready_waiting;              /* requests for that; loop thread */
 	struct api_peers *peers;             /* servers that requests are passed on to */
-	unsigned imports;                    /* of templates, running; atomic */
-	unsigned uploads;                    /* of backups; the same */
-	unsigned build_uploads;              /* of files for builds; the same */
+	struct receiver *receiver;           /* of bodies that become files before they are used */
 	int64_t last_used_ms;                /* monotonic; of the last request's end; loop thread */
 	struct proxy_pool *preview_pool;     /* connections into sandboxes; loop thread */
 	struct preview_live *preview_live;   /* streams of previews; loop thread */
@@ -62,8 +60,8 @@ struct api {
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */
 void api_cancel(struct api *api);
-/* Ends what goes on behind its handlers (recordings): after server_close and before the provider
- * and the blob store close. */
+/* Ends what goes on behind its handlers (recordings, uploads): after server_close and before the
+ * provider and the blob store close. */
 void api_leave(struct api *api);
 void api_close(struct api *api); /* after server_close */
 /* Measures the store, for /metrics and /readyz; on a worker, every few seconds. */

@@ -42,6 +42,14 @@ struct daytona_lsp_turns *daytona_lsp_turns_new(void);
 void daytona_lsp_turns_free(struct daytona_lsp_turns *t); /* NULL is fine */
 struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
+/* receiver.c: see receiver.h */
+struct api;
+struct receiver;
+struct receiver *receiver_new(struct api *api);
+/* Drops what is being received. When the server is closed and before the fleet leaves. */
+void receiver_stop(struct receiver *receiver);
+/* After the lanes have ended. NULL is fine. */
+void receiver_free(struct receiver *receiver);
 /* e2b/ */
 extern const struct route e2b_sandboxes_routes[], e2b_life_routes[], e2b_snapshots_routes[],
         e2b_metrics_routes[], e2b_logs_routes[], e2b_volumes_routes[], e2b_volume_content_routes[],

@@ -52,6 +52,7 @@ struct config {
 	int64_t requests_per_key_max;                          /* at once */
 	int64_t requests_waiting_per_key_max, request_wait_ms; /* further ones, and for how long */
 	int64_t tool_calls_max;                                /* threads that wait for tools */
+	int64_t tool_calls_per_sandbox_max, tool_calls_per_key_max; /* of those */
 	int64_t drain_ms;             /* that calls have to end when the server stops */
 	int64_t ready_probe_every_ms; /* 0 = /readyz makes no sandboxes */
 	const char *ready_networks;   /* "off,on,rules": kinds that it makes */
@@ -87,10 +88,12 @@ struct config {
 	int64_t leases_keep_ms;  /* of those without a sandbox */
 	int64_t lifetime_max_ms; /* AGENT_RUN_TIMEOUT_MS */
 	const char *default_template;
-	bool internet;                 /* when the caller does not say */
-	int64_t builds_at_once;        /* first builds, imports, backups */
-	int64_t builds_max;            /* of templates, by steps, at once */
-	int64_t build_cache_bytes_max; /* of layers */
+	bool internet;                                /* when the caller does not say */
+	int64_t builds_at_once;                       /* first builds, imports, backups */
+	int64_t uploads_max, uploads_per_project_max; /* see api/receiver.h */
+	int64_t upload_idle_ms, upload_rate_min;      /* the same; bytes per second */
+	int64_t builds_max;                           /* of templates, by steps, at once */
+	int64_t build_cache_bytes_max;                /* of layers */
 	/* previews */
 	const char *hosts;          /* names that requests may be for, besides our own */
 	const char *cors_origins;   /* whose pages may read the API; "*" = anybody's; "" = none */

@@ -91,6 +91,11 @@ const struct config_option config_options[] = {
         WHOLE_OPTION("tool_calls_max", tool_calls_max, .initial = "64", .min = 2, .max = 256,
                      .about = "tool calls at once, each of which may wait for minutes; more wait "
                               "in a queue"),
+        WHOLE_OPTION("tool_calls_per_sandbox_max", tool_calls_per_sandbox_max, .initial = "16",
+                     .min = 1, .max = 256,
+                     .about = "the same in one sandbox; more wait in a queue"),
+        WHOLE_OPTION("tool_calls_per_key_max", tool_calls_per_key_max, .initial = "48", .min = 1,
+                     .max = 256, .about = "the same with one key"),
         WHOLE_OPTION("requests_per_key_max", requests_per_key_max, .initial = "256", .min = 1,
                      .max = 1000000,
                      .about = "requests of one key at once; more wait for their turn"),
@@ -239,6 +244,17 @@ const struct config_option config_options[] = {
                      .about = "default templates that are built on first use, images that are "
                               "imported and backups that are packed or unpacked at once; more "
                               "wait, and projects take turns"),
+        WHOLE_OPTION("uploads_max", uploads_max, .initial = "64", .min = 1, .max = 1024,
+                     .about = "images, backups and files of copy steps that are uploaded or wait "
+                              "for their turn at once; more are refused"),
+        WHOLE_OPTION("uploads_per_project_max", uploads_per_project_max, .initial = "16", .min = 1,
+                     .max = 1024, .about = "the same of one project"),
+        DURATION_OPTION("upload_idle", upload_idle_ms, .initial = "60s", .min = 1000,
+                        .max = 3600000,
+                        .about = "such an upload is given up when nothing has come for so long"),
+        SIZE_OPTION("upload_rate_min", upload_rate_min, .initial = "1K", .min = 0, .max = 1 << 30,
+                    .about = "and when it has brought fewer bytes a second than this, once it is "
+                             "older than upload_idle; 0 = any rate is fine"),
         WHOLE_OPTION("builds_max", builds_max, .initial = "2", .min = 1, .max = 16,
                      .about = "templates that are built by steps at once; more wait"),
         SIZE_OPTION("build_cache_bytes_max", build_cache_bytes_max, .initial = "20G", .min = 0,

@@ -30,6 +30,8 @@
 #define WATCHED_WAIT_MS 600000 /* the same for a broker that a supervisor keeps */
 #define WAIT_SAID_MS 5000
 #define QUEUE_MAX 4096
+/* Long calls that look for their sandbox, make it or wake it at once. */
+#define WAITERS_BEGIN_MAX 16
 
 struct api_process {
 	struct arena *arena;
@@ -230,10 +232,29 @@ static struct worker_options workers_of(const struct config *config)
 	};
 }
 
+/* Calls of minutes begin on the fast lane, which finds their sandbox, and run on the agents' lane.
+ */
+static struct worker_options waiters_of(const struct config *config)
+{
+	unsigned calls = (unsigned)config->tool_calls_max;
+	unsigned begin = calls < WAITERS_BEGIN_MAX ? calls : WAITERS_BEGIN_MAX;
+
+	return (struct worker_options){
+	        .threads = begin,
+	        .queue_max = QUEUE_MAX,
+	        .agent_threads = calls,
+	        .agent_share_max =
+	                {
+	                        [WORKER_SANDBOX] = (unsigned)config->tool_calls_per_sandbox_max,
+	                        [WORKER_KEY] = (unsigned)config->tool_calls_per_key_max,
+	                },
+	};
+}
+
 static int open_fleet(struct api_process *p, struct error *err)
 {
 	const struct worker_options workers = workers_of(p->config);
-	const struct worker_options waiters = {(unsigned)p->config->tool_calls_max, QUEUE_MAX};
+	const struct worker_options waiters = waiters_of(p->config);
 	struct fleet_options options = {
 	        .config = p->config,
 	        .store = p->store,

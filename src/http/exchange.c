@@ -517,7 +517,7 @@ int request_may_call(struct request *rq, const struct request_sandbox *sandbox, 
 	if (!rq->exchange || rq->is_tried || (rq->route->flags & ROUTE_INLINE))
 		return 0;
 	shares[WORKER_PROJECT] = worker_share_id(sandbox->project) ^ salt;
-	shares[WORKER_SANDBOX] = worker_share_id(sandbox->sandbox) ^ salt;
+	shares[WORKER_SANDBOX] = sandbox->sandbox ? worker_share_id(sandbox->sandbox) ^ salt : 0;
 	shares[WORKER_KEY] = rq->exchange->task.shares[WORKER_KEY];
 	shares[WORKER_KEY] ^= shares[WORKER_KEY] ? salt : 0;
 	return turn_to_lane(rq, WORKER_AGENT, shares, err);

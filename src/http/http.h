@@ -149,7 +149,7 @@ struct server;
 struct server_options {
 	struct loop *loop;
 	struct worker_pool *workers;
-	struct worker_pool *waiters;       /* of ROUTE_LONG; NULL: the workers' slow lane */
+	struct worker_pool *waiters;       /* of ROUTE_LONG, see shares.h; NULL: the workers */
 	const struct route *const *routes; /* NULL-terminated list of tables */
 	const struct path_alias *aliases;  /* the first that fits; ends with NULLs; may be NULL */
 	void *context;

@@ -139,7 +139,7 @@ static void choose_lane(struct http_exchange *ex)
 		exchange_set_deadline(ex);
 	if (flags & ROUTE_LONG && options->waiters && !ex->reply.undo && !ex->is_admission) {
 		ex->pool = options->waiters;
-		ex->task.lane = WORKER_FAST; /* the only one there */
+		ex->task.lane = WORKER_FAST; /* until request_may_call */
 	}
 	if (ex->server->shares.find)
 		ex->server->shares.find(&ex->request, ex->task.shares);

@@ -18,12 +18,12 @@ MUST_CHECK int request_wait_turn(struct request *rq, const char *queue, struct e
 /* On the loop: whether others wait in that queue, and must not be overtaken. */
 bool request_has_others_before(const struct request *rq, const char *queue);
 /* Called before a call into a sandbox's agent, once that sandbox is known, on a worker: the thread
- * goes over to the agents' lane, under the shares of the sandbox, of its project and of the
- * caller's key. Where one of them has no room it fails, and the handler is run once more when there
- * is room: so what is done before this must not count. On the loop's thread, and in a copy of a
- * request, it does nothing. */
+ * goes over to the agents' lane (of server_options.waiters for ROUTE_LONG), under the shares of the
+ * sandbox, of its project and of the caller's key. Where one of them has no room it fails, and the
+ * handler is run once more when there is room: so what is done before this must not count. On the
+ * loop's thread, and in a copy of a request, it does nothing. */
 struct request_sandbox {
-	const char *project, *sandbox; /* their ids */
+	const char *project, *sandbox; /* their ids; sandbox NULL: only the other two bound it */
 };
 MUST_CHECK int request_may_call(struct request *rq, const struct request_sandbox *sandbox,
                                 struct error *err);

@@ -396,7 +396,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 
 	assert(call);
 	*call = (struct mcp_call){
-	        .task = {.lane = WORKER_SLOW, .run = run},
+	        .task = {.lane = WORKER_AGENT, .run = run},
 	        .calls = api_of(m->rq)->mcp_calls,
 	        .cancel = {.fd = -1},
 	        .answer = options->answer,
@@ -420,6 +420,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 	        .absent = options->headers->absent,
 	};
 	api_find_shares(&call->request, call->task.shares);
+	tools_find_shares(&m->target, call->task.shares);
 	call->owner = keep_text(a, options->owner);
 	call->id = (struct span){arena_copy(a, m->message.id), m->message.id.size};
 	if (options->streams)
@@ -445,8 +446,6 @@ static int submit(struct mcp_call *call, struct error *err)
 	const struct api *api = api_of(&call->request);
 	int result;
 
-	if (api->waiters)
-		call->task.lane = WORKER_FAST; /* the only one there */
 	pthread_mutex_lock(&call->calls->mutex);
 	list_append(&call->calls->running, &call->item);
 	if (was_cancelled(call->calls, call))

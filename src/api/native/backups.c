@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/backups, and what makes snapshots of them and them of snapshots. */
-#include <poll.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "api/caller.h"
 #include "api/download.h"
-#include "api/stream.h"
+#include "api/receiver.h"
 #include "api/tables.h"
-#include "base/clock.h"
-#include "base/fd.h"
 #include "fleet/backups.h"
 
 #define BASE "/api/sandbox/backups"
 #define SNAPSHOTS "/api/sandbox/snapshots"
-#define UPLOADS_MAX 4
-#define RECEIVE_IDLE_MS 120000
-#define ANSWER_MS 10000
 #define DOWNLOAD_IDLE_MS 120000
 #define CONTENT_TYPE "application/zstd"
 
@@ -179,7 +172,7 @@ static int snapshot_import(struct request *rq, const void *body, struct reply *r
 {
 	const struct import_body *b = body;
 	const struct fleet_backup_import request = {api_project(rq), b->backup, b->name,
-	                                            b->template};
+	                                            b->template, api_may_await(rq)};
 	struct snapshot_record made;
 
 	if (fleet_backup_import(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
@@ -277,172 +270,76 @@ static int backup_content(struct request *rq, UNUSED const void *body, struct re
 	return 0;
 }
 
-/* ---- upload: the worker's end ---- */
+/* ---- upload ---- */
 
 struct upload_job {
-	struct lane_task task;
 	struct arena arena; /* of the request's texts and the answer */
-	struct api *api;
-	const char *project_id, *name, *sha256;
-	int fd;
+	struct fleet_upload upload;
 };
 
-static int receive(struct upload_job *job, struct fleet_upload *upload, struct error *err)
+/* The bytes have gone to the blob, by a descriptor of the receiver's. */
+static int work_upload(void *state, UNUSED int fd, struct buf *json, struct error *err)
 {
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	uint16_t type = AGENT_DATA;
+	struct upload_job *job = state;
+	struct backup_record record;
+	struct backup_answer made;
 
-	while (type == AGENT_DATA) {
-		if (wire_receive(job->fd, deadline_in(RECEIVE_IDLE_MS), &type, &payload, err) < 0)
-			return FAIL_CONTEXT(err, "receive the backup");
-		if (type != AGENT_DATA)
-			break;
-		if (fleet_upload_add(upload, (int64_t)payload.size, err) < 0)
-			return -1;
-		if (fd_write_all(upload->fd, payload.data, payload.size, err) < 0)
-			return FAIL_CONTEXT(err, "keep the backup");
-	}
+	if (fleet_upload_end(&job->upload, &job->arena, &record, err) < 0)
+		return -1;
+	made = answer_of(&job->arena, &record);
+	json_write(json, &backup_shape, &made);
 	return 0;
 }
 
-static int run_upload(struct upload_job *job, struct backup_record *ret, struct error *err)
+static void upload_job_free(void *state)
 {
-	struct fleet_upload upload;
+	struct upload_job *job = state;
 
-	if (fleet_upload_begin(job->api->fleet, &job->arena, job->project_id, job->name, &upload,
-	                       err) < 0)
-		return -1;
-	upload.sha256 = job->sha256;
-	if (receive(job, &upload, err) < 0) {
-		fleet_upload_abort(&upload);
-		return -1;
-	}
-	return fleet_upload_end(&upload, &job->arena, ret, err);
-}
-
-static void write_outcome(struct upload_job *job, struct buf *out)
-{
-	AUTO(buf_done) struct buf json = BUF(AGENT_DATA_MAX);
-	struct error err = {.code = ERROR_NONE}, ignored;
-	struct backup_record record;
-	struct backup_answer made;
-	struct agent_failed failed;
-
-	if (run_upload(job, &record, &err) == 0) {
-		made = answer_of(&job->arena, &record);
-		json_write(&json, &backup_shape, &made);
-		wire_add_frame(out, AGENT_DATA, buf_span(&json));
-		return;
-	}
-	failed = (struct agent_failed){(uint32_t)err.code, (uint32_t)err.sys_errno, err.text,
-	                               err.hint};
-	if (wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, &ignored) < 0)
-		buf_reset(out); /* the closed socket tells that it failed */
-}
-
-static void upload_free(struct upload_job *job)
-{
-	(void)__atomic_sub_fetch(&job->api->uploads, 1, __ATOMIC_RELAXED);
-	auto_close(&job->fd);
+	fleet_upload_abort(&job->upload); /* nothing, when it has ended */
 	arena_done(&job->arena);
 	free(job);
 }
 
-/* Closing while the relay still writes would tell it of a broken pipe instead of the answer. */
-static void drain(int fd)
-{
-	int64_t deadline = deadline_in(ANSWER_MS);
-	char bytes[4096];
-	struct error ignored;
-
-	while (fd_wait(fd, POLLIN, deadline, &ignored) > 0 && read(fd, bytes, sizeof(bytes)) > 0)
-		;
-}
-
-static void upload_in_lane(struct lane_task *task)
-{
-	struct upload_job *job = CONTAINER_OF(task, struct upload_job, task);
-	AUTO(buf_done) struct buf frames = BUF(2 * AGENT_DATA_MAX);
-	struct error ignored;
-
-	write_outcome(job, &frames);
-	if (wire_send(job->fd, buf_span(&frames), deadline_in(ANSWER_MS), &ignored) == 0)
-		drain(job->fd);
-	upload_free(job);
-}
-
-/* ---- upload: the relay's end ---- */
-
-static int upload_on_message(UNUSED struct stream *s, struct relay *relay, uint16_t type,
-                             struct span payload, struct error *err)
-{
-	if (type != AGENT_DATA)
-		return stream_unexpected(type, err);
-	relay_answer(relay, 201, "application/json", payload);
-	return 0;
-}
-
-static int upload_on_client(UNUSED struct stream *s, struct relay *relay, struct span bytes,
-                            bool last, struct error *err)
-{
-	stream_send_bytes(relay, AGENT_DATA, bytes);
-	return last ? stream_send(relay, AGENT_DATA_END, NULL, NULL, err) : 0;
-}
-
-static const struct stream_ops upload_ops = {
-        .size = sizeof(struct stream),
-        .on_message = upload_on_message,
-        .on_client = upload_on_client,
-};
-
-static struct upload_job *upload_new(struct request *rq, int fd)
+static int open_upload(void *state, struct request *rq, int *ret_fd, struct error *err)
 {
 	const struct upload_query *q = rq->query;
-	struct upload_job *job = calloc(1, sizeof(*job));
+	struct upload_job *job = state;
 
-	if (!job)
-		abort();
-	job->api = api_of(rq);
-	job->fd = fd;
-	job->project_id = arena_text(&job->arena, api_project(rq));
-	job->name = arena_text(&job->arena, request_param(rq, "id"));
-	job->sha256 = q->sha256 ? arena_text(&job->arena, q->sha256) : NULL;
-	job->task = (struct lane_task){.run = upload_in_lane};
-	return job;
+	if (fleet_upload_begin(api_of(rq)->fleet, &job->arena, api_project(rq),
+	                       request_param(rq, "id"), &job->upload, err) < 0) {
+		job->upload.fleet = NULL;
+		return -1;
+	}
+	job->upload.sha256 = q->sha256 ? arena_text(&job->arena, q->sha256) : NULL;
+	*ret_fd = fcntl(job->upload.fd, F_DUPFD_CLOEXEC, 0);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "duplicate a descriptor") : 0;
 }
 
-static int take_upload(struct api *api, struct error *err)
+static int add_to_upload(void *state, int64_t bytes, struct error *err)
 {
-	if (__atomic_add_fetch(&api->uploads, 1, __ATOMIC_RELAXED) <= UPLOADS_MAX)
-		return 0;
-	(void)__atomic_sub_fetch(&api->uploads, 1, __ATOMIC_RELAXED);
-	return FAIL(err, ERROR_LIMIT, "%d backups are being brought already", UPLOADS_MAX);
+	struct upload_job *job = state;
+
+	return fleet_upload_add(&job->upload, bytes, err);
 }
+
+static const struct incoming_ops upload_ops = {
+        .open = open_upload, .add = add_to_upload, .work = work_upload, .done = upload_job_free};
 
 static int backup_upload(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	struct api *api = api_of(rq);
-	struct fleet_hold none = {.fleet = NULL};
-	struct stream_options options = {.fd = -1};
-	struct upload_job *job;
-	int pair[2];
+	struct incoming_options options = {.ops = &upload_ops,
+	                                   .lane = fleet_backup_work(api_of(rq)->fleet),
+	                                   .project_id = api_project(rq),
+	                                   .what = "the backup",
+	                                   .bytes_max = FLEET_BACKUP_BYTES_MAX};
 
-	if (sandbox_name_check(request_param(rq, "id"), err) < 0 || take_upload(api, err) < 0)
+	if (sandbox_name_check(request_param(rq, "id"), err) < 0)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		(void)__atomic_sub_fetch(&api->uploads, 1, __ATOMIC_RELAXED);
-		return FAIL_ERRNO(err, "make a socket pair");
-	}
-	options.fd = pair[0];
-	job = upload_new(rq, pair[1]);
-	if (lane_submit(fleet_work(api->fleet), &job->task, job->project_id, err) < 0) {
-		upload_free(job);
-		(void)close(pair[0]);
-		return -1;
-	}
-	stream_start(stream_new(&upload_ops, &none), reply, &options);
-	return 0;
+	options.state = calloc(1, sizeof(struct upload_job));
+	if (!options.state)
+		abort();
+	return receiver_take(rq, &options, reply, err);
 }
 
 #define TAG .tag = "backups"

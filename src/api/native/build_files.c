@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files for copy steps. They go neither through the loop nor through memory: the relay sends the
- * body, framed, into a socket pair; a worker at its other end writes it to a file. */
-#include <poll.h>
+/* Files for copy steps: received whole, then unpacked in the lane of builds and imports. */
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/build_upload.h"
 #include "api/native/builds.h"
-#include "api/stream.h"
-#include "base/clock.h"
-#include "base/fd.h"
+#include "api/receiver.h"
+#include "fleet/waiting.h"
 
-#define UPLOADS_MAX 4
-#define IDLE_MS 120000
-#define ANSWER_MS 10000
+#define COPY_BYTES ((size_t)256 * 1024)
 
 struct files_answer {
 	const char *hash;
@@ -42,170 +36,85 @@ int build_files_get(struct request *rq, UNUSED const void *body, struct reply *r
 	return 0;
 }
 
-/* ---- the worker's end ---- */
+/* ---- on a thread of the lane ---- */
 
-struct upload {
-	struct worker_task task;
+struct files_job {
 	struct arena arena;
 	struct api *api;
 	const char *project_id, *hash;
-	int fd;
 };
 
-static int receive(struct upload *u, struct build_files *files, struct error *err)
+static int copy_to_files(int fd, struct build_files *files, struct error *err)
 {
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	uint16_t type = AGENT_DATA;
-	int64_t size = 0;
+	char *bytes = malloc(COPY_BYTES);
+	ssize_t size = 0;
+	int status = 0;
 
-	while (type == AGENT_DATA) {
-		if (wire_receive(u->fd, deadline_in(IDLE_MS), &type, &payload, err) < 0)
-			return FAIL_CONTEXT(err, "receive the files");
-		size += (int64_t)payload.size;
-		if (size > BUILD_FILES_MAX)
-			return FAIL(err, ERROR_TOO_LARGE, "files of a copy step: at most %d GiB",
-			            (int)(BUILD_FILES_MAX >> 30));
-		if (type == AGENT_DATA &&
-		    fleet_build_files_write(files, buf_span(&payload), err) < 0)
-			return -1;
-	}
-	return 0;
+	if (!bytes)
+		abort();
+	while (status == 0 && (size = read(fd, bytes, COPY_BYTES)) > 0)
+		status = fleet_build_files_write(files, (struct span){bytes, (size_t)size}, err);
+	free(bytes);
+	return size < 0 ? FAIL_ERRNO(err, "read what was uploaded") : status;
 }
 
-static int keep(struct upload *u, int64_t *ret_size, struct error *err)
+static int work_files(void *state, int fd, struct buf *json, struct error *err)
 {
+	const struct files_job *job = state;
+	struct files_answer answer = {.hash = job->hash, .present = true};
 	struct build_files *files;
 	int status;
 
-	if (fleet_build_files_new(u->api->fleet, &files, err) < 0)
+	if (fleet_build_files_new(job->api->fleet, &files, err) < 0)
 		return -1;
-	status = receive(u, files, err);
+	status = copy_to_files(fd, files, err);
 	if (status == 0)
-		status = fleet_build_files_keep(files, u->project_id, u->hash, ret_size, err);
+		status = fleet_build_files_keep(files, job->project_id, job->hash,
+		                                &answer.size_bytes, err);
 	fleet_build_files_free(files);
+	if (status == 0)
+		json_write(json, &build_files_shape, &answer);
 	return status;
 }
 
-static void write_outcome(struct upload *u, struct buf *out)
+static void files_job_free(void *state)
 {
-	AUTO(buf_done) struct buf json = BUF(4096);
-	struct files_answer answer = {.hash = u->hash, .present = true};
-	struct error err = {0}, ignored;
-	struct agent_failed failed;
+	struct files_job *job = state;
 
-	if (keep(u, &answer.size_bytes, &err) == 0) {
-		json_write(&json, &build_files_shape, &answer);
-		wire_add_frame(out, AGENT_DATA, buf_span(&json));
-		return;
-	}
-	failed = (struct agent_failed){(uint32_t)err.code, (uint32_t)err.sys_errno, err.text,
-	                               err.hint};
-	if (wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, &ignored) < 0)
-		buf_reset(out); /* the closed socket tells that it failed */
+	arena_done(&job->arena);
+	free(job);
 }
 
-static void upload_free(struct upload *u)
+static const struct incoming_ops files_ops = {.work = work_files, .done = files_job_free};
+
+/* ---- the handlers ---- */
+
+static struct files_job *files_job_new(struct api *api, const struct build_upload *files)
 {
-	(void)__atomic_sub_fetch(&u->api->build_uploads, 1, __ATOMIC_RELAXED);
-	auto_close(&u->fd);
-	arena_done(&u->arena);
-	free(u);
-}
+	struct files_job *job = calloc(1, sizeof(*job));
 
-/* Closing while the relay still writes would tell it of a broken pipe instead of the answer. */
-static void drain(int fd)
-{
-	int64_t deadline = deadline_in(ANSWER_MS);
-	char bytes[4096];
-	struct error ignored;
-
-	while (fd_wait(fd, POLLIN, deadline, &ignored) > 0 && read(fd, bytes, sizeof(bytes)) > 0)
-		;
-}
-
-static void on_worker(struct worker_task *task)
-{
-	struct upload *u = CONTAINER_OF(task, struct upload, task);
-	AUTO(buf_done) struct buf frames = BUF(2 * AGENT_DATA_MAX);
-	struct error ignored;
-
-	write_outcome(u, &frames);
-	if (wire_send(u->fd, buf_span(&frames), deadline_in(ANSWER_MS), &ignored) == 0)
-		drain(u->fd);
-	upload_free(u);
-}
-
-/* ---- the relay's end ---- */
-
-static int on_message(UNUSED struct stream *s, struct relay *relay, uint16_t type,
-                      struct span payload, struct error *err)
-{
-	if (type != AGENT_DATA)
-		return stream_unexpected(type, err);
-	relay_answer(relay, 201, "application/json", payload);
-	return 0;
-}
-
-static int on_client(UNUSED struct stream *s, struct relay *relay, struct span bytes, bool last,
-                     struct error *err)
-{
-	stream_send_bytes(relay, AGENT_DATA, bytes);
-	return last ? stream_send(relay, AGENT_DATA_END, NULL, NULL, err) : 0;
-}
-
-static const struct stream_ops upload_ops = {
-        .size = sizeof(struct stream), .on_message = on_message, .on_client = on_client};
-
-static int upload_new(struct request *rq, const struct build_upload *files, struct upload **ret,
-                      struct error *err)
-{
-	struct api *api = api_of(rq);
-	struct upload *u;
-
-	if (__atomic_add_fetch(&api->build_uploads, 1, __ATOMIC_RELAXED) > UPLOADS_MAX) {
-		(void)__atomic_sub_fetch(&api->build_uploads, 1, __ATOMIC_RELAXED);
-		return FAIL(err, ERROR_LIMIT, "%d uploads for builds are running already",
-		            UPLOADS_MAX);
-	}
-	u = calloc(1, sizeof(*u));
-	if (!u)
+	if (!job)
 		abort();
-	u->api = api;
-	u->fd = -1;
-	u->project_id = arena_text(&u->arena, files->project_id);
-	u->hash = arena_text(&u->arena, files->hash);
-	u->task = (struct worker_task){.lane = WORKER_SLOW,
-	                               .run = on_worker,
-	                               .shares = {worker_share_id(files->project_id)}};
-	*ret = u;
-	return 0;
+	job->api = api;
+	job->project_id = arena_text(&job->arena, files->project_id);
+	job->hash = arena_text(&job->arena, files->hash);
+	return job;
 }
 
 int build_upload_start(struct request *rq, const struct build_upload *files, struct reply *reply,
                        struct error *err)
 {
-	struct fleet_hold none = {.fleet = NULL};
-	struct stream_options options = {.fd = -1};
-	struct upload *u;
-	int pair[2];
+	struct api *api = api_of(rq);
+	struct incoming_options options = {.ops = &files_ops,
+	                                   .lane = fleet_work(api->fleet),
+	                                   .project_id = files->project_id,
+	                                   .what = "the files of a copy step",
+	                                   .bytes_max = BUILD_FILES_MAX};
 
 	if (build_files_check(files->hash, err) < 0)
 		return FAIL_CONTEXT(err, "hash");
-	if (upload_new(rq, files, &u, err) < 0)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		upload_free(u);
-		return FAIL_ERRNO(err, "make a socket pair");
-	}
-	options.fd = pair[0];
-	u->fd = pair[1];
-	if (worker_submit(api_of(rq)->workers, &u->task, err) < 0) {
-		upload_free(u);
-		(void)close(pair[0]);
-		return -1;
-	}
-	stream_start(stream_new(&upload_ops, &none), reply, &options);
-	return 0;
+	options.state = files_job_new(api, files);
+	return receiver_take(rq, &options, reply, err);
 }
 
 int build_files_put(struct request *rq, UNUSED const void *body, struct reply *reply,

@@ -285,6 +285,18 @@ static int job_get(struct request *rq, const void *body, struct reply *reply, st
 	return reply_job(rq, reply, &r, err);
 }
 
+/* A job that runs is asked of its sandbox's agent. */
+static int find_to_call(struct request *rq, const struct job_ref *ref, struct job_record *ret,
+                        struct error *err)
+{
+	struct request_sandbox sandbox;
+
+	if (job_find(api_of(rq)->jobs, rq->arena, ref, ret, err) < 0)
+		return -1;
+	sandbox = (struct request_sandbox){ret->project_id, ret->sandbox_id};
+	return ret->state == JOB_RUNNING ? request_may_call(rq, &sandbox, err) : 0;
+}
+
 static int job_stop_it(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct job_query *q = rq->query;
@@ -292,7 +304,8 @@ static int job_stop_it(struct request *rq, const void *body, struct reply *reply
 	struct job_record r;
 
 	(void)body;
-	if (job_stop(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0)
+	if (find_to_call(rq, &ref, &r, err) < 0 ||
+	    job_stop(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0)
 		return -1;
 	return reply_job(rq, reply, &r, err);
 }
@@ -329,7 +342,7 @@ static int job_logs_get(struct request *rq, const void *body, struct reply *repl
 	(void)body;
 	wanted.since[0] = has_out ? q->since_stdout : -(int64_t)wanted.max;
 	wanted.since[1] = has_err ? q->since_stderr : -(int64_t)wanted.max;
-	if (job_find(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0 ||
+	if (find_to_call(rq, &ref, &r, err) < 0 ||
 	    job_logs(api_of(rq)->jobs, rq->arena, &r, &wanted, &logs, err) < 0)
 		return -1;
 	fill_logs(rq, &r, &logs, &answer);

@@ -93,4 +93,5 @@ void api_leave(struct api *api)
 {
 	if (api->terminals)
 		terminals_stop(api->terminals);
+	receiver_stop(api->receiver);
 }

@@ -197,6 +197,19 @@ static struct fleet_ref sandbox_ref(struct request *rq)
 	                          .id_or_name = request_param(rq, "id")};
 }
 
+/* All that is told of services is asked of the sandbox's agent. */
+static int may_call_sandbox(struct request *rq, struct error *err)
+{
+	const struct fleet_ref ref = sandbox_ref(rq);
+	struct request_sandbox sandbox;
+	struct sandbox_record r;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	sandbox = (struct request_sandbox){r.project_id, r.id};
+	return request_may_call(rq, &sandbox, err);
+}
+
 static struct fleet_service_ref service_ref_of(struct request *rq)
 {
 	return (struct fleet_service_ref){.project_id = api_project(rq),
@@ -213,7 +226,8 @@ static int services_list(struct request *rq, UNUSED const void *body, struct rep
 	struct fleet_service_views views;
 	struct service_answer *answers;
 
-	if (fleet_services(api_of(rq)->fleet, rq->arena, &ref, &views, err) < 0)
+	if (may_call_sandbox(rq, err) < 0 ||
+	    fleet_services(api_of(rq)->fleet, rq->arena, &ref, &views, err) < 0)
 		return -1;
 	answers = ARENA_ARRAY(rq->arena, struct service_answer, views.count + 1);
 	for (size_t i = 0; i < views.count; i++)
@@ -229,7 +243,8 @@ static int service_get(struct request *rq, UNUSED const void *body, struct reply
 	const struct fleet_service_ref ref = service_ref_of(rq);
 	struct fleet_service_view view;
 
-	if (fleet_service_find(api_of(rq)->fleet, rq->arena, &ref, &view, err) < 0)
+	if (may_call_sandbox(rq, err) < 0 ||
+	    fleet_service_find(api_of(rq)->fleet, rq->arena, &ref, &view, err) < 0)
 		return -1;
 	reply_service(reply, &view);
 	return 0;
@@ -279,7 +294,7 @@ static int service_put(struct request *rq, const void *body, struct reply *reply
 	};
 	struct fleet_service_view view;
 
-	if (words_of(rq->arena, b, &service.args, err) < 0 ||
+	if (words_of(rq->arena, b, &service.args, err) < 0 || may_call_sandbox(rq, err) < 0 ||
 	    fleet_service_put(api_of(rq)->fleet, rq->arena, &ref, &service, &view, err) < 0)
 		return -1;
 	reply_service(reply, &view);
@@ -292,7 +307,8 @@ static int act(struct request *rq, enum fleet_service_verb verb, struct reply *r
 	const struct fleet_service_ref ref = service_ref_of(rq);
 	struct fleet_service_view view;
 
-	if (fleet_service_do(api_of(rq)->fleet, rq->arena, &ref, verb, &view, err) < 0)
+	if (may_call_sandbox(rq, err) < 0 ||
+	    fleet_service_do(api_of(rq)->fleet, rq->arena, &ref, verb, &view, err) < 0)
 		return -1;
 	if (verb == FLEET_SERVICE_REMOVE)
 		reply_status(reply, 204);

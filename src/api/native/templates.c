@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/templates — the recipes that sandboxes start from.
  *
- * An import takes minutes and gigabytes, so it goes neither through the loop nor through memory:
- * the relay sends the body, framed, into a socket pair; a slow worker at its other end writes it to
- * an unnamed file in DATA/tmp, has it unpacked, and sends the answer back the same way. */
-#include <fcntl.h>
-#include <poll.h>
+ * An import takes minutes and gigabytes: its body is received whole (api/receiver.h), then it waits
+ * for its turn in the lane of builds and imports. */
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "api/caller.h"
 #include "api/native/idle.h"
 #include "api/native/pools.h"
-#include "api/stream.h"
+#include "api/receiver.h"
 #include "api/tables.h"
-#include "base/clock.h"
-#include "base/fd.h"
 #include "fleet/build.h"
 #include "fleet/warm.h"
 #include "wire/agent_warm.h"
 
 #define BASE "/api/sandbox/templates"
-#define IMPORTS_MAX 2
-#define SPOOL_IDLE_MS 120000
-#define ANSWER_MS 10000
+#define IMAGE_BYTES_MAX (INT64_C(32) << 30) /* of a file: as many as a template may have */
 
 /* ---- shapes ---- */
 
@@ -303,11 +294,9 @@ static int template_delete(struct request *rq, const void *body, struct reply *r
 	return 0;
 }
 
-/* ---- import: the worker's end ---- */
+/* ---- import: on a thread of the lane ---- */
 
 struct import_job {
-	struct lane_task task;
-	bool is_received;   /* its body is, and counts as one of IMPORTS_MAX */
 	struct arena arena; /* of the request's texts and the answer */
 	struct api *api;
 	struct fleet_import request;
@@ -318,99 +307,42 @@ struct import_job {
 	struct sandbox_idle idle;
 	struct image_login login;
 	const char *from; /* a template; NULL = the request's image */
-	int fd;
 };
-
-static int receive_body(struct import_job *job, int spool, struct error *err)
-{
-	AUTO(buf_done) struct buf payload = BUF(WIRE_PAYLOAD_MAX);
-	uint16_t type = AGENT_DATA;
-
-	while (type == AGENT_DATA) {
-		if (wire_receive(job->fd, deadline_in(SPOOL_IDLE_MS), &type, &payload, err) < 0)
-			return FAIL_CONTEXT(err, "receive the image");
-		if (type == AGENT_DATA && fd_write_all(spool, payload.data, payload.size, err) < 0)
-			return FAIL_CONTEXT(err, "keep the image");
-	}
-	if (lseek(spool, 0, SEEK_SET) < 0)
-		return FAIL_ERRNO(err, "rewind the image");
-	return 0;
-}
 
 static int run_import(struct import_job *job, struct template_record *ret, struct error *err)
 {
-	AUTO_CLOSE int spool = -1;
+	struct fleet *fleet = job->api->fleet;
+	const struct fleet_derive derive = {job->request.project_id, job->request.name, job->from,
+	                                    &job->recipe};
 
 	if (job->from)
-		return fleet_template_derive(job->api->fleet, &job->arena,
-		                             &(struct fleet_derive){job->request.project_id,
-		                                                    job->request.name, job->from,
-		                                                    &job->recipe},
-		                             ret, err);
-	if (job->request.format == IMAGE_REGISTRY)
-		return fleet_template_import(job->api->fleet, &job->arena, &job->request, ret, err);
-	spool = open(arena_format(&job->arena, "%s/tmp", job->api->config->data_dir),
-	             O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (spool < 0)
-		return FAIL_ERRNO(err, "make a file for the image");
-	if (receive_body(job, spool, err) < 0)
-		return -1;
-	job->request.source_fd = spool;
-	return fleet_template_import(job->api->fleet, &job->arena, &job->request, ret, err);
+		return fleet_template_derive(fleet, &job->arena, &derive, ret, err);
+	return fleet_template_import(fleet, &job->arena, &job->request, ret, err);
 }
 
-static void write_outcome(struct import_job *job, struct buf *out)
+static int work_import(void *state, int fd, struct buf *json, struct error *err)
 {
-	AUTO(buf_done) struct buf json = BUF(AGENT_DATA_MAX);
+	struct import_job *job = state;
 	struct template_record record;
 	struct template_answer answer;
-	struct error err = {.code = ERROR_NONE}, ignored;
-	struct agent_failed failed;
 
-	if (run_import(job, &record, &err) == 0) {
-		fill_answer(&job->arena, &record, &answer);
-		json_write(&json, &template_shape, &answer);
-		wire_add_frame(out, AGENT_DATA, buf_span(&json));
-		return;
-	}
-	failed = (struct agent_failed){(uint32_t)err.code, (uint32_t)err.sys_errno, err.text,
-	                               err.hint};
-	if (wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, &ignored) < 0)
-		buf_reset(out); /* the closed socket tells that it failed */
+	job->request.source_fd = fd;
+	if (run_import(job, &record, err) < 0)
+		return -1;
+	fill_answer(&job->arena, &record, &answer);
+	json_write(json, &template_shape, &answer);
+	return 0;
 }
 
-static void import_job_free(struct import_job *job)
+static void import_job_free(void *state)
 {
-	if (job->is_received)
-		(void)__atomic_sub_fetch(&job->api->imports, 1, __ATOMIC_RELAXED);
-	auto_close(&job->fd);
+	struct import_job *job = state;
+
 	arena_done(&job->arena);
 	free(job);
 }
 
-/* Closing while the relay still writes would tell it of a broken pipe instead of the answer. */
-static void drain(int fd)
-{
-	int64_t deadline = deadline_in(ANSWER_MS);
-	char bytes[4096];
-	struct error ignored;
-
-	while (fd_wait(fd, POLLIN, deadline, &ignored) > 0 && read(fd, bytes, sizeof(bytes)) > 0)
-		;
-}
-
-static void import_in_lane(struct lane_task *task)
-{
-	struct import_job *job = CONTAINER_OF(task, struct import_job, task);
-	AUTO(buf_done) struct buf frames = BUF(2 * AGENT_DATA_MAX);
-	struct error ignored;
-
-	write_outcome(job, &frames);
-	/* A caller that has gone needs no answer: the template's state tells it too. */
-	if (wire_send(job->fd, buf_span(&frames), deadline_in(ANSWER_MS), &ignored) == 0)
-		drain(job->fd);
-	import_job_free(job);
-}
+static const struct incoming_ops import_ops = {.work = work_import, .done = import_job_free};
 
 static const char *copy_text(struct arena *a, const char *text)
 {
@@ -493,15 +425,13 @@ static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
 	job->request.recipe = r;
 }
 
-static struct import_job *import_job_new(struct api *api, const struct fleet_import *request,
-                                         int fd)
+static struct import_job *import_job_new(struct api *api, const struct fleet_import *request)
 {
 	struct import_job *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		abort();
 	job->api = api;
-	job->fd = fd;
 	job->request = *request;
 	job->request.project_id = arena_text(&job->arena, request->project_id);
 	job->request.name = arena_text(&job->arena, request->name);
@@ -517,82 +447,31 @@ static struct import_job *import_job_new(struct api *api, const struct fleet_imp
 	}
 	if (request->recipe)
 		copy_recipe(job, request->recipe);
-	job->is_received = request->format != IMAGE_REGISTRY;
-	job->task = (struct lane_task){.run = import_in_lane};
 	return job;
 }
 
-/* ---- import: the relay's end ---- */
-
-static int import_on_message(struct stream *s, struct relay *relay, uint16_t type,
-                             struct span payload, struct error *err)
-{
-	(void)s;
-	if (type != AGENT_DATA)
-		return stream_unexpected(type, err);
-	relay_answer(relay, 201, "application/json", payload);
-	return 0;
-}
-
-static int import_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
-                            struct error *err)
-{
-	(void)s;
-	stream_send_bytes(relay, AGENT_DATA, bytes);
-	return last ? stream_send(relay, AGENT_DATA_END, NULL, NULL, err) : 0;
-}
-
-static const struct stream_ops import_ops = {
-        .size = sizeof(struct stream),
-        .on_message = import_on_message,
-        .on_client = import_on_client,
-};
-static const struct stream_ops pull_ops = {
-        .size = sizeof(struct stream),
-        .on_message = import_on_message,
-};
-
-/* A body is received on a thread of the lane, at its client's pace: only so many at once. Images
- * that are pulled wait for their turn in the lane. */
-static int take_import(struct api *api, const struct fleet_import *request, struct error *err)
-{
-	if (request->format == IMAGE_REGISTRY)
-		return 0;
-	if (__atomic_add_fetch(&api->imports, 1, __ATOMIC_RELAXED) <= IMPORTS_MAX)
-		return 0;
-	(void)__atomic_sub_fetch(&api->imports, 1, __ATOMIC_RELAXED);
-	return FAIL(err, ERROR_LIMIT, "%d imports are running already", IMPORTS_MAX);
-}
+/* ---- import: the handlers ---- */
 
 /* `from`: the template to share, NULL for an image. */
 static int start_import(struct request *rq, const struct fleet_import *request, const char *from,
                         struct reply *reply, struct error *err)
 {
 	struct api *api = api_of(rq);
-	struct fleet_hold none = {.fleet = NULL};
-	struct stream_options options = {.fd = -1};
+	struct incoming_options options = {.ops = &import_ops,
+	                                   .lane = fleet_work(api->fleet),
+	                                   .project_id = request->project_id,
+	                                   .what = "the image",
+	                                   .bytes_max = IMAGE_BYTES_MAX};
 	struct import_job *job;
-	struct stream *s;
-	int pair[2];
 
-	if (image_name_check(request->name, err) < 0 || take_import(api, request, err) < 0)
+	if (image_name_check(request->name, err) < 0)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-		if (request->format != IMAGE_REGISTRY)
-			(void)__atomic_sub_fetch(&api->imports, 1, __ATOMIC_RELAXED);
-		return FAIL_ERRNO(err, "make a socket pair");
-	}
-	options.fd = pair[0];
-	job = import_job_new(api, request, pair[1]);
+	job = import_job_new(api, request);
 	job->from = copy_text(&job->arena, from);
-	if (lane_submit(fleet_work(api->fleet), &job->task, job->request.project_id, err) < 0) {
-		import_job_free(job);
-		(void)close(pair[0]);
-		return -1;
-	}
-	s = stream_new(request->format == IMAGE_REGISTRY ? &pull_ops : &import_ops, &none);
-	stream_start(s, reply, &options);
-	return 0;
+	options.state = job;
+	if (request->format == IMAGE_REGISTRY)
+		return receiver_queue(rq, &options, reply, err);
+	return receiver_take(rq, &options, reply, err);
 }
 
 static int template_import(struct request *rq, const void *body, struct reply *reply,

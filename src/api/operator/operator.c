@@ -7,6 +7,7 @@
 #include "api/caller.h"
 #include "api/meter.h"
 #include "api/operator/ready.h"
+#include "api/receiver.h"
 #include "api/tables.h"
 #include "fleet/pools.h"
 #include "fleet/retention.h"
@@ -139,6 +140,22 @@ static void write_workers(struct buf *out, const struct worker_load *load)
 		write_refusals(out, load, i);
 }
 
+static void write_long_calls(struct buf *out, struct worker_pool *waiters)
+{
+	struct worker_load load = worker_load_get(waiters);
+	unsigned running = 0, waiting = 0;
+
+	for (unsigned i = 0; i < WORKER_LANES; i++) {
+		running += load.running[i];
+		waiting += load.waiting[i];
+	}
+	buf_addf(out,
+	         "# HELP atoll_long_calls Tool calls and others that may take minutes.\n"
+	         "# TYPE atoll_long_calls gauge\natoll_long_calls{state=\"running\"} %u\n"
+	         "atoll_long_calls{state=\"waiting\"} %u\n",
+	         running, waiting);
+}
+
 static void write_turns(struct buf *out, const struct turn_counts *turns)
 {
 	gauge(out, "atoll_requests_waiting", "Requests that wait for a turn of their key.",
@@ -266,6 +283,8 @@ static void write_waiting(struct buf *out, const struct api *api)
 {
 	struct parked_counts parked = parked_counts_get(api->server);
 	struct lane_load work = lane_load_get(fleet_work(api->fleet));
+	struct lane_load backups = lane_load_get(fleet_backup_work(api->fleet));
+	struct receiver_counts uploads = receiver_counts_get(api->receiver);
 	const struct {
 		const char *name, *type, *help;
 		uint64_t value;
@@ -277,10 +296,20 @@ static void write_waiting(struct buf *out, const struct api *api)
 	        {"atoll_replies_undone_total", "counter",
 	         "Creations taken back because their clients left before the reply.",
 	         parked.undone},
-	        {"atoll_builds_running", "gauge", "First builds, imports and backups that run.",
+	        {"atoll_builds_running", "gauge", "First builds and imports that run.",
 	         work.running},
-	        {"atoll_builds_waiting", "gauge", "First builds, imports and backups that wait.",
+	        {"atoll_builds_waiting", "gauge", "First builds and imports that wait.",
 	         work.waiting},
+	        {"atoll_backups_running", "gauge", "Backups and archives that are worked on.",
+	         backups.running},
+	        {"atoll_backups_waiting", "gauge", "Backups and archives that wait.",
+	         backups.waiting},
+	        {"atoll_uploads", "gauge", "Images, backups and files of builds that come in.",
+	         uploads.uploads},
+	        {"atoll_uploads_refused_total", "counter",
+	         "Uploads refused for uploads_max or uploads_per_project_max.", uploads.refused},
+	        {"atoll_uploads_given_up_total", "counter",
+	         "Uploads ended for upload_idle or upload_rate_min.", uploads.given_up},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -314,6 +343,8 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 	write_disk(out);
 	write_workers(out, &load);
 	write_turns(out, &turns);
+	if (api->waiters)
+		write_long_calls(out, api->waiters);
 	write_waiting(out, api);
 	pool_count = fleet_pool_counts(api->fleet, pools, COUNT_OF(pools));
 	write_pools(out, pools, pool_count);

@@ -46,6 +46,8 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
 	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
 		return -1;
 	ret->record = leased.sandbox;
+	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+		return -1;
 	store_sandbox_touch(api_of(rq)->store, ret->record.id, clock_unix_ms());
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
@@ -175,10 +177,23 @@ int tools_describe(struct request *rq, const char *config, const struct tool *to
 	return 0;
 }
 
+/* The project is part of it: its names, which nothing has checked yet, reach no other project's
+ * shares. */
+void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES])
+{
+	const char *const names[] = {which->sandbox, which->lease, which->tenant, which->session};
+	uint64_t share = shares[WORKER_PROJECT];
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		share = share * 31 + (names[i] ? worker_share_id(names[i]) : 0);
+	shares[WORKER_SANDBOX] = share ? share : 1;
+}
+
 int tools_open(struct request *rq, const struct tool *tool, const struct tools_target *which,
                struct api_target *ret_target, struct tool_call *ret, struct error *err)
 {
 	const struct config *config = api_of(rq)->config;
+	const struct request_sandbox none = {.project = api_project(rq)};
 	struct fleet_use use;
 	int64_t most_ms = 1000 * account_call_max_s(provider_ops_of(api_of(rq)->provider)->name);
 
@@ -200,6 +215,8 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	        .output_limit_bytes = config->output_limit_bytes,
 	        .approval_wait_ms = which->approval_wait_ms,
 	};
+	if (tool && tool->flags & TOOL_NO_SANDBOX && request_may_call(rq, &none, err) < 0)
+		return -1;
 	if (tool && tool->flags & TOOL_NO_SANDBOX)
 		return set_guard(rq, which->config, ret, err);
 	((struct api_caller *)rq->caller)->reason = tool ? tool->reason : USAGE_FILE_OPS;

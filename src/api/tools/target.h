@@ -20,6 +20,9 @@ struct tools_target {
 MUST_CHECK int tools_open(struct request *rq, const struct tool *tool,
                           const struct tools_target *which, struct api_target *ret_target,
                           struct tool_call *ret, struct error *err);
+/* The shares that a call with this target runs under, before its sandbox is known; those of the
+ * caller are set already. */
+void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES]);
 #define TOOLS_APPROVAL_WAIT_MS 20000
 #define TOOLS_APPROVAL_WAIT_MAX_MS 300000
 /* The tool with what the config, if one is named, makes of its description. */
