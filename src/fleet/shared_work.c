@@ -42,29 +42,21 @@ static void forget_entry(struct work_entry *e)
 		free_entry(e);
 }
 
-/* With the mutex. */
+/* With the mutex. Forgets old outcomes on its way. */
 static struct work_entry *find_entry(struct fleet *f, const char *key)
 {
+	int64_t before_ms = clock_monotonic_ms() - OUTCOME_KEPT_MS;
+	struct work_entry *found = NULL;
+
 	LIST_EACH (&f->waiting.works, item) {
 		struct work_entry *e = LIST_ENTRY(item, struct work_entry, item);
 
 		if (strcmp(e->work.key, key) == 0)
-			return e;
-	}
-	return NULL;
-}
-
-/* With the mutex. */
-static void forget_old(struct fleet *f)
-{
-	int64_t before_ms = clock_monotonic_ms() - OUTCOME_KEPT_MS;
-
-	LIST_EACH (&f->waiting.works, item) {
-		struct work_entry *e = LIST_ENTRY(item, struct work_entry, item);
-
-		if (e->is_done && e->done_ms < before_ms)
+			found = e;
+		else if (e->is_done && e->done_ms < before_ms)
 			forget_entry(e);
 	}
+	return found;
 }
 
 static void run_entry(struct lane_task *task)
@@ -117,10 +109,8 @@ static struct work_entry *find_to_join(struct fleet *f, const char *key,
                                        const struct fleet_awaited *awaited)
 {
 	bool has_awaited = awaited && awaited->key && strcmp(awaited->key, key) == 0;
-	struct work_entry *e;
+	struct work_entry *e = find_entry(f, key);
 
-	forget_old(f);
-	e = find_entry(f, key);
 	if (!e || !e->is_done || has_awaited)
 		return e;
 	forget_entry(e);

@@ -402,6 +402,35 @@ static void a_message_is_sent_by_one_and_ends_once(void **state)
 	assert_int_equal(list.items[0].delivery_tries, 0);
 }
 
+/* The ends of a project's many jobs, all older, leave room among those that are read. */
+static void messages_are_read_from_the_projects_in_turn(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct job_record r = sample("theirs");
+	struct job_end later = done;
+	struct job_list list;
+	bool has_theirs = false;
+
+	for (unsigned i = 0; i < 40; i++) {
+		const char *id = arena_format(&a, "mine-%02u", i);
+
+		insert(*state, id, JOB_CHANNEL_SLACK);
+		assert_done(store_job_settle(*state, &a, id, &done, &r, &err));
+	}
+	r = sample("theirs");
+	r.project_id = "other";
+	r.channel = JOB_CHANNEL_SLACK;
+	later.ended_at = NOW + 6;
+	assert_done(store_job_insert(*state, &r, 10, &err));
+	assert_done(store_job_settle(*state, &a, "theirs", &later, &r, &err));
+	assert_done(store_job_to_deliver(*state, &a, NOW + 7, &list, &err));
+	assert_int_equal(list.count, 16);
+	for (size_t i = 0; i < list.count; i++)
+		has_theirs |= strcmp(list.items[i].id, "theirs") == 0;
+	assert_true(has_theirs);
+}
+
 static void a_channel_is_its_projects_and_there_are_so_many(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -448,6 +477,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_look_at_one_leaves_out_what_it_wrote),
         EACH(lists_show_what_runs_and_what_a_conversation_has),
         EACH(a_message_is_sent_by_one_and_ends_once),
+        EACH(messages_are_read_from_the_projects_in_turn),
         EACH(a_channel_is_its_projects_and_there_are_so_many),
 };
 
