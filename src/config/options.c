@@ -241,9 +241,8 @@ const struct config_option config_options[] = {
                              "say; private networks stay refused"),
 
         WHOLE_OPTION("builds_at_once", builds_at_once, .initial = "4", .min = 1, .max = 64,
-                     .about = "default templates that are built on first use, images that are "
-                              "imported and backups that are packed or unpacked at once; more "
-                              "wait, and projects take turns"),
+                     .about = "default templates that are built on first use and images that are "
+                              "imported at once; more wait, and projects take turns"),
         WHOLE_OPTION("uploads_max", uploads_max, .initial = "64", .min = 1, .max = 1024,
                      .about = "images, backups and files of copy steps that are uploaded or wait "
                               "for their turn at once; more are refused"),
