@@ -407,11 +407,13 @@ static void messages_are_read_from_the_projects_in_turn(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct error err = {0};
-	struct job_record r = sample("theirs");
+	const struct project_record other = {.id = "other", .name = "other", .created_at = NOW};
+	struct job_record r;
 	struct job_end later = done;
 	struct job_list list;
 	bool has_theirs = false;
 
+	assert_done(store_project_insert(*state, &other, &err));
 	for (unsigned i = 0; i < 40; i++) {
 		const char *id = arena_format(&a, "mine-%02u", i);
 
