@@ -168,11 +168,10 @@ struct broker_pool_state {
 	uint32_t network, privileges;
 	uint64_t cpu_milli, memory_bytes, disk_bytes, pids;
 	uint32_t min, target, max;
-	uint32_t depth; /* layers of the snapshot that they begin with */
-	uint32_t ready, preparing;
+	uint32_t depth, ready, preparing; /* depth: layers of the snapshot that they begin with */
 	uint64_t hits, misses;
-	const char *warm, *text, *hint;   /* text, hint: why the last one failed */
-	uint32_t failed, code, sys_errno; /* failed: since the last that was prepared */
+	const char *warm, *text, *hint; /* text, hint: why the last one failed */
+	uint32_t failed, code, sys_errno;
 };
 struct broker_ok {
 	uint64_t request;
