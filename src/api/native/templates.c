@@ -15,7 +15,6 @@
 #include "wire/agent_warm.h"
 
 #define BASE "/api/sandbox/templates"
-#define IMAGE_BYTES_MAX (INT64_C(32) << 30) /* of a file: as many as a template may have */
 
 /* ---- shapes ---- */
 
