@@ -100,6 +100,8 @@ int act_move(struct act *a, const struct act_move *move, struct error *err)
 	        .effective = move->created ? &move->created->effective : NULL,
 	        .disk_is_advisory = move->created && move->created->disk_is_advisory,
 	        .is_lazy = move->is_lazy,
+	        .traits_gained = move->traits_gained,
+	        .traits_lost = move->traits_lost,
 	        .lease = move->lease,
 	        .ret_lease_lost = move->ret_lease_lost,
 	};

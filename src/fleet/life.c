@@ -37,25 +37,18 @@ struct deletion {
 	int64_t keep_ms;
 };
 
-/* What the row says of a delete that can be undone, so that the server which finishes it after a
- * kill keeps the files, too. */
-static const char kept_event[] = "being deleted, its files are kept for a while";
-
-static bool is_being_kept(const struct sandbox_record *r)
-{
-	return (r->actual == SANDBOX_DELETING || r->actual == SANDBOX_FAILED) && r->last_event &&
-	       strncmp(r->last_event, kept_event, sizeof(kept_event) - 1) == 0;
-}
-
 static int delete_it(struct act *a, const struct deletion *deletion, struct error *err)
 {
 	enum sandbox_reason reason = deletion->reason;
-	bool is_kept = deletion->keep_ms > 0;
 	struct fleet *f = a->fleet;
+	bool is_kept = deletion->keep_ms > 0;
+	/* The row says whether the files are kept: a recovery deletes it in the same way. */
 	const struct act_move deleting = {.to = SANDBOX_DELETING,
 	                                  .desired = SANDBOX_DELETED,
 	                                  .reason = reason,
-	                                  .event = is_kept ? kept_event : "being deleted"};
+	                                  .event = "being deleted",
+	                                  .traits_gained = is_kept ? SANDBOX_DELETED_KEPT : 0,
+	                                  .traits_lost = is_kept ? 0 : SANDBOX_DELETED_KEPT};
 	/* DELETING, which comes to the disk while the provider works, is enough for recovery to end
 	 * it again. */
 	const struct act_move deleted = {
@@ -73,8 +66,7 @@ static int delete_it(struct act *a, const struct deletion *deletion, struct erro
 	fault_point("api", "delete-recorded");
 	if (remove_files(a, deletion->keep_ms, err) < 0) {
 		error_context(err, "delete sandbox '%s'", a->record.name);
-		failed.event = is_kept ? arena_format(a->arena, "%s: %s", kept_event, err->text)
-		                       : err->text;
+		failed.event = err->text;
 		if (act_move(a, &failed, &second) < 0)
 			log_warning("a failed delete is not marked yet",
 			            TEXT("sandbox", a->record.id), FAILURE(&second));
@@ -90,12 +82,13 @@ static int delete_it(struct act *a, const struct deletion *deletion, struct erro
 	return 0;
 }
 
+/* Of one whose delete was interrupted, too. */
 int act_delete(struct act *a, enum sandbox_reason reason, struct error *err)
 {
-	const struct deletion deletion = {
-	        .reason = reason,
-	        .keep_ms = is_being_kept(&a->record) ? a->fleet->config->deleted_keep_ms : 0};
+	struct deletion deletion = {.reason = reason};
 
+	if (a->record.traits & SANDBOX_DELETED_KEPT)
+		deletion.keep_ms = a->fleet->config->deleted_keep_ms;
 	return delete_it(a, &deletion, err);
 }
 

@@ -90,7 +90,7 @@ struct act {
 	const struct sandbox_mount *mounts;
 	size_t mount_count;
 };
-/* Waits for others that act, then reads the row; ERROR_NOT_FOUND: deleted, ERROR_TIMEOUT: busy. */
+/* Waits its turn, then reads the row: ERROR_NOT_FOUND when it is deleted; ERROR_TIMEOUT. */
 MUST_CHECK int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
                          struct act *ret, struct error *err);
 /* For a row that is not in the store yet. */
@@ -104,6 +104,7 @@ struct act_move {
 	const char *event;
 	const struct provider_created *created; /* with STARTED */
 	bool is_lazy;                           /* as of struct sandbox_move */
+	unsigned traits_gained, traits_lost;    /* the same */
 	const struct lease_record *lease;       /* and the next: the same */
 	bool *ret_lease_lost;
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "fleet/notes.h"
 #include "fleet/pairing_parts.h"
@@ -172,6 +173,7 @@ static int move_row(struct fleet *f, struct arena *a, const struct sandbox_recor
 	                            .to = SANDBOX_STOPPED,
 	                            .desired = SANDBOX_STOPPED,
 	                            .reason = SANDBOX_REASON_USER,
+	                            .traits_lost = SANDBOX_DELETED_KEPT,
 	                            .event = "brought back from the trash",
 	                            .now = clock_unix_ms()};
 
@@ -227,6 +229,7 @@ static int undelete(struct act *act, const struct sandbox_record *r, struct sand
 	if (check_name(f, act->arena, r, err) < 0 || check_template(f, act->arena, r, err) < 0 ||
 	    bring_back(f, r->id, err) < 0)
 		return -1;
+	fault_point("api", "undelete-files");
 	if (move_row(f, act->arena, r, ret, err) == 0) {
 		cache_update(&f->cache, act->slot, ret);
 		return 0;

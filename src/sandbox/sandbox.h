@@ -156,6 +156,7 @@ enum sandbox_trait {
 	SANDBOX_WITHOUT_MEMORY = 1 << 4, /* at its timeout it is stopped: files stay, no process */
 	SANDBOX_PORTS_OPEN = 1 << 5,     /* its ports are open to whoever knows its id */
 	SANDBOX_IN_BACKGROUND = 1 << 6,  /* a build: it gets the processor time that is idle */
+	SANDBOX_DELETED_KEPT = 1 << 7,   /* it is deleted into the trash, see fleet_delete_kept */
 };
 /* What a call gives a sandbox whose time was over when it was woken. */
 #define SANDBOX_WOKEN_MS (300 * INT64_C(1000))

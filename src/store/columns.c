@@ -350,6 +350,8 @@ const struct column columns_of_sandbox_change[] = {
         CHOICE_OF(sandbox_change, reason, sandbox_reason),
         TEXT_OF(sandbox_change, event),
         WHOLE_OF(sandbox_change, now),
+        WHOLE_OF(sandbox_change, traits_left),
+        WHOLE_OF(sandbox_change, traits_gained),
         BOOL_OF(sandbox_change, is_measured),
         RESOURCES_OF(sandbox_change, resources),
         BOOL_OF(sandbox_change, disk_is_advisory),

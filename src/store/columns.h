@@ -87,6 +87,7 @@ struct sandbox_change {
 	enum sandbox_reason reason;
 	const char *event;
 	int64_t now;
+	int64_t traits_left, traits_gained; /* bits that stay, and bits that are added */
 	bool is_measured;
 	struct sandbox_resources resources;
 	bool disk_is_advisory;

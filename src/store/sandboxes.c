@@ -398,6 +398,8 @@ int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandb
 	                  .reason = move->reason,
 	                  .event = move->event,
 	                  .now = move->now,
+	                  .traits_left = ~(int64_t)move->traits_lost,
+	                  .traits_gained = move->traits_gained,
 	                  .is_measured = move->effective != NULL,
 	                  .disk_is_advisory = move->disk_is_advisory},
 	        .rows = {.arena = a, .size = sizeof(*ret)},

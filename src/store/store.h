@@ -127,9 +127,9 @@ struct sandbox_move {
 	int64_t now;
 	/* With to == SANDBOX_STARTED: what the provider really gave; NULL leaves them. */
 	const struct sandbox_resources *effective;
-	bool disk_is_advisory;
-	bool is_lazy;         /* also into a state that something rests in */
-	unsigned project_max; /* for a deleted one that comes back; 0 = any number */
+	bool disk_is_advisory, is_lazy;      /* lazy: also into a state that something rests in */
+	unsigned traits_gained, traits_lost; /* bits of enum sandbox_trait */
+	unsigned project_max;                /* for a deleted one that comes back; 0 = any number */
 	/* Is finished with it (store_lease_finish), also when it names another sandbox by now. */
 	const struct lease_record *lease; /* NULL = none */
 	bool *ret_lease_lost;

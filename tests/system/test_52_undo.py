@@ -406,8 +406,8 @@ def run_with_fault(server, fault, call):
     return server.api()
 
 
-@pytest.mark.parametrize("fault", ["api:delete-destroyed", "broker:trash-moved"])
-def test_a_kill_after_a_kept_delete_has_moved_the_files_loses_nothing(private_server, fault):
+@pytest.mark.parametrize("fault", ["api:delete-recorded", "api:delete-destroyed", "broker:trash-entry", "broker:trash-moved"])
+def test_a_kill_in_the_middle_of_a_kept_delete_loses_nothing(private_server, fault):
     private_server.start()
     box = lost_snapshot(private_server.api(), "kept")
     private_server.stop()
@@ -422,3 +422,19 @@ def test_a_kill_after_a_kept_delete_has_moved_the_files_loses_nothing(private_se
     api.post(f"{PATH}/{box}/undelete")
     api.post(f"{PATH}/{box}/start")
     assert note(api, box) == "kept\n"
+
+
+@pytest.mark.parametrize("fault", ["api:undelete-files", "broker:trash-back"])
+def test_a_kill_in_the_middle_of_an_undelete_loses_nothing(private_server, fault):
+    private_server.start()
+    api = private_server.api()
+    box = lost_snapshot(api, "undone")
+    api.delete(f"{PATH}/{box}?keep=true")
+    private_server.stop()
+    api = run_with_fault(private_server, fault, lambda api: api.post(f"{PATH}/{box}/undelete"))
+    # The interrupted call may be repeated: its files are in the trash again, or it is refused since it came back.
+    with contextlib.suppress(atoll.ApiError):
+        api.post(f"{PATH}/{box}/undelete")
+    api.post(f"{PATH}/{box}/start")
+    assert note(api, box) == "undone\n"
+    assert not api.get("/api/sandbox/trash?all=true")["items"]

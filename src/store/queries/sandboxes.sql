@@ -131,6 +131,7 @@ SET actual = :to, desired = COALESCE(:desired, desired),
 	pids = CASE WHEN :is_measured <> 0 THEN :pids ELSE pids END,
 	disk_is_advisory = CASE WHEN :is_measured <> 0 THEN :disk_is_advisory
 		ELSE disk_is_advisory END,
+	traits = (traits & :traits_left) | :traits_gained,
 	last_event = :event, last_event_at = :now, version = version + 1
 WHERE id = :id AND actual = :from
 RETURNING {sandbox};
