@@ -28,14 +28,14 @@ def named_steps(folder, call, files="*.c"):
 
 SNAPSHOTS = "/api/sandbox/snapshots"
 # Those of volumes are in test_volumes.py, of pools in test_pools.py, of backups in test_backups.py,
-# of chains that get shorter in system/test_77_flatten.py, of rules of the network in test_network_rules.py,
+# of chains that get shorter in system/test_77_flatten.py, of deletes that are kept in system/test_52_undo.py, of rules of the network in test_network_rules.py,
 # of the provider "host" in test_host_provider.py, of probes in test_operator.py.
 BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
-                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-", "starting"))]
+                if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-", "starting", "trash-entry", "trash-moved", "trash-back"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP
-             and not step.startswith(("project-", "volume-", "backup-", "import-", "build-", "archive-", "unarchive-", "artifact-", "service-", "egress-"))]
+             and not step.startswith(("project-", "volume-", "backup-", "import-", "build-", "archive-", "unarchive-", "artifact-", "service-", "egress-", "undelete-"))]
 
 
 def truth(server):
