@@ -376,7 +376,7 @@ TEST(layers_stay_as_long_as_an_entry_of_the_trash_has_files_on_them)
 	assert_int_equal(chains_adopt(&d.chains, &err), 0);
 	put_empty_entry(&d, "sandbox." BOX ".5.deleted");
 	assert_int_equal(trash_put_sandbox(&d.chains, BOX, &note, &err), 0);
-	trash_trim(&d.chains, 0);
+	trash_trim(&d.chains, 0, 0);
 	assert_true(is_there(&d, A));
 	assert_int_equal(chains_of(&d.chains, BOX)->count, 1);
 	assert_true(trash_has_sandbox(&d.host, BOX));
@@ -429,13 +429,13 @@ TEST(orphans_are_the_last_that_a_full_trash_gives_up)
 	put_sized_entry(&d, orphan, "100");
 	put_sized_entry(&d, early, "100");
 	put_sized_entry(&d, late, "100");
-	trash_trim(&d.chains, 0);
+	trash_trim(&d.chains, 0, 0);
 	assert_true(is_kept(&d, orphan) && is_kept(&d, early) && is_kept(&d, late));
-	trash_trim(&d.chains, 250);
+	trash_trim(&d.chains, 250, 0);
 	assert_true(is_kept(&d, orphan) && !is_kept(&d, early) && is_kept(&d, late));
-	trash_trim(&d.chains, 150);
+	trash_trim(&d.chains, 150, 0);
 	assert_true(is_kept(&d, orphan) && !is_kept(&d, late));
-	trash_trim(&d.chains, 99);
+	trash_trim(&d.chains, 99, 0);
 	assert_false(is_kept(&d, orphan));
 	data_done(&d);
 }
