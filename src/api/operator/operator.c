@@ -12,7 +12,6 @@
 #include "fleet/pools.h"
 #include "fleet/retention.h"
 #include "fleet/trash.h"
-#include "fleet/waiting.h"
 #include "http/parked.h"
 #include "provider/agent_health.h"
 #include "provider/disk.h"
