@@ -96,15 +96,14 @@ static int config(struct cli *cli)
 
 static const struct command_option *config_command_options(void)
 {
-	static struct command_option options[100];
-	unsigned count = 0;
+	static const struct command_option own[] = {
+	        {.name = "reference", .about = "print the reference of all options as Markdown"},
+	        {.name = NULL},
+	};
+	static const struct command_option *options;
 
-	if (options[0].name)
-		return options;
-	options[count++] = (struct command_option){
-	        .name = "reference", .about = "print the reference of all options as Markdown"};
-	for (const struct command_option *at = server_options(); at->name; at++)
-		options[count++] = *at;
+	if (!options)
+		options = server_options_with(own);
 	return options;
 }
 
