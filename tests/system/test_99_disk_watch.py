@@ -24,7 +24,7 @@ def server():
 
 
 def wait_paused(api, box):
-    return atoll.wait_for(lambda: (r := api.get(f"{PATH}/{box}"))["state"] == "paused" and r, 20, "the pause")
+    return atoll.wait_for(lambda: (r := api.get(f"{PATH}/{box}"))["state"] == "paused" and r, 60, "the pause")
 
 
 def write_slowly(api, box, mib, name="block"):
