@@ -32,7 +32,8 @@
 
 /* ---- the kernel's calls ---- */
 
-static int call_quota(int fd, int command, uint32_t project, struct if_dqblk *block)
+/* Unsigned: QCMD shifts it past an int's sign. */
+static int call_quota(int fd, unsigned command, uint32_t project, struct if_dqblk *block)
 {
 	return (int)syscall(SYS_quotactl_fd, fd, QCMD(command, PRJQUOTA), project, block);
 }
