@@ -34,11 +34,16 @@ def in_trash(api):
 
 def test_two_removals_of_all_beside_creates_lose_nothing(server, empty):
     there = [empty.create(name=f"all-{n}", internet=False)["id"] for n in range(4)]
-    late, removals = [], []
+    late, told, removals = [], [], []
 
     def create():
         own = server.api()
-        late.extend(own.create(name=f"late-{n}", internet=False)["id"] for n in range(4))
+        for n in range(4):
+            try:
+                late.append(own.create(name=f"late-{n}", internet=False)["id"])
+            except atoll.ApiError as error:  # its caller knows, then, that a removal was there first
+                assert error.status == 409 and "deleted while it was being made" in str(error), error
+                told.append(n)
         own.close()
     threads = [threading.Thread(target=create), *(threading.Thread(target=lambda: removals.append(server.cli("rm", "--all", "--yes"))) for _ in range(2))]
     for thread in threads:
@@ -50,10 +55,11 @@ def test_two_removals_of_all_beside_creates_lose_nothing(server, empty):
         assert done.returncode == 0 or b"no sandbox" in done.stderr or b"not found" in done.stderr, done.stderr
     trash, living = in_trash(empty), {row["id"] for row in server.rows(empty)}
     assert set(there) <= set(trash) and not set(there) & living
-    assert len(late) == 4 and all((box in trash) != (box in living) for box in late)
+    assert len(late) + len(told) == 4 and all((box in trash) != (box in living) for box in late)
     done = server.cli("undelete", "--all")
     assert done.returncode == 0, done.stderr
-    assert {row["id"] for row in server.rows(empty)} == set(there) | set(late) and not in_trash(empty)
+    back = {row["id"] for row in server.rows(empty)}
+    assert set(there) | set(late) <= back and len(back) <= 8 and not in_trash(empty)
 
 
 def test_a_project_gets_no_more_sandboxes_back_than_it_may_have(server, empty):
