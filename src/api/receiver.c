@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,6 +20,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 #define ANSWER_MS 10000
 /* Of one body in a turn of the receiver, so that none waits behind all of another. */
@@ -465,18 +465,13 @@ static int connect_loop(struct incoming *u, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* With the mutex. Signals belong to the thread that runs the loop. */
+/* With the mutex. */
 static int start_thread(struct receiver *r, struct error *err)
 {
-	sigset_t all, before;
-
 	if (r->has_thread)
 		return 0;
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&r->thread, NULL, run_receiver, r);
+	errno = thread_start(&r->thread, NULL, run_receiver, r);
 	r->has_thread = errno == 0;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of uploads");
 }
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "fleet/retention.h"
 #include "job/parts.h"
 
@@ -313,14 +313,8 @@ static void *run(void *context)
 
 static int start_thread(struct jobs *jobs, struct error *err)
 {
-	sigset_t all, before;
-
-	/* Signals belong to the thread that opened us. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&jobs->thread, NULL, run, jobs);
+	errno = thread_start(&jobs->thread, NULL, run, jobs);
 	jobs->has_thread = errno == 0;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return jobs->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of jobs");
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "webhook/webhook.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "webhook/parts.h"
 
 /* Another server on the same store wakes nobody here. */
@@ -208,14 +208,8 @@ static void *run(void *context)
 
 static int start_thread(struct webhooks *w, struct error *err)
 {
-	sigset_t all, before;
-
-	/* Signals belong to the thread that opened us. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&w->thread, NULL, run, w);
+	errno = thread_start(&w->thread, NULL, run, w);
 	w->has_thread = errno == 0;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return w->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of webhooks");
 }
 

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "worker/lane.h"
 
 /* A thread past the first ones ends when it has been idle for so long. */
@@ -205,19 +205,6 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Signals belong to the thread that started the pool. Returns an errno. */
-static int create_thread(struct worker *worker)
-{
-	sigset_t all, before;
-	int failed;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&worker->thread, NULL, work, worker);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return failed;
-}
-
 static void join_thread(struct worker *worker)
 {
 	if (worker->state == THREAD_NONE)
@@ -235,7 +222,7 @@ static int start_thread(struct worker_pool *pool, struct error *err)
 	while (worker->state == THREAD_LIVES)
 		worker++;
 	join_thread(worker);
-	failed = create_thread(worker);
+	failed = thread_start(&worker->thread, NULL, work, worker);
 	if (failed) {
 		errno = failed;
 		return FAIL_ERRNO(err, "start worker thread %u", pool->thread_count + 1);

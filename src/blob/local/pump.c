@@ -5,12 +5,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/thread.h"
 #include "blob/blob.h"
 
 #define PIECE (256 * 1024)
@@ -50,18 +50,14 @@ static void *run(void *context)
 static int start_thread(struct running *r, struct error *err)
 {
 	pthread_attr_t attributes;
-	sigset_t all, before;
 	pthread_t thread;
 	int failure;
 
 	(void)pthread_attr_init(&attributes);
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	/* A reader that goes away must not end the process. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	failure = pthread_create(&thread, &attributes, run, r);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	/* Without signals: a reader that goes away must not end the process. */
+	failure = thread_start(&thread, &attributes, run, r);
 	(void)pthread_attr_destroy(&attributes);
 	if (failure == 0)
 		return 0;

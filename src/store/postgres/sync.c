@@ -4,11 +4,11 @@
  * and waits for that, for all who have asked meanwhile. When the connection is lost the server may
  * have crashed, and what it had in memory is gone with it: then everybody who waits is told so. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "store/postgres/postgres.h"
 
 /* Marks that failed are remembered at least as long as anybody takes to wait for one. */
@@ -110,14 +110,8 @@ static void *run(void *argument)
 
 static int start_thread(struct sync *sync, struct error *err)
 {
-	sigset_t all, before;
-
-	/* Signals belong to the thread that opened the store. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&sync->thread, NULL, run, sync);
+	errno = thread_start(&sync->thread, NULL, run, sync);
 	sync->has_thread = errno == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return sync->has_thread ? 0 : FAIL_ERRNO(err, "start the thread that flushes");
 }
 

@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 struct log_sync {
 	int fd;
@@ -60,14 +60,8 @@ static void *sync_begun(void *argument)
 
 static int start_thread(struct log_sync *log, struct error *err)
 {
-	sigset_t all, before;
-
-	/* Signals belong to the thread that opened the store. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&log->thread, NULL, sync_begun, log);
+	errno = thread_start(&log->thread, NULL, sync_begun, log);
 	log->has_thread = errno == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return log->has_thread ? 0 : FAIL_ERRNO(err, "start the thread that syncs the log");
 }
 
