@@ -17,14 +17,11 @@
 #include <unistd.h>
 
 #include "agent/raw.h"
+#include "agent/stack.h"
 #include "agent/tree.h"
 #include "base/fd.h"
 
-#define GUARD_SIZE 4096
-#define STACK_SIZE (16 * 1024)
 #define CPUS_MAX 4096
-/* The command's side never returns (it executes), which leaves the shadow of its stack poisoned. */
-#define ON_OWN_STACK __attribute__((no_sanitize("address"), no_sanitize("undefined")))
 
 /* The kernel picks commands before the agent when memory runs out. */
 #define OOM_SCORE "300"
@@ -56,7 +53,7 @@ struct keeper {
 
 static char *mapping_of(struct keeper *k)
 {
-	return (char *)(k + 1) - GUARD_SIZE - STACK_SIZE;
+	return (char *)(k + 1) - STACK_MAPPING_SIZE;
 }
 
 /* ---- in the command's process, before its exec ---- */
@@ -227,7 +224,7 @@ ON_OWN_STACK static int keep(void *argument)
 	/* Returns when the command has been executed or has failed: until then it uses the lower
 	 * half of this stack. */
 	pid = raw_clone(CLONE_VM | CLONE_VFORK | SIGCHLD,
-	                mapping_of(k) + GUARD_SIZE + STACK_SIZE / 2, run_command, k);
+	                mapping_of(k) + STACK_GUARD_SIZE + STACK_SIZE / 2, run_command, k);
 	if (pid < 0) {
 		k->stage = STAGE_CLONE;
 		k->failure = (int)-pid;
@@ -245,18 +242,11 @@ ON_OWN_STACK static int keep(void *argument)
 /* One stack is kept: commands mostly come one after the other. */
 static char *spare;
 
-static char *map_stack(void)
+static char *take_stack(void)
 {
 	char *map = TAKE(spare);
 
-	if (map)
-		return map;
-	map = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
-	           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
-		return NULL;
-	(void)mprotect(map, GUARD_SIZE, PROT_NONE);
-	return map;
+	return map ? map : stack_map();
 }
 
 /* From errno; always -1. */
@@ -272,13 +262,13 @@ static int fail_to_start(struct error *err)
 
 int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *err)
 {
-	char *map = map_stack();
+	char *map = take_stack();
 	struct keeper *k;
 	long pid;
 
 	if (!map)
 		return FAIL_ERRNO(err, "map a stack");
-	k = (struct keeper *)(void *)(map + GUARD_SIZE + STACK_SIZE) - 1;
+	k = (struct keeper *)(void *)(map + STACK_MAPPING_SIZE) - 1;
 	*k = (struct keeper){.spawn = spawn, .token = -1};
 	pid = raw_clone(CLONE_VM | CLONE_FILES | SIGCHLD, (void *)((uintptr_t)k & ~(uintptr_t)63),
 	                keep, k);
@@ -300,7 +290,7 @@ void keeper_free(struct keeper *k)
 	if (k->adopted)
 		free(k);
 	else if (spare)
-		(void)munmap(mapping_of(k), GUARD_SIZE + STACK_SIZE);
+		(void)munmap(mapping_of(k), STACK_MAPPING_SIZE);
 	else
 		spare = mapping_of(k);
 }

@@ -20,15 +20,12 @@
 #include "agent/connection.h"
 #include "agent/files.h"
 #include "agent/raw.h"
+#include "agent/stack.h"
 #include "agent/worker.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
-#define GUARD_SIZE 4096
-#define STACK_SIZE (16 * 1024)
 #define AGAIN_MS 1000 /* after it could not be started */
-/* See keeper.c: what runs on a stack that it never leaves by returning is not instrumented. */
-#define ON_OWN_STACK __attribute__((no_sanitize("address"), no_sanitize("undefined")))
 
 #define PROGRAM "/proc/self/exe"
 #define STANDBY_NAME "atoll-standby" /* of the process, for lists of processes */
@@ -69,12 +66,10 @@ static struct waiting *map_waiting(void)
 
 	if (waiting)
 		return waiting;
-	map = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
-	           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED)
+	map = stack_map();
+	if (!map)
 		return NULL;
-	(void)mprotect(map, GUARD_SIZE, PROT_NONE);
-	waiting = (struct waiting *)(void *)(map + GUARD_SIZE + STACK_SIZE) - 1;
+	waiting = (struct waiting *)(void *)(map + STACK_MAPPING_SIZE) - 1;
 	return waiting;
 }
 
