@@ -13,7 +13,7 @@
 #include "fleet/retention.h"
 #include "store/folders.h"
 
-#define FILE_NAME "pairing/clock"
+#define FILE_NAME "clock"
 #define FORMAT "atoll-clock-1"
 #define SLEW_MS 1000 /* of a tick: what a time service may correct without setting the clock */
 
@@ -24,20 +24,14 @@ struct clock_file {
 	int64_t offset_ms, wall_ms, back_ms, expiry_back_ms, hold_left_ms;
 };
 
-static int open_data(const struct fleet *f, int *ret_fd, struct error *err)
-{
-	*ret_fd = open(f->config->data_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the data folder") : 0;
-}
-
 static bool read_file(const struct fleet *f, struct clock_file *ret)
 {
 	AUTO(buf_done) struct buf text = BUF(256);
-	AUTO_CLOSE int data = -1;
 	struct error ignored = {0};
+	AUTO_CLOSE int folder = pairing_open_folder(f, &ignored);
 	char format[32];
 
-	if (open_data(f, &data, &ignored) < 0 || file_read(data, FILE_NAME, &text, &ignored) < 0)
+	if (folder < 0 || file_read(folder, FILE_NAME, &text, &ignored) < 0)
 		return false;
 	return sscanf(buf_text(&text),
 	              "%31s %39s %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, format,
@@ -56,7 +50,7 @@ static int64_t hold_left(const struct jump *j)
 void jump_write(struct fleet *f)
 {
 	const struct jump *j = &f->pairing.jump;
-	AUTO_CLOSE int data = -1;
+	AUTO_CLOSE int folder = -1;
 	struct error err = {0};
 	char line[200];
 
@@ -67,8 +61,8 @@ void jump_write(struct fleet *f)
 	               f->pairing.boot, j->offset_ms, clock_unix_ms(),
 	               (int64_t)atomic_load(&j->back_ms), (int64_t)atomic_load(&j->expiry_back_ms),
 	               hold_left(j));
-	if (open_data(f, &data, &err) < 0 ||
-	    file_write(data, FILE_NAME, span_of(line), 0600, &err) < 0)
+	folder = pairing_open_folder(f, &err);
+	if (folder < 0 || file_write(folder, FILE_NAME, span_of(line), 0600, &err) < 0)
 		log_debug("the clock is not written down", FAILURE(&err));
 }
 

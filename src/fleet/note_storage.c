@@ -72,15 +72,6 @@ void note_volume(struct fleet *f, const struct volume_record *r)
 	note_keep(f, arena_format(&arena, "volume-%s", r->id), &text);
 }
 
-static const char *folder_of(struct fleet *f, struct arena *a, const struct snapshot_record *r)
-{
-	const struct fleet_ref ref = {r->project_id, r->template_id};
-	struct template_record t;
-	struct error ignored = {0};
-
-	return template_find(f, a, &ref, &t, &ignored) < 0 ? "" : t.folder;
-}
-
 void note_snapshot(struct fleet *f, const struct snapshot_record *r)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -98,7 +89,8 @@ void note_snapshot(struct fleet *f, const struct snapshot_record *r)
 	note_add_text(&text, "parent_id", r->parent_id);
 	note_add_text(&text, "template_id", r->template_id);
 	note_add_text(&text, "template", r->template_name);
-	note_add_text(&text, "template_folder", folder_of(f, &arena, r));
+	note_add_text(&text, "template_folder",
+	              note_template_folder(f, &arena, r->project_id, r->template_id));
 	note_add_text(&text, "method", r->method);
 	note_add_text(&text, "because", r->because);
 	note_add_whole(&text, "depth", r->depth);

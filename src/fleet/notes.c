@@ -22,16 +22,6 @@
 
 /* ---- writing ---- */
 
-static int open_folder(const struct fleet *f, struct error *err)
-{
-	char path[4096];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%s/pairing", f->config->data_dir);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : fd;
-}
-
 void note_add_text(struct buf *out, const char *name, const char *value)
 {
 	buf_addf(out, ",\"%s\":", name);
@@ -98,25 +88,37 @@ static int replace_file(int folder, const char *id, const struct buf *text, stru
 	return renameat(folder, next, folder, id) < 0 ? FAIL_ERRNO(err, "name '%s'", id) : 0;
 }
 
-static int keep_note(struct fleet *f, const struct sandbox_record *r, struct error *err)
+const char *note_template_folder(struct fleet *f, struct arena *a, const char *project_id,
+                                 const char *template_id)
 {
-	const struct fleet_ref ref = {r->project_id, r->template_id};
-	AUTO(arena_done) struct arena arena = {0};
-	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
-	AUTO_CLOSE int folder = open_folder(f, err);
-	struct template_record t = {.folder = ""};
-	struct sandbox_record sealed = *r;
+	const struct fleet_ref ref = {project_id, template_id};
+	struct template_record t;
 	struct error ignored = {0};
+
+	return template_find(f, a, &ref, &t, &ignored) < 0 ? "" : t.folder;
+}
+
+static int write_file(const struct fleet *f, const char *name, const struct buf *text,
+                      struct error *err)
+{
+	AUTO_CLOSE int folder = pairing_open_folder(f, err);
 
 	if (folder < 0)
 		return -1;
-	sealed.env_json = store_sandbox_env_close(f->store, &arena, r->id, r->env_json);
-	if (template_find(f, &arena, &ref, &t, &ignored) < 0)
-		t.folder = "";
-	write_note(&text, &sealed, t.folder);
-	if (text.overflowed)
+	if (text->overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "its row has more than %d bytes", NOTE_MAX);
-	return replace_file(folder, r->id, &text, err);
+	return replace_file(folder, name, text, err);
+}
+
+static int keep_note(struct fleet *f, const struct sandbox_record *r, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
+	struct sandbox_record sealed = *r;
+
+	sealed.env_json = store_sandbox_env_close(f->store, &arena, r->id, r->env_json);
+	write_note(&text, &sealed, note_template_folder(f, &arena, r->project_id, r->template_id));
+	return write_file(f, r->id, &text, err);
 }
 
 void note_row(struct fleet *f, const struct sandbox_record *r)
@@ -149,14 +151,10 @@ void note_keep(struct fleet *f, const char *name, struct buf *text)
 {
 	void *hash = hash_text(buf_span(text));
 	struct error err = {0};
-	AUTO_CLOSE int folder = -1;
 
 	if (!f->pairing.is_open || map_find(&f->pairing.noted, name) == hash)
 		return;
-	folder = open_folder(f, &err);
-	if (text->overflowed)
-		(void)FAIL(&err, ERROR_TOO_LARGE, "its row has more than %d bytes", NOTE_MAX);
-	if (folder < 0 || text->overflowed || replace_file(folder, name, text, &err) < 0)
+	if (write_file(f, name, text, &err) < 0)
 		log_warning("a recovery would not know this", TEXT("note", name), FAILURE(&err));
 	else
 		(void)map_put(&f->pairing.noted, name, hash);
@@ -177,7 +175,7 @@ void notes_look_at_keys(struct fleet *f)
 void note_drop(struct fleet *f, const char *id)
 {
 	struct error ignored = {0};
-	AUTO_CLOSE int folder = f->pairing.is_open ? open_folder(f, &ignored) : -1;
+	AUTO_CLOSE int folder = f->pairing.is_open ? pairing_open_folder(f, &ignored) : -1;
 
 	if (folder >= 0)
 		(void)unlinkat(folder, id, 0);
@@ -219,7 +217,7 @@ static void sweep_folder(struct fleet *f, const struct map *known, DIR *folder)
 
 static int list_folder(const struct fleet *f, DIR **ret, struct error *err)
 {
-	AUTO_CLOSE int place = open_folder(f, err), fd = -1;
+	AUTO_CLOSE int place = pairing_open_folder(f, err), fd = -1;
 
 	if (place < 0)
 		return -1;
@@ -260,7 +258,7 @@ int note_read(struct fleet *f, struct arena *a, const char *id, const struct jso
               struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
-	AUTO_CLOSE int folder = open_folder(f, err);
+	AUTO_CLOSE int folder = pairing_open_folder(f, err);
 
 	if (folder < 0 || file_read(folder, id, &text, err) < 0)
 		return -1;

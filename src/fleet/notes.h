@@ -27,6 +27,9 @@ void note_begin(struct buf *out);
 void note_keep(struct fleet *f, const char *name, struct buf *text);
 MUST_CHECK int note_read(struct fleet *f, struct arena *a, const char *name,
                          const struct json_value **ret, struct error *err);
+/* The template's folder below DATA/templates; "" when no row knows the template. */
+const char *note_template_folder(struct fleet *f, struct arena *a, const char *project_id,
+                                 const char *template_id);
 const char *note_text(const struct json_value *note, const char *name);
 int64_t note_whole(const struct json_value *note, const char *name);
 

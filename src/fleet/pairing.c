@@ -40,13 +40,14 @@ static const char *place_of(const struct fleet *f)
 	return f->config->data_place ? f->config->data_place : f->config->data_dir;
 }
 
-static int open_folder(const struct fleet *f, int *ret_fd, struct error *err)
+int pairing_open_folder(const struct fleet *f, struct error *err)
 {
 	char path[4096];
+	int fd;
 
 	(void)snprintf(path, sizeof(path), "%s/" FOLDER, f->config->data_dir);
-	*ret_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : 0;
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : fd;
 }
 
 static int parse_file(const char *text, struct pairing_file *ret)
@@ -66,9 +67,9 @@ static int parse_file(const char *text, struct pairing_file *ret)
 static int read_file(const struct fleet *f, struct pairing_file *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(256);
-	AUTO_CLOSE int folder = -1;
+	AUTO_CLOSE int folder = pairing_open_folder(f, err);
 
-	if (open_folder(f, &folder, err) < 0)
+	if (folder < 0)
 		return -1;
 	if (file_read(folder, FILE_NAME, &text, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
@@ -86,13 +87,13 @@ static int read_file(const struct fleet *f, struct pairing_file *ret, struct err
 
 static int write_file(const struct fleet *f, struct error *err)
 {
-	AUTO_CLOSE int folder = -1;
+	AUTO_CLOSE int folder = pairing_open_folder(f, err);
 	char line[160];
 
+	if (folder < 0)
+		return -1;
 	(void)snprintf(line, sizeof(line), FORMAT " %s %s %" PRId64 "\n", f->node, f->pairing.id,
 	               f->pairing.generation);
-	if (open_folder(f, &folder, err) < 0)
-		return -1;
 	return file_write(folder, FILE_NAME, span_of(line), 0600, err);
 }
 

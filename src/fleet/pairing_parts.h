@@ -29,6 +29,8 @@ struct trash_counts {
 	int64_t notes_swept_at; /* of the ticking thread; 0 = not yet */
 };
 
+/* DATA/pairing, opened by path only (O_PATH): a new descriptor, or -1. */
+int pairing_open_folder(const struct fleet *f, struct error *err);
 /* Whether the row is there and is ours. Before anything is removed because no row knows it. */
 bool pairing_holds(struct fleet *f);
 /* Of the ticking thread: tells other hosts that this server lives. */
