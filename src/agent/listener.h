@@ -2,7 +2,7 @@
 /* agent/listener.h — takes connections, also when no descriptor is left for them.
  *
  * A spare descriptor is given up to take a connection that there is no room for: its client is told
- * why, and it is closed. A connection that nobody takes would keep the listener ready, and the
+ * why, and it is closed. A connection that is not accepted would keep the listener ready, and the
  * agent's loop busy, for as long as the client waits. When even that fails, because another process
  * of the host took the last entry of the kernel's table of files, the listener rests for a moment.
  *
