@@ -16,6 +16,7 @@
 
 /* A thread past the first ones ends when it has been idle for so long. */
 #define IDLE_MS 30000
+#define TELL_AGAIN_MS 60000 /* that no thread can be made */
 /* A project may have this part of a lane's threads, so that another project finds one at once. */
 #define PROJECT_PART(count) ((count) - (count) / 8)
 
@@ -39,6 +40,7 @@ struct worker_pool {
 	bool is_stopping;
 	int nice; /* of its threads */
 	unsigned threads_kept, threads_max, thread_count;
+	int64_t tell_again_ms; /* the log has the last refusal of a thread; monotonic */
 	struct worker workers[];
 };
 
@@ -240,8 +242,11 @@ static void find_thread(struct worker_pool *pool)
 
 	if (wake_one(pool) || pool->is_stopping || pool->thread_count >= pool->threads_max)
 		return;
-	if (start_thread(pool, &err) < 0)
-		log_warning("no further worker thread", FAILURE(&err));
+	if (start_thread(pool, &err) < 0 && pool->tell_again_ms <= clock_monotonic_ms()) {
+		log_warning("no further worker thread: tasks wait for those that there are",
+		            NUMBER("threads", pool->thread_count), FAILURE(&err));
+		pool->tell_again_ms = deadline_in(TELL_AGAIN_MS);
+	}
 }
 
 /* ---- the pool ---- */
