@@ -11,6 +11,7 @@
 #include "daemon/options.h"
 #include "daemon/server.h"
 #include "daemon/supervisor.h"
+#include "provider/host_limits.h"
 
 #define EXIT_USAGE 2
 
@@ -97,6 +98,7 @@ int daemon_main(int argc, char **argv)
 		return print_openapi();
 	if (run(&a, &options, &err) == 0)
 		return 0;
+	host_limits_explain(&err);
 	log_error("ended", FAILURE(&err), TEXT("hint", err.hint));
 	return 1;
 }

@@ -378,7 +378,9 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 	}
 	if (exited && !s->ready && c != &s->children[CHILD_NAMES]) {
 		c->pid = 0;
-		return FAIL(err, ERROR_SYSTEM, "%s could not start", c->name);
+		(void)FAIL(err, ERROR_SYSTEM, "%s could not start", c->name);
+		error_hint(err, "its own last line, above, says why");
+		return -1;
 	}
 	log_end(c, status);
 	child_ended(c, clock_monotonic_ms());

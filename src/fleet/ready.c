@@ -11,6 +11,7 @@
 #include "fleet/parts.h"
 #include "fleet/pools.h"
 #include "provider/host_failure.h"
+#include "provider/host_limits.h"
 #include "provider/uplink.h"
 #include "sandbox/egress.h"
 
@@ -173,12 +174,26 @@ static int find_uplink(struct fleet *f, struct error *err)
 	return uplink_check(err);
 }
 
+static int find_address_space(struct fleet *f, struct error *err)
+{
+	(void)f;
+	return host_limits_check_address_space(err);
+}
+
+static int find_tasks(struct fleet *f, struct error *err)
+{
+	(void)f;
+	return host_limits_check_tasks(err);
+}
+
 static const struct {
 	const char *name, *code;
 	int (*find)(struct fleet *f, struct error *err);
 } warning_rows[] = {
         {"sandbox with internet", "no_route", find_uplink},
         {"clock", "clock", jump_check},
+        {"address space", "address_space", find_address_space},
+        {"tasks", "tasks", find_tasks},
 };
 _Static_assert(COUNT_OF(warning_rows) <= READY_WARNINGS_MAX, "room for each warning");
 
@@ -212,6 +227,7 @@ static void run_check(struct round *round, const struct ready_row *row)
 	if (check->is_good)
 		return;
 	round->result.is_ready = false;
+	host_limits_explain(&err);
 	ready_classify(&err, row->is_network, check);
 	if (row->code)
 		(void)snprintf(check->code, sizeof(check->code), "%s", row->code);

@@ -15,7 +15,7 @@
 #include "fleet/fleet.h"
 
 #define READY_CHECKS_MAX 8
-#define READY_WARNINGS_MAX 2
+#define READY_WARNINGS_MAX 4
 #define READY_CODE_SIZE 32
 
 struct ready_check {

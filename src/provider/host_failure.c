@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "provider/host_limits.h"
+
 static const struct host_failure failures[] = {
         {0, ERROR_NO_SPACE, "disk_full",
          "free room on the file system of the data folder: delete sandboxes, snapshots or backups"},
@@ -44,6 +46,7 @@ void host_failure_explain(struct error *err)
 	if (!f || f->sys_errno == 0)
 		return;
 	err->code = ERROR_UNAVAILABLE;
+	host_limits_explain(err);
 	if (err->hint[0] == '\0')
 		error_hint(err, "%s", f->cure);
 }

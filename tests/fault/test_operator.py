@@ -310,6 +310,106 @@ def test_a_soft_limit_of_descriptors_is_raised(servers):
         assert int(re.search(r"Max open files\s+(\d+)", limits)[1]) >= 4096, role
 
 
+# ---- limits of the server's processes ----
+
+def end_of_start(server):
+    """What a server said whose start is refused."""
+    assert server.process.wait(30) == 1, server.log_text()
+    server.process = None
+    return server.log_text()
+
+
+def test_too_little_address_space_refuses_the_start_with_a_cure(servers):
+    """Under 'ulimit -v' the stacks of the server's threads do not fit."""
+    said = end_of_start(servers(before=["prlimit", f"--as={200 << 20}"]).start(wait=False))
+    assert "Resource temporarily unavailable" in said and "the address space is limited to 200 MiB" in said, said
+    assert "LimitAS=infinity in the unit, or ulimit -v unlimited" in said and "its own last line, above, says why" in said, said
+
+
+def test_a_limit_of_address_space_is_a_warning_and_calls_wait_for_threads(servers):
+    mib = min(600 * max(os.cpu_count(), 2), 15000)  # the C library reserves some for each processor
+    server = servers(before=["prlimit", f"--as={mib << 20}"]).start()
+    warned, = readiness(server)[1]["warnings"]
+    assert warned["code"] == "address_space" and f" {mib} MiB" in warned["message"] and "LimitAS" in warned["hint"], warned
+    ran = doctor(ATOLL_API_URL=f"http://127.0.0.1:{server.port}")
+    assert ran.returncode == 0 and "address_space" in ran.stdout and "LimitAS=infinity" in ran.stdout, ran.stdout
+    sandbox = server.api().create(internet=False)["id"]
+    api = server.pid_of("api")
+    calls = [in_background(lambda: server.api().exec(sandbox, "sleep 0.2; ulimit -v")["stdout"]) for _ in range(60)]
+    for thread, _ in calls:
+        thread.join()
+    assert {answer[0] if isinstance(answer[0], str) else repr(answer[0]) for _, answer in calls} == {f"{mib << 10}\n"}
+    assert server.pid_of("api") == api, "no process of the server has ended"
+    assert server.log_text().count("no further worker thread") <= 2, "said once a minute by each of two pools"
+
+
+@pytest.fixture
+def task_group():
+    """A control group of its own for a server, as systemd makes one of a unit; its limit is set by calling it."""
+    tree = pathlib.Path("/sys/fs/cgroup/pids")
+    if not (tree / "cgroup.procs").exists():
+        pytest.skip("the pids controller is not mounted as version 1 here")
+    group = tree / f"atoll-test-{os.getpid()}"
+    group.mkdir()
+
+    def limit(tasks):
+        (group / "pids.max").write_text(str(tasks))
+    limit.before = ["sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh"]
+    limit.path = group
+    yield limit
+
+    def remove():
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        return not group.exists()
+    atoll.wait_for(remove, 30, lambda: f"an empty group, which has {(group / 'cgroup.procs').read_text().split()}")
+
+
+def test_too_few_tasks_refuse_the_start_with_a_cure(task_group, servers):
+    task_group(10)
+    said = end_of_start(servers(before=task_group.before).start(wait=False))
+    assert "Resource temporarily unavailable" in said and "TasksMax=infinity in the unit" in said, said
+    assert f"{task_group.path}' (" in said and "its own last line, above, says why" in said, said
+
+
+def test_a_group_that_is_full_of_tasks_is_not_ready_until_it_has_room(task_group, servers):
+    server = servers(before=task_group.before, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    api = server.api()
+    kept = api.create(internet=False, persistent=True)["id"]
+    task_group(1)
+    failure = wait_until(server, "processes")["error"]
+    assert "TasksMax=infinity" in failure["hint"] and str(task_group.path) in failure["hint"], failure
+    ran = doctor(ATOLL_API_URL=f"http://127.0.0.1:{server.port}")
+    assert ran.returncode == 1 and "processes" in ran.stdout and "TasksMax=infinity" in ran.stdout, ran.stdout
+    refused = None
+    for _ in range(10):  # what is prepared is given out first
+        try:
+            api.create(internet=False)
+        except atoll.ApiError as failure:
+            refused = failure
+            break
+    assert refused and refused.status == 503 and "TasksMax=infinity" in refused.hint, refused
+    assert api.exec(kept, "echo runs")["stdout"] == "runs\n", "sandboxes have groups of their own"
+    task_group("max")
+    wait_until(server, None)
+    assert api.exec(api.create(internet=False)["id"], "echo on")["stdout"] == "on\n"
+    assert api.exec(kept, "echo kept")["stdout"] == "kept\n"
+    server.remove_all()
+
+
+def test_a_group_with_little_room_for_tasks_is_a_warning(task_group, servers):
+    server = servers(before=task_group.before, environment={"ATOLL_READY_PROBE_EVERY": "1s"}).start()
+    task_group(int((task_group.path / "pids.current").read_text()) + 20)
+
+    def tasks():
+        return next((w for w in readiness(server)[1].get("warnings", []) if w["code"] == "tasks"), None)
+    warned = atoll.wait_for(tasks, 20, "a warning")
+    assert "TasksMax=infinity" in warned["hint"] and "of at most" in warned["message"], warned
+    task_group("max")
+    atoll.wait_for(lambda: not tasks(), 20, "no warning")
+    server.remove_all()
+
+
 # ---- disks ----
 
 @pytest.fixture
