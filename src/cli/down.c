@@ -16,7 +16,8 @@
 
 #define END_MS 60000
 #define ROUNDS_MAX 100
-#define STOP_ALL "/api/sandbox/stop-all"
+#define IDLE_ROUNDS_MAX 3 /* one after another in which nothing has stopped */
+#define STOP_ALL "/api/sandbox/stop-all?for_good=true"
 
 static int connect_local(struct cli *cli, struct local_server *local)
 {
@@ -31,12 +32,14 @@ static int connect_local(struct cli *cli, struct local_server *local)
 	return http_client_open(server, &cli->client, cli->err);
 }
 
-/* The server answers after some seconds with what is left. */
+/* The server answers after some seconds with what is left. From the first call on it makes and
+ * starts no sandbox. */
 static int stop_sandboxes(struct cli *cli, int64_t *ret_stopped)
 {
 	const struct server_call call = {.method = "POST", .path = STOP_ALL, .body = "{}"};
 	const struct json_value *answer;
 	int64_t stopped = 0, now = 0;
+	unsigned idle_rounds = 0;
 
 	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
 		if (server_call(cli, &call, &answer) < 0)
@@ -47,7 +50,8 @@ static int stop_sandboxes(struct cli *cli, int64_t *ret_stopped)
 			*ret_stopped = stopped;
 			return 0;
 		}
-		if (now == 0)
+		idle_rounds = now == 0 ? idle_rounds + 1 : 0;
+		if (idle_rounds == IDLE_ROUNDS_MAX)
 			break;
 	}
 	(void)FAIL(cli->err, ERROR_CONFLICT, "some sandboxes did not stop");

@@ -205,7 +205,7 @@ static int open_sandbox(struct volume_act *v, struct browser *browser, struct er
 	return 0;
 }
 
-static int browser_open(struct volume_act *v, bool writes, struct browser **ret, struct error *err)
+static int make_browser(struct volume_act *v, bool writes, struct browser **ret, struct error *err)
 {
 	struct fleet *f = v->fleet;
 	struct browser *browser = calloc(1, sizeof(*browser));
@@ -231,6 +231,17 @@ static int browser_open(struct volume_act *v, bool writes, struct browser **ret,
 	pthread_mutex_unlock(&f->browsers.mutex);
 	*ret = browser;
 	return 0;
+}
+
+static int browser_open(struct volume_act *v, bool writes, struct browser **ret, struct error *err)
+{
+	int result;
+
+	if (gate_enter(&v->fleet->gate, err) < 0)
+		return -1;
+	result = make_browser(v, writes, ret, err);
+	gate_leave(&v->fleet->gate);
+	return result;
 }
 
 static int hold(struct volume_act *v, struct browser *browser, struct fleet_hold *ret,

@@ -227,8 +227,8 @@ static int start_again(struct act *a, const struct template_record *t, int64_t b
 	return finish_start(a, &created, begun_ns, err);
 }
 
-int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
-                 struct error *err)
+static int create_again(struct act *a, const struct template_record *t, int64_t begun_ns,
+                        struct error *err)
 {
 	struct fleet *f = a->fleet;
 	struct provider_created created = {0};
@@ -244,7 +244,20 @@ int act_recreate(struct act *a, const struct template_record *t, int64_t begun_n
 	return finish_start(a, &created, begun_ns, err);
 }
 
-int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
+int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
+                 struct error *err)
+{
+	int result;
+
+	if (gate_enter(&a->fleet->gate, err) < 0)
+		return -1;
+	result = create_again(a, t, begun_ns, err);
+	gate_leave(&a->fleet->gate);
+	return result;
+}
+
+static int restart(struct act *a, const struct template_record *t, int64_t begun_ns,
+                   struct error *err)
 {
 	struct fleet *f = a->fleet;
 	const struct act_move creating = {
@@ -268,6 +281,17 @@ int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns
 		log_warning("a failed start is not marked yet", TEXT("sandbox", a->record.id),
 		            FAILURE(&second));
 	return FAIL_CONTEXT(err, "start sandbox '%s'", a->record.name);
+}
+
+int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
+{
+	int result;
+
+	if (gate_enter(&a->fleet->gate, err) < 0)
+		return -1;
+	result = restart(a, t, begun_ns, err);
+	gate_leave(&a->fleet->gate);
+	return result;
 }
 
 /* ---- the request ---- */
@@ -443,8 +467,11 @@ static int resolve_and_make(struct fleet *f, struct arena *a, struct draft *draf
 		error_clear(err);
 		if (request_resolve(f, a, draft, err) < 0 || mounts_resolve(f, a, draft, err) < 0)
 			return -1;
+		if (gate_enter(&f->gate, err) < 0)
+			return -1;
 		result = request->wait ? make_now(f, a, draft, begun_ns, err)
 		                       : make_later(f, a, draft, begun_ns, err);
+		gate_leave(&f->gate);
 		if (result == 0 || !draft->is_outdated)
 			return result;
 		project_forget(f, request->project_id);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fleet/fleet.h"
+#include "fleet/gate.h"
 
 struct act;
 
@@ -41,6 +42,8 @@ MUST_CHECK int act_wake(struct act *a, struct error *err);
 /* ---- create.c ---- */
 
 /* From CREATING, with the files of a->snapshot; leaves it there when it fails. */
+MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,
+                           struct error *err);
 MUST_CHECK int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
                             struct error *err);
 

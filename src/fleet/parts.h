@@ -49,6 +49,7 @@ struct fleet {
 	struct lease_desk leases;
 	struct browsers browsers;
 	struct waiting waiting;
+	struct gate gate;
 	struct build_desk *builds;
 	struct ready *ready;
 	pthread_mutex_t ended_mutex;
@@ -142,8 +143,6 @@ MUST_CHECK int act_make(struct act *a, const struct template_record *t, int64_t 
                         struct error *err);
 /* What the first command needs is known before it comes: it need not look into the store. */
 void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r);
-MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,
-                           struct error *err);
 /* Moves to FAILED with the error's text and leaves nothing with the provider. */
 void act_fail(struct act *a, const struct error *why);
 

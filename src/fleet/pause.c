@@ -57,7 +57,7 @@ int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
 	return 0;
 }
 
-int act_resume(struct act *a, struct error *err)
+static int resume(struct act *a, struct error *err)
 {
 	struct fleet *f = a->fleet;
 	const struct spender spender = {a->record.project_id, a->record.key_id, a->record.id};
@@ -77,6 +77,17 @@ int act_resume(struct act *a, struct error *err)
 	fault_point("api", "resume-recorded");
 	warm_up(f, a->arena, &a->record);
 	return 0;
+}
+
+int act_resume(struct act *a, struct error *err)
+{
+	int result;
+
+	if (gate_enter(&a->fleet->gate, err) < 0)
+		return -1;
+	result = resume(a, err);
+	gate_leave(&a->fleet->gate);
+	return result;
 }
 
 int act_wake(struct act *a, struct error *err)

@@ -21,6 +21,13 @@ static const struct sandbox_resources resources = {
 
 /* ---- its life ---- */
 
+static void leave_review(struct review *r)
+{
+	cache_set_queued(&r->fleet->cache, r->slot, false);
+	cache_unpin(&r->fleet->cache, r->slot);
+	r->fleet = NULL;
+}
+
 int review_open(struct fleet *f, const struct sandbox_review *what, struct review *ret,
                 struct error *err)
 {
@@ -40,6 +47,11 @@ int review_open(struct fleet *f, const struct sandbox_review *what, struct revie
 	/* No sweep takes it for an orphan. */
 	cache_set_queued(&f->cache, r.slot, true);
 	*ret = r;
+	/* It has no row by which it could be ended: it is inside until it is closed. */
+	if (gate_enter(&f->gate, err) < 0) {
+		leave_review(ret);
+		return FAIL_CONTEXT(err, "look at the files");
+	}
 	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) == 0) {
 		fault_point("api", "review-open");
 		return 0;
@@ -58,9 +70,8 @@ void review_close(struct review *r)
 	if (f->ops->destroy(f->provider, r->id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("a review's sandbox is left for the next sweep", TEXT("sandbox", r->id),
 		            FAILURE(&err));
-	cache_set_queued(&f->cache, r->slot, false);
-	cache_unpin(&f->cache, r->slot);
-	r->fleet = NULL;
+	leave_review(r);
+	gate_leave(&f->gate);
 }
 
 /* ---- changes ---- */

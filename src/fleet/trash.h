@@ -41,8 +41,14 @@ MUST_CHECK int fleet_trash_list(struct fleet *fleet, struct arena *a, const char
                                 struct fleet_trash_list *ret, struct error *err);
 
 /* In down.c: stops what runs, of every project, until the deadline; `left` still runs then. */
+struct fleet_stop {
+	int64_t deadline;
+	/* The server ends next: from now on, and for a minute more than a drain takes, nothing is
+	 * made or started (gate.h). */
+	bool for_good;
+};
 struct fleet_stopped {
 	int64_t stopped, left;
 };
-MUST_CHECK int fleet_stop_all(struct fleet *fleet, int64_t deadline, struct fleet_stopped *ret,
-                              struct error *err);
+MUST_CHECK int fleet_stop_all(struct fleet *fleet, const struct fleet_stop *how,
+                              struct fleet_stopped *ret, struct error *err);

@@ -3,11 +3,13 @@
 
 import contextlib
 import http.client
+import json
 import os
 import pty
 import shutil
 import sqlite3
 import subprocess
+import threading
 import time
 
 import pytest
@@ -322,6 +324,50 @@ def test_down_stops_all_and_the_server(private_server, runs):
     assert states(private_server, api) == {"downed": "stopped"}
     api.post(f"{PATH}/{box}/start")
     assert note(api, box) == "downed\n"
+
+
+def is_refused_for_now(answer):
+    return answer.status == 503 and int(answer.headers["Retry-After"]) > 0
+
+
+def test_nothing_runs_after_a_down_beside_clients_that_create(private_server):
+    """Creates, commands and starts go on while every sandbox is ended: each ends up stopped, or is refused."""
+    private_server.environment["ATOLL_DRAIN"] = "10s"
+    private_server.start()
+    api = private_server.api()
+    first = with_file(api, "first")
+    api.post(f"{PATH}/{first}/pause")
+    made, refused, stop = [first], [], threading.Event()
+
+    def call(method, path, body):
+        while not stop.is_set():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                answer = private_server.api(timeout=60).raw(method, path, body)
+                if answer.status == 201:
+                    made.append(answer.json()["id"])
+                elif is_refused_for_now(answer):
+                    refused.append(answer)
+    create = json.dumps({"template": "host", "internet": False, "persistent": True})
+    threads = [threading.Thread(target=call, args=("POST", path, body)) for path, body in
+               [(PATH, create)] * 4 + [(f"{PATH}/{first}/exec", '{"command": "true"}'), (f"{PATH}/{first}/start", "{}")]]
+    for thread in threads:
+        thread.start()
+    atoll.wait_for(lambda: len(made) > 8, 60, "some creates")
+    done = subprocess.run([atoll.ATOLL, "down", "--yes"], env={**private_server.environment, "ATOLL_DATA": str(private_server.data)},
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+    runs, agents = atoll.Host(private_server.data).runs(), atoll.Host(private_server.data).agents()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert done.returncode == 0, done.stderr + private_server.log_text().encode()
+    private_server.process.wait(20)
+    private_server.process = None
+    assert (runs, agents) == ([], []), "what runs after 'down' said that all is stopped"
+    assert refused, "creates beside 'down' are told to come again"
+    private_server.start()
+    rows = {row["id"]: row["state"] for row in private_server.rows(private_server.api())}
+    assert set(made) <= set(rows) and set(rows.values()) <= {"stopped", "failed"}, rows
+    assert all(rows[box] == "stopped" for box in made), rows
 
 
 def test_the_end_of_serve_says_how_many_go_on(private_server):

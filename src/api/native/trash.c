@@ -129,12 +129,25 @@ static const struct json_member stopped_shape_members[] = {
 };
 static JSON_SHAPE(stopped_shape, "StoppedAll", fleet_stopped, "How many were stopped");
 
+struct stop_query {
+	bool for_good;
+};
+static const struct json_member stop_query_members[] = {
+        JSON_BOOL_MEMBER(stop_query, for_good,
+                         .about = "the server ends next: from now on, and for a minute more than "
+                                  "'drain', nothing is made or started (503, Retry-After)"),
+        JSON_END,
+};
+static JSON_SHAPE(stop_query, "StopAllQuery", stop_query, "What comes after it");
+
 static int stop_all(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
+	const struct stop_query *query = rq->query;
+	const struct fleet_stop how = {deadline_in(STOP_ALL_MS), query->for_good};
 	struct fleet_stopped stopped;
 
 	(void)body;
-	if (fleet_stop_all(api_of(rq)->fleet, deadline_in(STOP_ALL_MS), &stopped, err) < 0)
+	if (fleet_stop_all(api_of(rq)->fleet, &how, &stopped, err) < 0)
 		return -1;
 	reply_json(reply, &stopped_shape, &stopped);
 	return 0;
@@ -154,8 +167,8 @@ const struct route trash_routes[] = {
         {HTTP_POST, "/api/sandbox/instances/:id/undelete", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .answer = &sandbox_shape, .handle = sandbox_undelete, TAG,
          .summary = "Bring back a sandbox that was deleted with keep=true; it is stopped then"},
-        {HTTP_POST, "/api/sandbox/stop-all", SCOPE_ADMIN, ROUTE_SLOW, .answer = &stopped_shape,
-         .handle = stop_all, .tag = "operator",
+        {HTTP_POST, "/api/sandbox/stop-all", SCOPE_ADMIN, ROUTE_SLOW, .query = &stop_query,
+         .answer = &stopped_shape, .handle = stop_all, .tag = "operator",
          .summary = "Stop every sandbox of every project; files are kept"},
         {.path = NULL},
 };
