@@ -41,9 +41,10 @@ MUST_CHECK int act_wake(struct act *a, struct error *err);
 
 /* ---- create.c ---- */
 
-/* From CREATING, with the files of a->snapshot; leaves it there when it fails. */
+/* From STOPPED; back there when it fails. */
 MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,
                            struct error *err);
+/* From CREATING, with the files of a->snapshot; leaves it there when it fails. */
 MUST_CHECK int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
                             struct error *err);
 
