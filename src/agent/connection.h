@@ -45,6 +45,7 @@ struct connection {
 
 	pid_t worker; /* serves this connection; 0 = we do */
 	struct worker_rest *rest;
+	struct stops stops; /* of the worker, unless it is the standby process */
 };
 
 void connection_accept(struct agent *a, int fd);

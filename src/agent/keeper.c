@@ -43,11 +43,11 @@ struct keeper {
 	pid_t pid;
 	_Atomic int stage; /* reached, or failed at when `failure` is set */
 	_Atomic int failure;
-	_Atomic int command;
-	_Atomic int status; /* wait status once `ended` */
+	_Atomic int command; /* set before the command's process runs */
+	_Atomic int status;  /* wait status once `ended` */
 	_Atomic bool ended, holding;
 	bool adopted; /* lies on no stack */
-	bool revoked;
+	bool revoked, given_up;
 	int token; /* -1 = it begins when it runs */
 };
 
@@ -223,14 +223,14 @@ ON_OWN_STACK static int keep(void *argument)
 		(void)raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
 	/* Returns when the command has been executed or has failed: until then it uses the lower
 	 * half of this stack. */
-	pid = raw_clone(CLONE_VM | CLONE_VFORK | SIGCHLD,
-	                mapping_of(k) + STACK_GUARD_SIZE + STACK_SIZE / 2, run_command, k);
+	pid = raw_clone(CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD,
+	                mapping_of(k) + STACK_GUARD_SIZE + STACK_SIZE / 2, run_command, k,
+	                &k->command);
 	if (pid < 0) {
 		k->stage = STAGE_CLONE;
 		k->failure = (int)-pid;
 		return 0;
 	}
-	k->command = (int)pid;
 	if (!k->failure)
 		k->stage = STAGE_RUNNING;
 	wait_for_all(k);
@@ -271,7 +271,7 @@ int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *e
 	k = (struct keeper *)(void *)(map + STACK_MAPPING_SIZE) - 1;
 	*k = (struct keeper){.spawn = spawn, .token = -1};
 	pid = raw_clone(CLONE_VM | CLONE_FILES | SIGCHLD, (void *)((uintptr_t)k & ~(uintptr_t)63),
-	                keep, k);
+	                keep, k, NULL);
 	if (pid < 0) {
 		keeper_free(k);
 		errno = (int)-pid;
@@ -332,6 +332,41 @@ void keeper_release(struct keeper *k)
 {
 	if (k->adopted)
 		(void)kill(k->pid, SIGCONT);
+}
+
+bool keeper_has_unexecuted_command(const struct keeper *k)
+{
+	return !k->adopted && k->command > 0 && k->stage != STAGE_RUNNING && !k->ended;
+}
+
+void keeper_continue(const struct keeper *k)
+{
+	if (keeper_has_unexecuted_command(k))
+		(void)kill(k->command, SIGCONT);
+	(void)kill(k->pid, SIGCONT);
+}
+
+void keeper_kill(const struct keeper *k)
+{
+	if (keeper_has_unexecuted_command(k))
+		(void)kill(k->command, SIGKILL);
+	(void)kill(k->pid, SIGKILL);
+}
+
+void keeper_give_up(struct keeper *k)
+{
+	k->given_up = true;
+	keeper_kill(k);
+}
+
+/* The number may be waited for already: then nothing has it. */
+bool keeper_has_left_command(struct keeper *k)
+{
+	if (k->pid == k->command || !keeper_has_unexecuted_command(k) ||
+	    kill(k->command, SIGKILL) < 0)
+		return false;
+	k->pid = k->command;
+	return true;
 }
 
 /* An adopted keeper may have waited for its command, whose number then is another's. Its own is
@@ -426,10 +461,20 @@ static int fail_at(const struct keeper *k, struct error *err)
 	return fail_to_start(err);
 }
 
+static int fail_as_stopped(struct error *err)
+{
+	error_set(err, ERROR_UNAVAILABLE, 0, HERE,
+	          "start a process: the sandbox's root stops the agent's processes");
+	error_hint(err, "end the process of the sandbox that sends SIGSTOP to others");
+	return -1;
+}
+
 int keeper_result(const struct keeper *k, int *ret_status, struct error *err)
 {
 	if (k->failure)
 		return fail_at(k, err);
+	if (k->given_up && k->stage != STAGE_RUNNING)
+		return fail_as_stopped(err);
 	*ret_status = k->ended ? k->status : SIGKILL;
 	return 0;
 }

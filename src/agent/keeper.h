@@ -75,5 +75,17 @@ MUST_CHECK int keeper_result(const struct keeper *k, int *ret_status, struct err
 /* From now on the keeper stays until all below it has ended; with keeper_release, that it has. */
 void keeper_hold(struct keeper *k);
 void keeper_release(struct keeper *k);
+/* The command's process is there and uses the agent's memory. */
+bool keeper_has_unexecuted_command(const struct keeper *k);
+/* SIGCONT to it, and to a command that has not been executed yet. */
+void keeper_continue(const struct keeper *k);
+/* Kills it, and a command that has not been executed yet. */
+void keeper_kill(const struct keeper *k);
+/* The same because it is stopped again and again: a start that fails with this says so. */
+void keeper_give_up(struct keeper *k);
+/* Once the keeper was waited for. True when it has left a command that has not been executed: that
+ * still uses the agent's memory, and is killed. Its number is the keeper's from now on, and it is
+ * to be waited for before the keeper is used or freed. */
+bool keeper_has_left_command(struct keeper *k);
 /* To the command's process group. */
 void keeper_signal(const struct keeper *k, int signo);

@@ -24,6 +24,7 @@
 #define SIGNALS_AT_ONCE 3 /* that we take: each is pending at most once */
 #define SIGTERM_GRACE_MS 2000
 #define KILL_AGAIN_MS 20
+#define REAPED_AT_ONCE 256 /* children that change all the time hold up nothing */
 
 void watch_set(struct agent *a, struct watch *w, uint32_t events)
 {
@@ -54,15 +55,26 @@ void watch_close(struct agent *a, struct watch *w)
 	w->fd = -1;
 }
 
+static void on_child(struct agent *a, pid_t pid, int status)
+{
+	if (WIFSTOPPED(status))
+		stops_on_child(a, pid);
+	else if (!process_on_keeper_exit(a, pid, status) && !warm_on_exit(a, pid) &&
+	         !standby_on_exit(a, pid))
+		(void)worker_on_exit(a, pid, status);
+}
+
 static void reap(struct agent *a)
 {
+	unsigned count = 0;
+	pid_t pid = 0;
 	int status;
-	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (!process_on_keeper_exit(a, pid, status) && !warm_on_exit(a, pid) &&
-		    !standby_on_exit(a, pid))
-			(void)worker_on_exit(a, pid, status);
+	while (count < REAPED_AT_ONCE && (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		on_child(a, pid, status);
+		count++;
+	}
+	a->has_more_ended = count == REAPED_AT_ONCE;
 	if (pid < 0 && errno == ECHILD && a->stopping)
 		a->stopped = true;
 }
@@ -145,9 +157,10 @@ static int wait_ms(struct agent *a)
 	next = listener_next_deadline(&a->listener) < next ? listener_next_deadline(&a->listener)
 	                                                   : next;
 	next = standby_next_deadline(a) < next ? standby_next_deadline(a) : next;
+	next = a->stops_at < next ? a->stops_at : next;
 	if (a->stopping && a->stop_deadline < next)
 		next = a->stop_deadline;
-	return deadline_poll_ms(next);
+	return a->has_more_ended ? 0 : deadline_poll_ms(next);
 }
 
 void agent_run(struct agent *a)
@@ -164,6 +177,9 @@ void agent_run(struct agent *a)
 			if (w->fd >= 0)
 				w->on_event(a, w, events[i].events);
 		}
+		if (a->has_more_ended)
+			reap(a);
+		stops_run_timer(a, clock_monotonic_ms());
 		process_run_timers(a, clock_monotonic_ms());
 		warm_run_timers(a, clock_monotonic_ms());
 		posts_run_timers(a, clock_monotonic_ms());

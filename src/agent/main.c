@@ -201,6 +201,7 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};
 	views_begin(&a->views, a->started_ms);
 	standby_init(&a->standby);
+	a->stops_at = DEADLINE_NEVER;
 	list_init(&a->connections);
 	list_init(&a->closed);
 	list_init(&a->processes);

@@ -20,6 +20,8 @@
 #include "wire/agent_cause.h"
 
 #define KILL_AGAIN_MS 20
+#define KEEPER_END_MS 1000   /* a keeper that has nothing left to wait for is killed then */
+#define SLOW_START_MS 20     /* then somebody inside may have stopped the command before its exec */
 #define LISTED_TEXT_MAX 4096 /* of the arguments that lists of processes show */
 #define SIGNAL_MAX 64
 #define RING_BYTES_DEFAULT (1024 * 1024)
@@ -74,7 +76,7 @@ static struct process *process_new(struct agent *a, const struct agent_exec *exe
 	p->started_ms = clock_monotonic_ms();
 	p->deadline = exec->timeout_ms ? deadline_in((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
 	p->look_at = p->over_at = p->kill_at = p->warm_until = p->idle.at = DEADLINE_NEVER;
-	p->look_again_at = DEADLINE_NEVER;
+	p->look_again_at = p->keeper_kill_at = DEADLINE_NEVER;
 	list_init(&p->viewers);
 	list_init(&p->item);
 	describe(p, exec);
@@ -292,6 +294,7 @@ static void on_ended(struct process *p)
 	int status;
 	bool ran = keeper_result(p->keeper, &status, &err) == 0;
 
+	p->killing = false; /* nothing is left below the keeper, and its number is free */
 	if (ran && !p->started)
 		on_started(p);
 	keeper_free(TAKE(p->keeper));
@@ -331,6 +334,8 @@ static void start_cold(struct process *p)
 
 	keeper_free(TAKE(p->keeper));
 	p->warm = NULL;
+	p->stops = (struct stops){0};
+	p->keeper_kill_at = DEADLINE_NEVER;
 	for (int i = 0; i < 3; i++)
 		(void)!fd_set_blocking(p->spawn.fds[i], true, &err);
 	p->warm_until = DEADLINE_NEVER;
@@ -357,6 +362,8 @@ bool process_on_keeper_exit(struct agent *a, pid_t pid, int status)
 
 		if (!p->keeper || keeper_pid(p->keeper) != pid)
 			continue;
+		if (keeper_has_left_command(p->keeper))
+			return true;
 		keeper_end(p->keeper, status);
 		if (keeper_has_declined(p->keeper)) {
 			warm_on_declined(p);
@@ -371,17 +378,37 @@ bool process_on_keeper_exit(struct agent *a, pid_t pid, int status)
 
 /* ---- signals and time ---- */
 
+/* Root inside may keep it from running. A warm interpreter that has not begun has a deadline of its
+ * own, `warm_until`. */
+static void end_keeper_later(struct process *p)
+{
+	int64_t now = clock_monotonic_ms();
+
+	if (!p->started && p->warm)
+		return;
+	if (p->keeper_kill_at == DEADLINE_NEVER)
+		p->keeper_kill_at = now + KEEPER_END_MS;
+	else if (p->keeper_kill_at <= now)
+		keeper_kill(p->keeper);
+}
+
 void process_kill_tree(struct process *p)
 {
 	p->killing = true;
 	process_look_for_start(p);
-	if (!p->keeper || !p->started)
-		return; /* over, or done by on_started */
-	keeper_hold(p->keeper);
-	if (tree_kill(keeper_pid(p->keeper)) == 0)
-		keeper_release(p->keeper);
-	keeper_signal(p->keeper, SIGKILL); /* should /proc be hidden from us */
+	if (!p->keeper)
+		return; /* it is over */
 	p->kill_at = deadline_in(KILL_AGAIN_MS);
+	if (!p->started) {
+		end_keeper_later(p); /* on_started does the rest, when that comes first */
+		return;
+	}
+	keeper_hold(p->keeper);
+	if (tree_kill(keeper_pid(p->keeper)) == 0) {
+		keeper_release(p->keeper);
+		end_keeper_later(p);
+	}
+	keeper_signal(p->keeper, SIGKILL); /* should /proc be hidden from us */
 }
 
 int process_signal(struct process *p, const struct agent_signal *signal, struct error *err)
@@ -444,6 +471,13 @@ int64_t process_next_deadline(struct agent *a)
 	return first;
 }
 
+static void look_for_start(struct process *p, int64_t now)
+{
+	process_look_for_start(p);
+	if (p->keeper && !p->started && !p->warm && now - p->started_ms >= SLOW_START_MS)
+		keeper_continue(p->keeper);
+}
+
 void process_run_timers(struct agent *a, int64_t now)
 {
 	LIST_EACH (&a->processes, item) {
@@ -451,7 +485,7 @@ void process_run_timers(struct agent *a, int64_t now)
 
 		if (p->look_at <= now) {
 			p->look_at = deadline_in(PROCESS_ANNOUNCE_MS);
-			process_look_for_start(p);
+			look_for_start(p, now);
 		}
 		if (p->warm_until <= now)
 			give_up_warm(p);

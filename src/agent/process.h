@@ -47,6 +47,7 @@ struct process {
 	struct spawn spawn;
 	struct user *user;     /* in spawn_arena */
 	struct keeper *keeper; /* NULL once it has ended */
+	struct stops stops;
 	bool started;
 	bool killing, over;
 
@@ -62,6 +63,8 @@ struct process {
 	struct connection *starter; /* waits for the start; NULL when it has gone */
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */
 	int64_t look_at, deadline, over_at, kill_at;
+	int64_t keeper_kill_at; /* when the keeper is killed, which then has nothing left to wait
+	                           for */
 	struct cause_counts before; /* when it was started */
 	uint64_t signals_asked;     /* bit n: a caller has sent it signal n */
 	int64_t look_again_at;      /* whether a viewer still holds the output back */

@@ -24,8 +24,10 @@ static inline long raw_call(long number, long a, long b, long c, long d)
 }
 
 /* clone(2) onto a stack of its own (its upper end, 16-byte aligned): the new process runs
- * run(argument) and exits with what that returns. */
-static inline long raw_clone(unsigned long flags, void *stack, int (*run)(void *), void *argument)
+ * run(argument) and exits with what that returns. With CLONE_PARENT_SETTID the kernel writes its
+ * number to *ret_pid before it runs. */
+static inline long raw_clone(unsigned long flags, void *stack, int (*run)(void *), void *argument,
+                             _Atomic int *ret_pid)
 {
 	register long r10 __asm__("r10") = 0;
 	register long r8 __asm__("r8") = 0;
@@ -43,7 +45,7 @@ static inline long raw_clone(unsigned long flags, void *stack, int (*run)(void *
 	        "hlt\n"
 	        "1:"
 	        : "+a"(result)
-	        : "D"(flags), "S"(stack), "d"(0L), "r"(r10),
+	        : "D"(flags), "S"(stack), "d"(ret_pid), "r"(r10),
 	          "r"(r8), [run] "r"(run), [argument] "r"(argument), [exit] "i"(SYS_exit_group)
 	        : "rcx", "r11", "memory");
 	return result;
@@ -67,12 +69,13 @@ static inline long raw_call(long number, long a, long b, long c, long d)
 	return x0;
 }
 
-static inline long raw_clone(unsigned long flags, void *stack, int (*run)(void *), void *argument)
+static inline long raw_clone(unsigned long flags, void *stack, int (*run)(void *), void *argument,
+                             _Atomic int *ret_pid)
 {
 	register long x8 __asm__("x8") = SYS_clone;
 	register long x0 __asm__("x0") = (long)flags;
 	register void *x1 __asm__("x1") = stack;
-	register long x2 __asm__("x2") = 0;
+	register _Atomic int *x2 __asm__("x2") = ret_pid;
 	register long x3 __asm__("x3") = 0;
 	register long x4 __asm__("x4") = 0;
 

@@ -127,13 +127,14 @@ static int start(struct standby *r, struct error *err)
 	near = pair[0];
 	fill_waiting(w, pair[1]);
 	pid = raw_clone(CLONE_VM | CLONE_FILES | SIGCHLD, (void *)((uintptr_t)w & ~(uintptr_t)63),
-	                wait_for_need, w);
+	                wait_for_need, w, NULL);
 	if (pid < 0) {
 		(void)close(pair[1]);
 		errno = (int)-pid;
 		return FAIL_ERRNO(err, "start the standby process");
 	}
 	r->pid = (pid_t)pid;
+	r->stops = (struct stops){0};
 	r->far_fd = pair[1];
 	r->watch = (struct watch){.fd = TAKE_FD(near), .on_event = on_word};
 	return 0;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/stops.h"
 #include "base/id.h"
 #include "base/list.h"
 #include "isolation/isolation.h"
@@ -35,6 +36,7 @@ struct standby {
 	pid_t pid;          /* 0: there is none */
 	int64_t again_at;   /* when to start it again */
 	int64_t look_at;    /* when a connection that waits for a process looks again */
+	struct stops stops;
 };
 
 struct agent {
@@ -53,6 +55,8 @@ struct agent {
 	struct list connections, closed; /* struct connection */
 	unsigned connection_count, worker_count;
 	struct standby standby;
+	int64_t stops_at;      /* see stops.h */
+	bool has_more_ended;   /* children, than one look has reaped */
 	bool has_waiting;      /* among the connections */
 	struct list processes; /* struct process, oldest first */
 	struct list forgotten; /* struct process, freed when no event can name them any more */

@@ -482,6 +482,8 @@ static bool on_exit_of(struct warm *w, pid_t pid)
 		return true;
 	if (!w->keeper || keeper_pid(w->keeper) != pid)
 		return false;
+	if (keeper_has_left_command(w->keeper))
+		return true;
 	keeper_free(TAKE(w->keeper));
 	warm_close_start(w);
 	if (w->control.fd >= 0)

@@ -202,6 +202,7 @@ static int ahead_give(struct warm *w, struct process *p, const char *code, struc
 	}
 	swap_streams(w, p);
 	p->keeper = TAKE(w->keeper);
+	keeper_continue(p->keeper); /* root inside may have stopped it while it was in no list */
 	keeper_await(p->keeper, TAKE_FD(w->ahead.extra[EXTRA_TOKEN]));
 	warm_want(w);
 	return 0;

@@ -52,6 +52,7 @@ int worker_start(struct connection *c, struct span bytes, struct error *err)
 		return FAIL_ERRNO(err, "start a file worker");
 	}
 	c->worker = pid;
+	c->stops = (struct stops){0};
 	c->rest = rest;
 	c->room_until = 0;
 	a->worker_count++;
