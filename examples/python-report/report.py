@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads daily weather, writes report.md and a plot: by Matplotlib when there is one, else as SVG."""
+"""Reads daily weather, writes report.md and a plot: by Pygal where that is installed, else by hand."""
 
 import csv
 import statistics
@@ -52,21 +52,18 @@ def write_report(path, days, months, plot):
         out.write(f"\n![temperature]({plot})\n")
 
 
-def plot_with_matplotlib(days, path):
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    numbers = range(len(days))
-    figure, axes = pyplot.subplots(figsize=(11, 4))
-    axes.fill_between(numbers, [d["temp_min"] for d in days], [d["temp_max"] for d in days], alpha=0.4)
-    axes.set_xticks([i for i, d in enumerate(days) if d["date"].endswith("-01")][::3],
-                    [d["date"][:7] for d in days if d["date"].endswith("-01")][::3])
-    axes.set_ylabel("degrees C")
-    axes.set_title("Daily lows and highs")
-    figure.savefig(path, dpi=100)
+def plot_with_pygal(days, path):
+    import pygal
+    chart = pygal.Line(title="Daily lows and highs", y_title="degrees C", width=1100, height=400, show_dots=False,
+                       show_minor_x_labels=False, truncate_label=10, js=[])
+    chart.x_labels = [day["date"] for day in days]
+    chart.x_labels_major = [day["date"] for day in days if day["date"].endswith("-01")][::3]
+    chart.add("high", [day["temp_max"] for day in days])
+    chart.add("low", [day["temp_min"] for day in days])
+    chart.render_to_file(path)
 
 
-def plot_as_svg(days, path):
+def plot_by_hand(days, path):
     width, height, low, high = 1100, 400, -15, 40
 
     def point(i, value):
@@ -85,13 +82,12 @@ def plot_as_svg(days, path):
 
 def main():
     days = list(read_days(sys.argv[1]))
+    plot = "temperature.svg"
     try:
-        plot = "temperature.png"
-        plot_with_matplotlib(days, plot)
+        plot_with_pygal(days, plot)
     except ImportError:
-        plot = "temperature.svg"
-        print("no Matplotlib here: drawing by hand")
-        plot_as_svg(days, plot)
+        print("no Pygal here: drawing by hand")
+        plot_by_hand(days, plot)
     write_report("report.md", days, summarize(days), plot)
     print(f"read {len(days)} days, wrote report.md and {plot}")
 
