@@ -1,35 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for all Python tests. A test that cannot run says why: skips are counted and printed."""
 
+import itertools
 import os
+import random
 import sys
 
 import pytest
+from _pytest.junitxml import xml_key
 
 sys.path.insert(0, os.path.dirname(__file__))
 
 import atoll  # noqa: E402
 
-# A folder: several runs share the files that all of them were given, each file runs in one of them.
-SHARE = os.environ.get("ATOLL_TEST_SHARE")
-taken = {}
+# As many processes share the files of this run. They are made when all files are read, which takes as long as many of them run.
+RUNS = int(os.environ.get("ATOLL_TEST_RUNS", "1"))
 
 
-def take_file(path):
-    """Whether this run is the first that comes to it."""
-    if path not in taken:
-        try:
-            os.close(os.open(os.path.join(SHARE, f"{path.parent.name}-{path.name}"), os.O_CREAT | os.O_EXCL))
-            taken[path] = True
-        except FileExistsError:
-            taken[path] = False
-    return taken[path]
+def begin_run(config, number):
+    """In a process of its own: what the parent has opened for output is shared with its other children."""
+    random.seed()
+    capture = config.pluginmanager.getplugin("capturemanager")
+    capture.stop_global_capturing()
+    capture.start_global_capturing()
+    capture.suspend_global_capture()
+    report = config.stash[xml_key]
+    report.logfile = report.logfile.replace(".xml", f"-{number}.xml")
+
+
+def run_files(config, files, queue):
+    """One file after the other, each as the whole of a run: its server ends with it. A file is taken when the one before has ended."""
+    while taken := os.read(queue, 2):
+        items = files[int.from_bytes(taken, "big")]
+        for item, following in zip(items, [*items[1:], None]):
+            config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item):
-    # True: it is seen to, and no result of this run.
-    return True if SHARE and not take_file(item.path) else None
+def pytest_runtestloop(session):
+    if RUNS < 2 or session.testsfailed:
+        return None  # what could not be read fails, and nothing runs
+    files = [list(items) for _, items in itertools.groupby(session.items, lambda item: item.path)]
+    queue, ends = os.pipe()
+    os.write(ends, b"".join(number.to_bytes(2, "big") for number in range(len(files))))
+    os.close(ends)
+    children = []
+    for number in range(1, RUNS + 1):
+        children.append(os.fork())
+        if children[-1] == 0:
+            begin_run(session.config, number)
+            run_files(session.config, files, queue)
+            return True
+    for child in children:
+        os.waitpid(child, 0)
+    session.config.pluginmanager.unregister(session.config.stash[xml_key])  # each child writes its own
+    return True
 
 
 def pytest_collection_modifyitems(config, items):

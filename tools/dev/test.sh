@@ -168,59 +168,56 @@ run_built_pytest()
 
 # The longest files of the suites that start servers. They go in front, so that no run is left with
 # one of them when the others have ended.
-LONG_FILES=(system/test_80_templates system/test_82_tls system/test_65_mcp
-	system/test_65_mcp_conformance system/test_91_lifecycle_pause system/test_96_usage
-	fault/test_kills fault/test_volumes fault/test_peer_backups fault/test_leases fault/test_operator
-	fault/test_backups escape/test_warm_ahead escape/test_warm escape/test_code)
+LONG_FILES=(system/test_80_templates fault/test_kills fault/test_volumes fault/test_leases
+	fault/test_backups system/test_52_undo system/test_65_mcp system/test_82_tls
+	fault/test_peer_backups fault/test_operator system/test_65_mcp_conformance
+	system/test_91_lifecycle_pause system/test_96_usage escape/test_warm_ahead escape/test_warm
+	escape/test_code)
 # They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
 LONE_FILES=(system/test_21_processor system/test_99_fairness escape/alone/test_bombs
 	fault/alone/test_last_server)
 SERVED_RUNS=${SERVED_RUNS:-5}
 
-# files_of SUITE FILE…: those of the suite.
+# files_of SUITE FILE…: those of the suite, or of several as "(SUITE|SUITE)".
 files_of()
 {
 	local suite=$1
 	shift
-	printf 'tests/%s.py\n' "$@" | grep "^tests/$suite/" || true
+	printf 'tests/%s.py\n' "$@" | grep -E "^tests/$suite/" || true
 }
 
-# The files of a suite without those that run alone; pytest would run twice what is named twice.
+# The files of these suites without those that run alone, the longest of all in front; pytest would run
+# twice what is named twice. shared_files SUITE…
 shared_files()
 {
+	local suite
 	{
-		files_of "$1" "${LONG_FILES[@]}"
-		find "tests/$1" -name 'test_*.py' | sort
-		[ "$1" != system ] || find tests/contract -name 'test_*.py'
-	} | awk '!seen[$0]++' | grep -vxF "$(files_of "$1" "${LONE_FILES[@]}")"
-}
-
-# One of several runs: of each suite, what no other run has taken.
-run_share()
-{
-	local number=$1 suite files
-	shift
-	for suite in "$@"; do
-		mapfile -t files < <(shared_files "$suite")
-		run_built_pytest "$suite" "$suite-$number" 1500 "${files[@]}"
-	done
+		files_of "($(tr ' ' '|' <<<"$*"))" "${LONG_FILES[@]}"
+		for suite in "$@"; do
+			find "tests/$suite" -name 'test_*.py' | sort
+			[ "$suite" != system ] || find tests/contract -name 'test_*.py'
+		done
+	} | awk '!seen[$0]++' | grep -vxF "$(printf 'tests/%s.py\n' "${LONE_FILES[@]}")"
 }
 
 # The tests of real servers. Several runs at once, for these often wait for a server or a clock; each
-# file is run by whichever run comes to it first. test_servers SUITE…
+# file is run by whichever run comes to it first (tests/conftest.py). test_servers SUITE…
 test_servers()
 {
-	local i suite files pids=()
+	local i suite files missing=0
 	build_programs gcc || { result failed "$1" build "the gcc build failed"; return; }
-	ATOLL_TEST_SHARE=$(mktemp -d /tmp/atoll-share-XXXXXX)
-	export ATOLL_TEST_SHARE
+	mapfile -t files < <(shared_files "$@")
+	step "$* tests"
+	ATOLL_TEST_RUNS=$SERVED_RUNS timeout --kill-after=20 2400 python3 -m pytest -q -p no:cacheprovider \
+		--tb=short -rs --junitxml="$RESULTS/served.xml" "${files[@]}" >&2 || true
 	for ((i = 1; i <= SERVED_RUNS; i++)); do
-		run_share "$i" "$@" &
-		pids+=($!)
+		[ -s "$RESULTS/served-$i.xml" ] || missing=$((missing + 1))
 	done
-	wait "${pids[@]}"
-	rm -rf "$ATOLL_TEST_SHARE"
-	unset ATOLL_TEST_SHARE
+	[ "$missing" = 0 ] || [ -s "$RESULTS/served.xml" ] ||
+		result failed "$1" "the runs" "$missing did not end within 2400 s, or did not start"
+	for i in "$RESULTS"/served*.xml; do
+		[ ! -s "$i" ] || results_add junit '' "$i"
+	done
 	for suite in "$@"; do
 		mapfile -t files < <(files_of "$suite" "${LONE_FILES[@]}")
 		run_built_pytest "$suite" "$suite-alone" 300 "${files[@]}"
