@@ -142,12 +142,10 @@ bool keeping_start(struct keeping *k, uint64_t process, void (*on_done)(void *co
 	k->on_done = on_done;
 	k->context = context;
 	k->task = (struct worker_task){
-	        .lane = WORKER_AGENT,
+	        .lane = WORKER_LONG,
 	        .run = run,
-	        .shares = {[WORKER_PROJECT] =
-	                           worker_share_id(k->options.project_id) ^ WORKER_LONG_CALLS,
-	                   [WORKER_SANDBOX] =
-	                           worker_share_id(k->options.sandbox_id) ^ WORKER_LONG_CALLS}};
+	        .shares = {[WORKER_PROJECT] = worker_share_id(k->options.project_id),
+	                   [WORKER_SANDBOX] = worker_share_id(k->options.sandbox_id)}};
 	k->done = (struct loop_task){.run = on_loop};
 	if (k->count == 0)
 		return false;

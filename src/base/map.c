@@ -49,7 +49,7 @@ static void mix(uint64_t v[4])
 
 /* SipHash-1-3 under a key of this process: callers choose the keys of some maps, and must not be
  * able to choose ones that collide. */
-static uint64_t hash_of(const char *key)
+uint64_t map_hash(const char *key)
 {
 	uint64_t v[4], word;
 	size_t size = strlen(key), left = size;
@@ -133,14 +133,14 @@ static void make_room(struct map *m)
 
 void *map_find(const struct map *m, const char *key)
 {
-	struct map_slot *slot = slot_find(m, key, hash_of(key));
+	struct map_slot *slot = slot_find(m, key, map_hash(key));
 
 	return slot ? slot->value : NULL;
 }
 
 void *map_put(struct map *m, const char *key, void *value)
 {
-	uint64_t hash = hash_of(key);
+	uint64_t hash = map_hash(key);
 	struct map_slot *slot = slot_find(m, key, hash);
 	void *old = NULL;
 
@@ -162,7 +162,7 @@ void *map_put(struct map *m, const char *key, void *value)
 
 void *map_remove(struct map *m, const char *key)
 {
-	struct map_slot *slot = slot_find(m, key, hash_of(key));
+	struct map_slot *slot = slot_find(m, key, map_hash(key));
 	void *old;
 
 	if (!slot)

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attribute.h"
+
+/* Of a text, under a random key of this process: texts that collide cannot be chosen. */
+uint64_t map_hash(const char *text);
 
 struct map_slot;
 struct map {

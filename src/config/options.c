@@ -70,10 +70,12 @@ const struct config_option config_options[] = {
         TEXT_OPTION("debug", debug, .initial = "",
                     .about = "folders of src/ whose debug lines are on, with commas, or all"),
         WHOLE_OPTION("workers", workers, .initial = "16", .min = 2, .max = 256,
-                     .about = "threads that run requests; half of them may do slow work"),
+                     .about = "threads that run requests; half as many do slow work, and as many "
+                              "work on files, beside them"),
         WHOLE_OPTION("agent_calls_max", agent_calls_max, .initial = "128", .min = 2, .max = 256,
                      .about = "threads that call into sandboxes; they are made when they are "
-                              "needed, beside the workers"),
+                              "needed, beside the workers. Calls that may take minutes have half "
+                              "as many beside them"),
         WHOLE_OPTION("agent_calls_per_sandbox_max", agent_calls_per_sandbox_max, .initial = "4",
                      .min = 1, .max = 256,
                      .about = "such calls into one sandbox at once; more wait in a queue. Calls "

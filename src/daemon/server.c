@@ -221,7 +221,9 @@ static struct worker_options workers_of(const struct config *config)
 	return (struct worker_options){
 	        .threads = (unsigned)config->workers,
 	        .queue_max = QUEUE_MAX,
+	        .files_threads = (unsigned)config->workers,
 	        .agent_threads = (unsigned)config->agent_calls_max,
+	        .long_threads = (unsigned)(config->agent_calls_max + 1) / 2,
 	        .agent_share_max =
 	                {
 	                        [WORKER_PROJECT] = (unsigned)config->agent_calls_per_project_max,

@@ -511,16 +511,15 @@ int request_may_wait(struct request *rq, struct error *err)
 
 int request_may_call(struct request *rq, const struct request_sandbox *sandbox, struct error *err)
 {
-	uint64_t shares[WORKER_SHARES],
-	        salt = rq->route->flags & ROUTE_SLOW ? WORKER_LONG_CALLS : 0;
+	enum worker_lane lane = rq->route->flags & ROUTE_SLOW ? WORKER_LONG : WORKER_AGENT;
+	uint64_t shares[WORKER_SHARES];
 
 	if (!rq->exchange || rq->is_tried || (rq->route->flags & ROUTE_INLINE))
 		return 0;
-	shares[WORKER_PROJECT] = worker_share_id(sandbox->project) ^ salt;
-	shares[WORKER_SANDBOX] = sandbox->sandbox ? worker_share_id(sandbox->sandbox) ^ salt : 0;
+	shares[WORKER_PROJECT] = worker_share_id(sandbox->project);
+	shares[WORKER_SANDBOX] = sandbox->sandbox ? worker_share_id(sandbox->sandbox) : 0;
 	shares[WORKER_KEY] = rq->exchange->task.shares[WORKER_KEY];
-	shares[WORKER_KEY] ^= shares[WORKER_KEY] ? salt : 0;
-	return turn_to_lane(rq, WORKER_AGENT, shares, err);
+	return turn_to_lane(rq, lane, shares, err);
 }
 
 static void fail_as(struct http_exchange *ex, struct http_failure failure)

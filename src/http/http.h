@@ -106,6 +106,7 @@ enum route_flag {
 	ROUTE_CANCEL = 1 << 12,     /* may end when its client hangs up, as GET and HEAD may */
 	ROUTE_LAST = 1 << 13,       /* answered while the server drains: drain.h */
 	ROUTE_STANDING = 1 << 14,   /* its stream lasts until its client leaves: the same */
+	ROUTE_FILES = 1 << 15,      /* work on files: the lane for it in place of the slow one */
 };
 
 /* One row is all that is known about an operation, for the document, too. A NULL path ends. */

@@ -17,7 +17,8 @@
 /* A project's requests take this part of the places, so that another project finds some. */
 #define PROJECT_PART(count) ((count) < 4 ? 1 : (count) / 4)
 
-/* FNV-1a */
+/* FNV-1a, without a secret: the server makes the keys, and a collision only runs a handler again.
+ */
 static unsigned bucket_of(const char *key)
 {
 	uint32_t hash = 2166136261U;

@@ -127,10 +127,10 @@ static void choose_lane(struct http_exchange *ex)
 	unsigned flags = ex->request.route->flags;
 
 	ex->pool = options->workers;
-	ex->task = (struct worker_task){.lane = flags & (ROUTE_SLOW | ROUTE_LONG) ? WORKER_SLOW
-	                                                                          : WORKER_FAST,
-	                                .run = run_on_worker,
-	                                .expire = refuse_late};
+	ex->task = (struct worker_task){
+	        .lane = WORKER_FAST, .run = run_on_worker, .expire = refuse_late};
+	if (flags & (ROUTE_SLOW | ROUTE_LONG))
+		ex->task.lane = flags & ROUTE_FILES ? WORKER_FILES : WORKER_SLOW;
 	if (ex->reply.undo)
 		ex->task.lane = WORKER_SLOW;
 	else if (ex->is_admission)

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 
 const char *worker_lane_name(enum worker_lane lane)
 {
-	static const char *const names[] = {
-	        [WORKER_FAST] = "fast", [WORKER_SLOW] = "slow", [WORKER_AGENT] = "agent"};
+	static const char *const names[] = {[WORKER_FAST] = "fast",
+	                                    [WORKER_SLOW] = "slow",
+	                                    [WORKER_FILES] = "files",
+	                                    [WORKER_AGENT] = "agent",
+	                                    [WORKER_LONG] = "long"};
 
 	return names[lane];
 }
@@ -22,14 +26,12 @@ const char *worker_share_name(enum worker_share_kind kind)
 	return names[kind];
 }
 
-/* FNV-1a, mixed once more: ids differ in their last characters alone. */
+/* Clients choose some names, such as an IPv6 address or a session. The hash has a random key, so
+ * that no client can find a name with another tenant's number. */
 uint64_t worker_share_id(const char *name)
 {
-	uint64_t hash = 0xcbf29ce484222325;
+	uint64_t hash = map_hash(name);
 
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-	hash ^= hash >> 32;
 	return hash ? hash : 1;
 }
 
@@ -37,6 +39,19 @@ void lane_init(struct lane *lane, unsigned running_max, unsigned waiting_max)
 {
 	*lane = (struct lane){.running_max = running_max, .waiting_max = waiting_max};
 	list_init(&lane->turns);
+}
+
+/* The smallest weight with which a project that is alone in the lane reaches its bound. Several
+ * projects that take all they can then leave threads free: see docs/decisions/0537. */
+void lane_bound_projects(struct lane *lane, unsigned running_max)
+{
+	unsigned all = lane->running_max;
+
+	if (running_max > all)
+		running_max = all;
+	lane->share_running_max[WORKER_PROJECT] = running_max;
+	lane->project_weight =
+	        running_max == 0 ? 0 : (running_max - 1) / (all - running_max + 1) + 1;
 }
 
 /* ---- shares ---- */
@@ -92,12 +107,31 @@ static bool is_counted(unsigned kind, uint64_t id)
 
 static bool share_can_run(const struct lane *lane, const struct worker_share *share)
 {
-	unsigned max;
+	unsigned max, room;
 
 	if (!share || share->id == 0)
 		return true;
 	max = lane->share_running_max[share->kind];
+	if (share->kind == WORKER_PROJECT && lane->project_weight > 0) {
+		room = lane->project_weight * (lane->running_max - lane->running);
+		max = max == 0 || room < max ? room : max;
+		return share->running < max;
+	}
 	return max == 0 || share->running < max;
+}
+
+/* The same for the queue: one project may have share_waiting_max there, several together leave
+ * room. */
+static bool share_can_wait(const struct lane *lane, const struct worker_share *share)
+{
+	unsigned max = lane->share_waiting_max[share->kind],
+	         room = lane->waiting_max - lane->waiting;
+
+	if (max == 0)
+		return true;
+	if (share->kind == WORKER_PROJECT && room < max)
+		max = room;
+	return share->waiting < max;
 }
 
 static void hold_share(struct worker_share *share)
@@ -118,9 +152,8 @@ static int check_room(struct lane *lane, const struct worker_task *task, struct 
 	for (unsigned kind = WORKER_SHARES; kind-- > 0;) {
 		uint64_t id = task->shares[kind];
 		const struct worker_share *share = id ? find_share(lane, kind, id) : NULL;
-		unsigned max = lane->share_waiting_max[kind];
 
-		if (!share || max == 0 || share->waiting < max)
+		if (!share || share_can_wait(lane, share))
 			continue;
 		lane->refused_by[kind]++;
 		return FAIL(err, ERROR_LIMIT, "%u requests of this %s run and %u wait already",

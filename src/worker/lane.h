@@ -25,6 +25,9 @@ struct lane {
 	struct list turns; /* of projects with waiting tasks; the next one first */
 	unsigned waiting, running, waiting_max, running_max;
 	unsigned share_running_max[WORKER_SHARES], share_waiting_max[WORKER_SHARES]; /* 0 = none */
+	/* A project takes a thread while it runs fewer tasks than so many times the threads that
+	 * are free; 0 = no such bound. */
+	unsigned project_weight;
 	uint64_t refused, refused_by[WORKER_SHARES], expired;
 };
 
@@ -34,6 +37,8 @@ struct held_shares {
 };
 
 void lane_init(struct lane *lane, unsigned running_max, unsigned waiting_max);
+/* How many tasks of a project may run at once; 0 = no bound. */
+void lane_bound_projects(struct lane *lane, unsigned running_max);
 MUST_CHECK int lane_add(struct lane *lane, struct worker_task *task, struct error *err);
 /* Whether lane_take would find a task. */
 bool lane_is_ready(const struct lane *lane);

@@ -19,6 +19,8 @@
 #define TELL_AGAIN_MS 60000 /* that no thread can be made */
 /* A project may have this part of a lane's threads, so that another project finds one at once. */
 #define PROJECT_PART(count) ((count) - (count) / 8)
+/* Of the lane for files it is half: their work takes longest. */
+#define FILES_PART(count) (((count) + 1) / 2)
 
 enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED /* and is to be joined */ };
 
@@ -54,15 +56,27 @@ static _Thread_local struct {
 /* What it does after that. */
 static _Thread_local struct worker_task *own_rest, **own_rest_end;
 
-/* A pool without agents' lane runs such tasks as fast ones. */
+/* Where the pool has no such lane, another takes its tasks. */
 static struct lane *lane_of(struct worker_pool *pool, enum worker_lane lane)
 {
-	bool is_there = lane != WORKER_AGENT || pool->lanes[WORKER_AGENT].running_max > 0;
+	static const enum worker_lane instead[] = {[WORKER_FILES] = WORKER_SLOW,
+	                                           [WORKER_AGENT] = WORKER_FAST,
+	                                           [WORKER_LONG] = WORKER_AGENT};
 
-	return &pool->lanes[is_there ? lane : WORKER_FAST];
+	while (pool->lanes[lane].running_max == 0)
+		lane = instead[lane];
+	return &pool->lanes[lane];
+}
+
+/* Of calls into sandboxes. */
+static bool is_call_lane(enum worker_lane lane)
+{
+	return lane == WORKER_AGENT || lane == WORKER_LONG;
 }
 
 /* ---- threads ---- */
+
+static void find_thread(struct worker_pool *pool);
 
 /* The lanes take turns while several have work: no load may starve another. */
 static struct worker_task *take_next(struct worker_pool *pool)
@@ -76,6 +90,9 @@ static struct worker_task *take_next(struct worker_pool *pool)
 		pool->last_taken = at;
 		own.lane = &pool->lanes[at];
 		memcpy(own.ids, task->shares, sizeof(own.ids));
+		/* The end of one task may have made room for those of two projects. */
+		if (at != WORKER_FAST && lane_is_ready(own.lane))
+			find_thread(pool);
 		return task;
 	}
 	return NULL;
@@ -251,34 +268,45 @@ static void find_thread(struct worker_pool *pool)
 
 /* ---- the pool ---- */
 
+/* A share of calls is bounded as the options say. */
+static void bound_calls(struct lane *lane, const struct worker_options *options)
+{
+	const unsigned *max = options->agent_share_max;
+
+	if (max[WORKER_PROJECT] > 0)
+		lane_bound_projects(lane, max[WORKER_PROJECT]);
+	for (unsigned kind = WORKER_KEY; kind < WORKER_SHARES; kind++) {
+		lane->share_running_max[kind] = max[kind];
+		lane->share_waiting_max[kind] = options->queue_max < 8 ? 1 : options->queue_max / 8;
+	}
+}
+
 static void init_lanes(struct worker_pool *pool, const struct worker_options *options)
 {
 	const unsigned running_max[] = {[WORKER_FAST] = options->threads,
 	                                [WORKER_SLOW] = options->threads / 2,
-	                                [WORKER_AGENT] = options->agent_threads};
-	struct lane *agent = &pool->lanes[WORKER_AGENT];
+	                                [WORKER_FILES] = options->files_threads,
+	                                [WORKER_AGENT] = options->agent_threads,
+	                                [WORKER_LONG] = options->long_threads};
 	unsigned queue_max = options->queue_max;
 
 	for (unsigned i = 0; i < WORKER_LANES; i++) {
 		struct lane *lane = &pool->lanes[i];
 
 		lane_init(lane, running_max[i], queue_max);
-		lane->share_running_max[WORKER_PROJECT] = PROJECT_PART(running_max[i]);
+		lane_bound_projects(lane, i == WORKER_FILES ? FILES_PART(running_max[i])
+		                                            : PROJECT_PART(running_max[i]));
 		lane->share_waiting_max[WORKER_PROJECT] = queue_max < 4 ? 1 : queue_max / 4;
+		if (is_call_lane(i))
+			bound_calls(lane, options);
 	}
-	for (unsigned kind = 0; kind < WORKER_SHARES; kind++)
-		if (options->agent_share_max[kind] > 0)
-			agent->share_running_max[kind] = options->agent_share_max[kind];
-	agent->share_waiting_max[WORKER_KEY] = queue_max < 8 ? 1 : queue_max / 8;
-	agent->share_waiting_max[WORKER_SANDBOX] = agent->share_waiting_max[WORKER_KEY];
 	pool->threads_kept = options->threads;
-	pool->threads_max =
-	        running_max[WORKER_FAST] + running_max[WORKER_SLOW] + running_max[WORKER_AGENT];
 }
 
 static struct worker_pool *make_pool(const struct worker_options *options)
 {
-	unsigned threads_max = options->threads + options->threads / 2 + options->agent_threads;
+	unsigned threads_max = options->threads + options->threads / 2 + options->files_threads +
+	                       options->agent_threads + options->long_threads;
 	struct worker_pool *pool =
 	        calloc(1, sizeof(*pool) + threads_max * sizeof(pool->workers[0]));
 
@@ -286,7 +314,7 @@ static struct worker_pool *make_pool(const struct worker_options *options)
 		abort();
 	(void)pthread_mutex_init(&pool->lock, NULL);
 	init_lanes(pool, options);
-	assert(pool->threads_max == threads_max);
+	pool->threads_max = threads_max;
 	pool->agent_wait_ms = options->agent_wait_ms;
 	pool->nice = getpriority(PRIO_PROCESS, 0) + WORKER_NICE_STEP;
 	for (unsigned i = 0; i < threads_max; i++) {
@@ -302,7 +330,8 @@ int worker_pool_start(const struct worker_options *options, struct worker_pool *
 	struct worker_pool *pool;
 	int result = 0;
 
-	if (options->threads < 2 || options->threads > 256 || options->agent_threads > 256)
+	if (options->threads < 2 || options->threads > 256 || options->files_threads > 256 ||
+	    options->agent_threads > 256 || options->long_threads > 256)
 		return FAIL(err, ERROR_INVALID, "%u worker threads are not between 2 and 256",
 		            options->threads);
 	pool = make_pool(options);
@@ -376,7 +405,7 @@ static bool take_back(struct worker_pool *pool, struct worker_task *task, bool o
 
 	(void)pthread_mutex_lock(&pool->lock);
 	/* A task that does not wait may be another thread's: nothing else of it is looked at. */
-	is_taken = task->is_waiting && (!only_calls || task->lane == WORKER_AGENT);
+	is_taken = task->is_waiting && (!only_calls || is_call_lane(task->lane));
 	if (is_taken)
 		lane_remove(lane_of(pool, task->lane), task);
 	(void)pthread_mutex_unlock(&pool->lock);
@@ -427,9 +456,8 @@ bool worker_turn_slow(struct worker_pool *pool)
 }
 
 /* One at a time: `expire` may submit again, and frees its task. */
-static struct worker_task *take_expired(struct worker_pool *pool)
+static struct worker_task *take_expired(struct worker_pool *pool, struct lane *lane)
 {
-	struct lane *lane = &pool->lanes[WORKER_AGENT];
 	struct worker_task *task;
 
 	(void)pthread_mutex_lock(&pool->lock);
@@ -446,8 +474,9 @@ void worker_expire(struct worker_pool *pool)
 {
 	struct worker_task *task;
 
-	while (pool->agent_wait_ms > 0 && (task = take_expired(pool)))
-		task->expire(task);
+	for (unsigned i = 0; i < WORKER_LANES && pool->agent_wait_ms > 0; i++)
+		while (is_call_lane(i) && (task = take_expired(pool, &pool->lanes[i])))
+			task->expire(task);
 }
 
 void worker_afterwards(struct worker_task *task)

@@ -135,7 +135,7 @@ TEST(one_project_never_has_all_threads_of_a_lane)
 /* The shares of the agents' lane: a sandbox's 2, a key's 3, a project's 4. */
 static const struct worker_options agents = {.threads = 2,
                                              .queue_max = 64,
-                                             .agent_threads = 8,
+                                             .agent_threads = 12,
                                              .agent_share_max = {4, 3, 2},
                                              .agent_wait_ms = 1};
 
@@ -289,6 +289,74 @@ TEST(a_task_that_is_taken_back_leaves_its_shares)
 	assert_int_equal(atomic_load(&begun), 3);
 }
 
+/* As the server's defaults: 128 calls, 64 long ones beside them, 16 of a project. */
+static const struct worker_options calls = {.threads = 16,
+                                            .queue_max = 4096,
+                                            .files_threads = 16,
+                                            .agent_threads = 128,
+                                            .long_threads = 64,
+                                            .agent_share_max = {16, 12, 4}};
+
+TEST(long_calls_take_no_thread_of_short_ones)
+{
+	static const uint64_t shares[WORKER_SHARES] = {LOUD, KEY, HOSTILE};
+	struct job jobs[4 * 16], quick = job_of(WORKER_FAST, LOUD, KEY, 0);
+	struct fixture f;
+	struct worker_load load;
+
+	fixture_open(&f, &calls);
+	for (unsigned i = 0; i < COUNT_OF(jobs); i++) {
+		jobs[i] = job_of(WORKER_LONG, 1000 + i % 4, 0, 300 + i);
+		submit_holder(&f, &jobs[i]);
+	}
+	for (unsigned i = 0; i < 4 * 12; i++)
+		(void)sem_wait(&f.started);
+	load = worker_load_get(f.pool);
+	assert_true(load.running[WORKER_LONG] < 64);
+	assert_int_equal(load.running[WORKER_AGENT] + load.running[WORKER_FAST], 0);
+	quick.turns = true;
+	quick.pool = f.pool;
+	quick.turn_to = shares;
+	submit_holder(&f, &quick);
+	while (worker_load_get(f.pool).running[WORKER_AGENT] == 0)
+		(void)sched_yield();
+	fixture_close(&f, COUNT_OF(jobs) + 1);
+	assert_true(quick.has_turned);
+}
+
+TEST(a_project_alone_has_all_that_its_bound_allows)
+{
+	static const unsigned expected[WORKER_LANES] = {[WORKER_FAST] = 14,
+	                                                [WORKER_SLOW] = 7,
+	                                                [WORKER_FILES] = 8,
+	                                                [WORKER_AGENT] = 16,
+	                                                [WORKER_LONG] = 16};
+	struct job jobs[40];
+	struct fixture f;
+
+	for (unsigned lane = 0; lane < WORKER_LANES; lane++) {
+		fixture_open(&f, &calls);
+		for (unsigned i = 0; i < COUNT_OF(jobs); i++) {
+			jobs[i] = job_of(lane, LOUD, 0, 300 + i);
+			submit_holder(&f, &jobs[i]);
+		}
+		for (unsigned i = 0; i < expected[lane]; i++)
+			(void)sem_wait(&f.started);
+		assert_int_equal(worker_load_get(f.pool).running[lane], expected[lane]);
+		assert_int_equal(worker_load_get(f.pool).waiting[lane],
+		                 COUNT_OF(jobs) - expected[lane]);
+		fixture_close(&f, COUNT_OF(jobs));
+	}
+}
+
+TEST(a_name_has_a_number_that_no_client_can_work_out)
+{
+	/* FNV-1a, which was used before, of "a" */
+	assert_true(worker_share_id("a") == worker_share_id("a"));
+	assert_true(worker_share_id("a") != worker_share_id("b"));
+	assert_true(worker_share_id("a") != UINT64_C(0xaf63dc4c8601ec8c));
+}
+
 TEST(threads_are_made_for_the_agents_lane_when_it_needs_them)
 {
 	struct job jobs[8];
@@ -316,5 +384,8 @@ int main(void)
 	           CASE(a_fast_task_goes_over_to_the_agents_lane_under_its_shares),
 	           CASE(a_task_that_waits_for_too_long_expires),
 	           CASE(a_task_that_is_taken_back_leaves_its_shares),
+	           CASE(long_calls_take_no_thread_of_short_ones),
+	           CASE(a_project_alone_has_all_that_its_bound_allows),
+	           CASE(a_name_has_a_number_that_no_client_can_work_out),
 	           CASE(threads_are_made_for_the_agents_lane_when_it_needs_them));
 }
