@@ -23,8 +23,7 @@ static int begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref, 
 
 	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
 	    store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    provider_check(f, &r, err) < 0 ||
-	    act_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err) < 0)
+	    provider_check(f, &r, err) < 0 || act_await(f, a, r.id, ref->awaited, ret, err) < 0)
 		return -1;
 	if (ret->record.actual == SANDBOX_STOPPED || is_running(&ret->record))
 		return 0;

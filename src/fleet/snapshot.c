@@ -289,11 +289,12 @@ static int restore(struct act *a, const struct snapshot_record *r, struct error 
 enum { RESTORE_FAILED = -1, RESTORE_DONE, RESTORE_GONE };
 
 static int restore_own(struct fleet *f, struct arena *a, const struct snapshot_record *r,
-                       struct sandbox_record *ret, struct error *err)
+                       const struct fleet_awaited *awaited, struct sandbox_record *ret,
+                       struct error *err)
 {
 	AUTO(act_end) struct act act = {0};
 
-	if (act_begin(f, a, r->sandbox_id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0) {
+	if (act_await(f, a, r->sandbox_id, awaited, &act, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return RESTORE_FAILED;
 		error_clear(err);
@@ -313,7 +314,7 @@ int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fl
 
 	if (snapshot_find_ready(fleet, a, ref, &r, err) < 0)
 		return -1;
-	result = restore_own(fleet, a, &r, ret, err);
+	result = restore_own(fleet, a, &r, ref->awaited, ret, err);
 	if (result != RESTORE_GONE)
 		return result == RESTORE_DONE ? 0 : -1;
 	(void)FAIL(err, ERROR_CONFLICT, "the sandbox of snapshot '%s' is deleted", r.name);
@@ -349,7 +350,7 @@ int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct
 	    snapshot_find_ready(fleet, a, ref, &r, err) < 0)
 		return -1;
 	if (!request->is_new)
-		result = restore_own(fleet, a, &r, &ret->sandbox, err);
+		result = restore_own(fleet, a, &r, ref->awaited, &ret->sandbox, err);
 	ret->is_new = result == RESTORE_GONE;
 	if (!ret->is_new)
 		return result == RESTORE_DONE ? 0 : -1;

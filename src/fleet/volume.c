@@ -10,10 +10,14 @@
 #include "fleet/notes.h"
 #include "fleet/parts.h"
 #include "fleet/storage_limit.h"
+#include "fleet/waiting.h"
 
 #define VOLUMES_MAX 1000 /* of a project */
 #define SIZE_MB_MAX (1 << 28)
 #define USAGE_MS 30000
+/* A call that may park waits so long for the call that uses the volume, then looks again. */
+#define FIRST_WAIT_MS 200
+#define LOOK_AGAIN_MS 200
 #define GROW_MS 300000
 /* One that is being made for longer has lost its maker. */
 #define MAKING_MS (2 * CALL_TIMEOUT_MS)
@@ -68,6 +72,25 @@ int volume_check(const struct fleet *f, const struct volume_record *r, struct er
 	            r->name, r->provider, f->ops->name);
 }
 
+/* volume_begin that does not wait where the caller may park, as act_await does. */
+static int await_volume(struct fleet *f, struct arena *a, const char *id,
+                        const struct fleet_awaited *awaited, struct volume_act *ret,
+                        struct error *err)
+{
+	char key[ERROR_AWAITS_MAX];
+	int64_t waited_ms;
+
+	if (!awaited)
+		return volume_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+	waiting_key("volume", id, key);
+	waited_ms = clock_monotonic_ms() - waiting_begun(awaited, key);
+	if (volume_begin(f, a, id, deadline_in(waited_ms > 0 ? 0 : FIRST_WAIT_MS), ret, err) == 0)
+		return 0;
+	if (err->code == ERROR_TIMEOUT && waited_ms < CALL_TIMEOUT_MS)
+		error_await(err, key, LOOK_AGAIN_MS, -1);
+	return -1;
+}
+
 static int find_and_begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                           struct volume_act *ret, struct error *err)
 {
@@ -77,7 +100,7 @@ static int find_and_begin(struct fleet *f, struct arena *a, const struct fleet_r
 	    store_volume_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	    volume_check(f, &r, err) < 0)
 		return -1;
-	return volume_begin(f, a, r.id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+	return await_volume(f, a, r.id, ref->awaited, ret, err);
 }
 
 /* `change` says what it is to be. */

@@ -133,7 +133,6 @@ void reply_text(struct reply *reply, const char *content_type, struct span text)
 struct buf *reply_buf(struct reply *reply, const char *content_type);
 
 /* ---- the server ---- */
-
 /* Paths that begin with `from`, as whole parts, are taken for `to` and the rest. */
 struct path_alias {
 	const char *from, *to; /* `to` is no longer than `from` */

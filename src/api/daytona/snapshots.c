@@ -337,11 +337,12 @@ static JSON_OPEN_SHAPE(take_request, "DaytonaSnapshotTake", take_body, "How to t
 static int take(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct take_body *b = body;
-	const struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = daytona_ref(rq);
 	const struct fleet_snapshot request = {.name = b->name, .sync = true, .memory = b->memory};
 	struct snapshot_record made;
 	struct sandbox_record record;
 
+	ref.awaited = api_may_await(rq);
 	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0 ||
 	    fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
@@ -372,16 +373,17 @@ static int fork_one(struct request *rq, const void *body, struct reply *reply, s
 
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
 #define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
+#define FILES SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_snapshots_routes[] = {
         {HTTP_GET, BASE, READ, .query = &list_query, .handle = list, TAG,
          .summary = "List snapshots and templates"},
         {HTTP_GET, BASE "/:id", READ, .handle = get, TAG, .summary = "Get one of them"},
-        {HTTP_DELETE, BASE "/:id", SLOW, .handle = remove_one, TAG,
+        {HTTP_DELETE, BASE "/:id", FILES, .handle = remove_one, TAG,
          .summary = "Delete one of them"},
         {HTTP_POST, BASE "/:id/activate", SLOW, .handle = activate, TAG,
          .summary = "Build a template that is not built yet"},
-        {HTTP_POST, SANDBOX "/snapshot", SLOW, .body = &take_request, .handle = take, TAG,
+        {HTTP_POST, SANDBOX "/snapshot", FILES, .body = &take_request, .handle = take, TAG,
          .summary = "Take a snapshot of a sandbox's files"},
         {HTTP_POST, SANDBOX "/fork", SLOW, .body = &fork_request, .handle = fork_one, TAG,
          .summary = "Make another sandbox like it"},

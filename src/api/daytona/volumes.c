@@ -114,13 +114,14 @@ static int get_by_name(struct request *rq, UNUSED const void *body, struct reply
 static int delete_volume(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = daytona_ref(rq);
 
+	ref.awaited = api_may_await(rq);
 	return fleet_volume_remove(api_of(rq)->fleet, rq->arena, &ref, err);
 }
 
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
-#define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
+#define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_volumes_routes[] = {
         {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "List volumes"},

@@ -43,7 +43,7 @@ static int snapshot_make(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct snapshot_body *b = body;
-	const struct fleet_ref ref = e2b_ref(rq);
+	struct fleet_ref ref = e2b_ref(rq);
 	struct fleet_snapshot request = {.sync = true};
 	struct snapshot_record record;
 	struct sandbox_record sandbox;
@@ -57,6 +57,7 @@ static int snapshot_make(struct request *rq, const void *body, struct reply *rep
 			return -1;
 		request.name = name.own;
 	}
+	ref.awaited = api_may_await(rq);
 	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &record, err) < 0)
 		return -1;
 	out = info_of(rq->arena, &record);
@@ -206,7 +207,7 @@ static int sandbox_fork(struct request *rq, const void *body, struct reply *repl
 
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route e2b_snapshots_routes[] = {
-        {HTTP_POST, "/sandboxes/:id/snapshots", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
+        {HTTP_POST, "/sandboxes/:id/snapshots", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN,
          .body = &name_request, .status = 201, .handle = snapshot_make, E2B_ROW},
         {HTTP_GET, "/snapshots", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &snapshots_query,
          .handle = snapshots_list, E2B_ROW},

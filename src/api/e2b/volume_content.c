@@ -357,7 +357,7 @@ static int file_put(struct request *rq, const void *body, struct reply *reply, s
 }
 
 #define CONTENT "/volumecontent/:id"
-#define OPEN (ROUTE_PUBLIC | ROUTE_SLOW | ROUTE_HIDDEN)
+#define OPEN (ROUTE_PUBLIC | ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN)
 const struct route e2b_volume_content_routes[] = {
         {HTTP_GET, CONTENT "/path", 0, OPEN, .query = &content_query, .handle = stat_get, E2B_ROW},
         {HTTP_PATCH, CONTENT "/path", 0, OPEN, .query = &content_query, .body = &attributes_request,

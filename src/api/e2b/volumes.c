@@ -97,9 +97,10 @@ static int volume_get(struct request *rq, const void *body, struct reply *reply,
 static int volume_delete(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = e2b_ref(rq);
+	struct fleet_ref ref = e2b_ref(rq);
 
 	(void)body;
+	ref.awaited = api_may_await(rq);
 	if (fleet_volume_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;
 	reply_status(reply, 204);
@@ -108,12 +109,12 @@ static int volume_delete(struct request *rq, const void *body, struct reply *rep
 
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route e2b_volumes_routes[] = {
-        {HTTP_POST, "/volumes", WRITE, ROUTE_SLOW | ROUTE_HIDDEN, .body = &volume_request,
-         .status = 201, .handle = volume_create, E2B_ROW},
+        {HTTP_POST, "/volumes", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN,
+         .body = &volume_request, .status = 201, .handle = volume_create, E2B_ROW},
         {HTTP_GET, "/volumes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = volume_list, E2B_ROW},
         /* Its answer opens the files. */
         {HTTP_GET, "/volumes/:id", WRITE, ROUTE_HIDDEN, .handle = volume_get, E2B_ROW},
-        {HTTP_DELETE, "/volumes/:id", WRITE, ROUTE_SLOW | ROUTE_HIDDEN, .status = 204,
+        {HTTP_DELETE, "/volumes/:id", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN, .status = 204,
          .handle = volume_delete, E2B_ROW},
         {.path = NULL},
 };

@@ -354,7 +354,8 @@ static struct reverted_answer reverted_of(const struct fleet_reverted *r, const 
 static int sandbox_revert(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id")};
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id"), NULL,
+	                              api_may_await(rq)};
 	const struct revert_body *b = body;
 	struct fleet_reverted *results;
 	struct reverted_answer *items;
@@ -376,21 +377,23 @@ static int sandbox_revert(struct request *rq, const void *body, struct reply *re
 
 #define TAG .tag = "changes"
 const struct route changes_routes[] = {
-        {HTTP_GET, INSTANCE "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &list_query,
-         .answer = &changes_shape, .handle = sandbox_list, TAG,
+        {HTTP_GET, INSTANCE "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &list_query, .answer = &changes_shape, .handle = sandbox_list, TAG,
          .summary = "What a sandbox changed against its template or a snapshot"},
-        {HTTP_GET, INSTANCE "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &diff_query,
-         .answer = &changes_shape, .handle = sandbox_diff, TAG, .summary = "The same as a patch"},
-        {HTTP_POST, INSTANCE "/changes/accept", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+        {HTTP_GET, INSTANCE "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &diff_query, .answer = &changes_shape, .handle = sandbox_diff, TAG,
+         .summary = "The same as a patch"},
+        {HTTP_POST, INSTANCE "/changes/accept", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &snapshot_request, .answer = &snapshot_shape, .status = 201,
          .handle = snapshot_create, TAG, .summary = "Keep the changes: take a snapshot"},
-        {HTTP_POST, INSTANCE "/changes/revert", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+        {HTTP_POST, INSTANCE "/changes/revert", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &revert_request, .answer = &reverts_shape, .handle = sandbox_revert, TAG,
          .summary = "Give paths of a sandbox the state that they have in the base"},
-        {HTTP_GET, SNAPSHOT "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &list_query,
-         .answer = &changes_shape, .handle = snapshot_list, TAG,
+        {HTTP_GET, SNAPSHOT "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &list_query, .answer = &changes_shape, .handle = snapshot_list, TAG,
          .summary = "What a snapshot has that the one before it, or its template, has not"},
-        {HTTP_GET, SNAPSHOT "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &diff_query,
-         .answer = &changes_shape, .handle = snapshot_diff, TAG, .summary = "The same as a patch"},
+        {HTTP_GET, SNAPSHOT "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &diff_query, .answer = &changes_shape, .handle = snapshot_diff, TAG,
+         .summary = "The same as a patch"},
         {.path = NULL},
 };

@@ -217,9 +217,10 @@ static void add_backups(struct arena *a, const struct relation_list *relations,
 	ret->backups = (struct json_list){items, count, true};
 }
 
-static struct fleet_ref path_ref(const struct request *rq)
+static struct fleet_ref path_ref(struct request *rq)
 {
-	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id"), NULL,
+	                          api_may_await(rq)};
 }
 
 /* ---- handlers ---- */
@@ -396,24 +397,24 @@ static int instance_reset(struct request *rq, UNUSED const void *body, struct re
 
 #define TAG .tag = "snapshots"
 const struct route snapshots_routes[] = {
-        {HTTP_POST, INSTANCE "/snapshot", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+        {HTTP_POST, INSTANCE "/snapshot", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &snapshot_request, .answer = &snapshot_shape, .status = 201,
          .handle = snapshot_create, TAG, .summary = "Take a snapshot of a sandbox's files"},
         {HTTP_POST, INSTANCE "/fork", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &fork_request,
          .answer = &fork_answer, .status = 201, .handle = fork_create, TAG,
          .summary = "Take a snapshot and make sandboxes of it; the first one goes on"},
-        {HTTP_POST, INSTANCE "/reset", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
-         .handle = instance_reset, TAG,
+        {HTTP_POST, INSTANCE "/reset", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
+         .answer = &sandbox_shape, .handle = instance_reset, TAG,
          .summary = "End all processes and give a sandbox the files that it was made with"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
          .handle = snapshot_list, TAG, .summary = "List snapshots, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &snapshot_shape,
          .handle = snapshot_get, TAG, .summary = "Get a snapshot by id or name"},
-        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
+        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES, .status = 204,
          .handle = snapshot_delete, TAG,
          .summary = "Remove a snapshot; what was made of it goes on"},
-        {HTTP_POST, BASE "/:id/restore", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &restore_request,
-         .answer = &sandbox_shape, .handle = snapshot_restore, TAG,
+        {HTTP_POST, BASE "/:id/restore", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
+         .body = &restore_request, .answer = &sandbox_shape, .handle = snapshot_restore, TAG,
          .summary = "Give a snapshot's sandbox its files back as they were then; 201 and a new one "
                     "when that is deleted, or one is asked for"},
         {.path = NULL},

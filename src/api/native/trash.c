@@ -155,8 +155,8 @@ static int stop_all(struct request *rq, const void *body, struct reply *reply, s
 
 #define TAG .tag = "trash"
 const struct route trash_routes[] = {
-        {HTTP_GET, "/api/sandbox/trash", SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &trash_query,
-         .answer = &trash_answer, .handle = trash_list, TAG,
+        {HTTP_GET, "/api/sandbox/trash", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &trash_query, .answer = &trash_answer, .handle = trash_list, TAG,
          .summary = "List what was deleted and can be brought back"},
         {HTTP_DELETE, "/api/sandbox/instances/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .query = &delete_query, .status = 204, .handle = sandbox_delete, .tag = "sandboxes",
@@ -164,8 +164,8 @@ const struct route trash_routes[] = {
         {HTTP_POST, "/api/sandbox/trash/:id/recover", SCOPE_ADMIN, ROUTE_SLOW, .status = 204,
          .handle = trash_recover, TAG,
          .summary = "Bring back a sandbox that no row of the store knew, with a new row"},
-        {HTTP_POST, "/api/sandbox/instances/:id/undelete", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
-         .answer = &sandbox_shape, .handle = sandbox_undelete, TAG,
+        {HTTP_POST, "/api/sandbox/instances/:id/undelete", SCOPE_SANDBOX_WRITE,
+         ROUTE_SLOW | ROUTE_FILES, .answer = &sandbox_shape, .handle = sandbox_undelete, TAG,
          .summary = "Bring back a sandbox that was deleted with keep=true; it is stopped then"},
         {HTTP_POST, "/api/sandbox/stop-all", SCOPE_ADMIN, ROUTE_SLOW, .query = &stop_query,
          .answer = &stopped_shape, .handle = stop_all, .tag = "operator",

@@ -182,9 +182,10 @@ static struct volume_answer answer_of(struct arena *a, const struct volume_recor
 	};
 }
 
-static struct fleet_ref path_ref(const struct request *rq, const char *name)
+static struct fleet_ref path_ref(struct request *rq, const char *name)
 {
-	return (struct fleet_ref){api_project(rq), request_param(rq, name)};
+	return (struct fleet_ref){api_project(rq), request_param(rq, name), NULL,
+	                          api_may_await(rq)};
 }
 
 /* ---- handlers ---- */
@@ -327,24 +328,25 @@ static int mount_delete(struct request *rq, const void *body, struct reply *repl
 const struct route volumes_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &volumes_shape, .handle = volumes_list, TAG,
          .summary = "List volumes"},
-        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &create_request,
+        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES, .body = &create_request,
          .answer = &volume_shape, .status = 201, .handle = volume_create, TAG,
          .summary = "Make a volume"},
-        {HTTP_GET, BASE "/:volume", SCOPE_SANDBOX_READ, ROUTE_SLOW, .answer = &volume_usage_shape,
-         .handle = volume_get, TAG, .summary = "Get a volume by name or id, with what is used"},
-        {HTTP_PATCH, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &grow_request,
-         .answer = &volume_shape, .handle = volume_patch, TAG,
+        {HTTP_GET, BASE "/:volume", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .answer = &volume_usage_shape, .handle = volume_get, TAG,
+         .summary = "Get a volume by name or id, with what is used"},
+        {HTTP_PATCH, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
+         .body = &grow_request, .answer = &volume_shape, .handle = volume_patch, TAG,
          .summary = "Grow a volume that has a limit"},
-        {HTTP_DELETE, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
+        {HTTP_DELETE, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES, .status = 204,
          .handle = volume_delete, TAG,
          .summary = "Delete a volume that no sandbox has, and its files"},
         {HTTP_GET, INSTANCE, SCOPE_SANDBOX_READ, .answer = &mounts_shape, .handle = mounts_get, TAG,
          .summary = "The volumes of a sandbox"},
-        {HTTP_POST, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &attach_request,
-         .answer = &mounts_shape, .handle = mount_post, TAG,
+        {HTTP_POST, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
+         .body = &attach_request, .answer = &mounts_shape, .handle = mount_post, TAG,
          .summary = "Attach a volume to a sandbox, running or stopped"},
-        {HTTP_DELETE, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .query = &detach_query,
-         .answer = &mounts_shape, .handle = mount_delete, TAG,
+        {HTTP_DELETE, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
+         .query = &detach_query, .answer = &mounts_shape, .handle = mount_delete, TAG,
          .summary = "Detach a volume from a sandbox"},
         {.path = NULL},
 };

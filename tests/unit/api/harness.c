@@ -106,6 +106,7 @@ void harness_open_with(struct harness *h, const struct harness_options *wanted)
 	        .threads = wanted->threads ? wanted->threads : 4,
 	        .queue_max = wanted->threads ? 1024 : 256,
 	        .agent_threads = wanted->agent_threads,
+	        .long_threads = wanted->agent_threads,
 	        .agent_share_max = {[WORKER_SANDBOX] = wanted->agent_calls_per_sandbox_max},
 	};
 	const char *flags[] = {"provider=null", "data=/tmp", "default_template=host", NULL};

@@ -63,6 +63,7 @@ static void open_server(struct fixture *f)
 	                     &(struct worker_options){.threads = 2,
 	                                              .queue_max = 64,
 	                                              .agent_threads = 8,
+	                                              .long_threads = 4,
 	                                              .agent_share_max = {4, 3, 2},
 	                                              .agent_wait_ms = 50});
 }

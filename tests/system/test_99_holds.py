@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several projects can hold together: threads for calls of minutes, for work on files."""
+
+import contextlib
+import os
+import threading
+import time
+
+import pytest
+
+import atoll
+from test_99_fairness import PATH, Tenant, agent_of, metric, stopped
+
+pytestmark = pytest.mark.needs_root
+AGENT_TIMEOUT_S = 60  # so long a call waits for a stopped agent
+BOUND_S = 30
+FLAGS = ["--workers", "4", "--agent-calls-max", "16", "--agent-calls-per-project-max", "4", "--agent-timeout", f"{AGENT_TIMEOUT_S}s"]
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A server with few threads, whose agents may take long."""
+    running = atoll.Server(flags=FLAGS).start()
+    yield running
+    running.remove_all()
+
+
+@pytest.fixture
+def quiet(small):
+    return Tenant(small, "quiet")
+
+
+def processes_of(agent):
+    """The agent and all other processes of its sandbox: helpers of the agent answer calls for files."""
+    space, found = os.readlink(f"/proc/{agent}/ns/pid"), []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            found += [int(pid)] if os.readlink(f"/proc/{pid}/ns/pid") == space else []
+    return found
+
+
+@contextlib.contextmanager
+def held_by(agents, calls):
+    """Makes each call (tenant, method, path, body) on a thread of its own while these agents are stopped; yields the statuses of
+    those that have ended."""
+    statuses = []
+
+    def make(tenant, *request):
+        api = tenant.open(timeout=4 * AGENT_TIMEOUT_S)
+        with contextlib.suppress(OSError):
+            statuses.append(api.raw(*request).status)
+        api.close()
+    threads = [threading.Thread(target=make, args=call, daemon=True) for call in calls]
+    try:
+        with contextlib.ExitStack() as stops:
+            for agent in agents:
+                for pid in processes_of(agent):
+                    stops.enter_context(stopped(pid))
+            for thread in threads:
+                thread.start()
+            yield statuses
+    finally:
+        for thread in threads:
+            thread.join(4 * AGENT_TIMEOUT_S)
+
+
+def in_lanes(server, *lanes):
+    """Tasks that run or wait there; a server without such a lane has none."""
+    text = server.api().raw("GET", "/metrics").body.decode()
+    rows = [row for row in text.splitlines() if any(row.startswith(f'atoll_workers{{lane="{lane}"') for lane in lanes)]
+    return sum(float(row.rsplit(" ", 1)[1]) for row in rows)
+
+
+def timed(call):
+    begun = time.monotonic()
+    call()
+    return time.monotonic() - begun
+
+
+def test_long_calls_of_four_projects_leave_threads_for_calls_of_a_fifth(small, quiet):
+    loud = [Tenant(small, f"loud{i}") for i in range(4)]
+    with contextlib.ExitStack() as ends:
+        own = ends.enter_context(quiet.api.sandbox(internet=False))
+        boxes = [ends.enter_context(tenant.api.sandbox(internet=False)) for tenant in loud]
+        calls = []
+        for tenant, box in zip(loud, boxes):
+            clone = ("POST", f"{PATH}/{box}/git/clone", {"url": "https://127.0.0.1/x", "path": "/tmp/x"})
+            calls += [(tenant, *clone)] * 4
+        agents = [agent_of(tenant.api, box) for tenant, box in zip(loud, boxes)]
+        ends.enter_context(held_by(agents, calls))
+        atoll.wait_for(lambda: in_lanes(small, "agent", "long") >= 16, 30, "calls that are held")
+        # A call that finds no thread for agent_wait is refused.
+        assert quiet.api.get(f"{PATH}/{own}/files?path=/etc")
+        assert quiet.api.exec(own, "echo well")["stdout"] == "well\n"
+        assert in_lanes(small, "agent", "long") >= 16
+
+
+def revert(tenant, box):
+    """A call that waits for the box's agent as long as that may take."""
+    return tenant, "POST", f"{PATH}/{box}/changes/revert", {"paths": ["/var/tmp/new"]}
+
+
+def test_work_on_files_does_not_hold_up_creates_pauses_and_deletes_of_others(small, quiet):
+    loud = Tenant(small, "loud")
+    with contextlib.ExitStack() as ends:
+        boxes = [ends.enter_context(loud.api.sandbox(internet=False)) for _ in range(3)]
+        for box in boxes:
+            loud.api.exec(box, "touch /var/tmp/new")
+        agents = [agent_of(loud.api, box) for box in boxes]
+        statuses = ends.enter_context(held_by(agents, [revert(loud, box) for box in boxes * 3]))
+        atoll.wait_for(lambda: in_lanes(small, "slow", "files") >= 2, 30, "calls that are held")
+        for _ in range(2):
+            begun = time.monotonic()
+            box = quiet.api.create(internet=False)["id"]
+            assert time.monotonic() - begun < BOUND_S
+            assert timed(lambda: quiet.api.post(f"{PATH}/{box}/pause")) < BOUND_S
+            assert timed(lambda: quiet.api.post(f"{PATH}/{box}/snapshot", {})) < BOUND_S
+            assert timed(lambda: quiet.api.remove(box)) < BOUND_S
+        assert statuses == [], "the calls were not held"
+
+
+def test_calls_on_a_busy_sandbox_and_volume_are_parked(small):
+    loud = Tenant(small, "busy")
+    with contextlib.ExitStack() as ends:
+        box = ends.enter_context(loud.api.sandbox(internet=False))
+        volume = loud.api.post("/api/sandbox/volumes", {"name": "data"})["id"]
+        snapshot = loud.api.post(f"{PATH}/{box}/snapshot", {})["id"]
+        loud.api.exec(box, "touch /var/tmp/new")
+        agent = agent_of(loud.api, box)
+        with held_by([agent], [revert(loud, box)] * 2):
+            # One of the two acts on the sandbox; the other waits for it without a thread.
+            atoll.wait_for(lambda: metric(small, "atoll_requests_parked ") >= 1, 30, "a parked call")
+            later = [(loud, "POST", f"/api/sandbox/snapshots/{snapshot}/restore", {}), (loud, "POST", f"{PATH}/{box}/snapshot", {}),
+                     (loud, "POST", f"{PATH}/{box}/volume", {"volume": volume, "path": "/data"})]
+            others = ends.enter_context(held_by([], later))
+            atoll.wait_for(lambda: metric(small, "atoll_requests_parked ") >= 4, 30, lambda: f"four parked calls, {others} ended")
+            assert others == []
+        # They go on when the agent does.
+        atoll.wait_for(lambda: sorted(others) in ([200, 200, 201], [201, 201, 200]), 60, f"the ends of the calls, not {others}")
