@@ -104,3 +104,39 @@ def test_calls_end_in_time_and_only_those_of_the_sandbox_suffer(server, api, kin
         assert api.read(box, "/home/user/file") == b"x" * 100000
         atoll.wait_for(lambda: api.exec(box, "cat /proc/1/oom_score_adj", user="root")["stdout"] == score, 20, "the score of process 1")
         assert api.get(f"{PATH}/{box}")["state"] == "started"
+
+
+# Gives the agent, by way of its keepers, the highest score for a kill by memory, and itself the lowest; then it takes all the memory.
+TAKE_MEMORY = """import os
+def score(pid, text):
+    with open(f"/proc/{pid}/oom_score_adj", "w") as file: file.write(text)
+score("self", "0")
+if os.fork() == 0:
+    own = str(os.getppid()), str(os.getpid()), "1"
+    while True:
+        for name in os.listdir("/proc"):
+            if not name.isdigit() or name in own: continue
+            try:
+                with open(f"/proc/{name}/comm") as file:
+                    if file.read().startswith("atoll-"): score(name, "1000")
+            except OSError: pass
+taken = []
+while True: taken.append(bytearray(b"x" * 1000000))
+"""
+
+
+def test_root_that_takes_all_memory_ends_at_most_its_own_sandbox(server, api):
+    """The kernel may choose the agent then (decision 0535). The server says why the sandbox ended, and starts it again with its files."""
+    with api.sandbox(internet=False, persistent=True, resources={"memory_mb": 128}) as box, api.sandbox(internet=False) as neighbour:
+        api.write(box, "/home/user/file", b"kept")
+        for _ in range(5):
+            try:
+                assert api.exec(box, cmd="/usr/bin/python3", args=["-Sc", TAKE_MEMORY], user="root", timeout_ms=20000)["signal"] == "SIGKILL"
+            except atoll.ApiError as ended:
+                assert ended.status == 503, ended
+                row = atoll.wait_for(lambda: (row := api.get(f"{PATH}/{box}"))["state"] != "started" and row, 20, "the end of the sandbox")
+                assert row["state"] == "stopped" and row["reason"] == "oom", row
+                api.post(f"{PATH}/{box}/start")
+            assert api.get(f"{PATH}/{neighbour}/files?path=/etc")["items"]
+        assert api.read(box, "/home/user/file") == b"kept"
+        assert api.exec(box, "echo works")["stdout"] == "works\n"
