@@ -443,8 +443,9 @@ def run_with_fault(server, fault, call):
     server.environment["ATOLL_FAULT"] = f"{fault}:kill"
     server.start()
     before = server.pid_of(fault.partition(":")[0])
+    # What dies at a step of its recovery dies again and again, and never answers.
     with contextlib.suppress(atoll.ApiError, OSError, http.client.HTTPException):
-        call(server.api())
+        call(server.api(timeout=10))
     atoll.wait_for(lambda: server.pid_of(fault.partition(":")[0]) != before, 30, f"a kill at {fault}")
     del server.environment["ATOLL_FAULT"]
     server.stop()

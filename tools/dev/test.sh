@@ -244,8 +244,8 @@ suite_long()
 suite_newest()
 {
 	build_programs gcc || { result failed newest build "the gcc build failed"; return; }
-	ATOLL_NEWEST=1 run_built_pytest newest newest 400 \
-		tests/system/test_{71_interpreter,81_e2b,82_envd,83_daytona,83_daytona_clients,86_clients}.py
+	ATOLL_NEWEST=1 run_built_pytest newest newest 500 \
+		tests/system/test_{71_interpreter,81_e2b,82_envd,82_tls,83_daytona,83_daytona_clients,86_clients}.py
 }
 
 # Only when it is named: code-server takes minutes to be installed.
