@@ -10,8 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -35,6 +39,32 @@ static inline void unit_folder(char *path, size_t size, const char *name)
 	(void)snprintf(path, size, "%s/atoll-%s-XXXXXX",
 	               access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp", name);
 	assert_non_null(mkdtemp(path));
+}
+
+/* Removes what unit_folder() made, with the files in it. */
+static inline void unit_remove_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+
+	assert_non_null(folder);
+	for (const struct dirent *entry; (entry = readdir(folder));)
+		if (entry->d_name[0] != '.')
+			assert_int_equal(unlinkat(dirfd(folder), entry->d_name, 0), 0);
+	closedir(folder);
+	assert_int_equal(rmdir(path), 0);
+}
+
+/* `to` is a new file. */
+static inline void unit_copy_file(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC),
+	    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct stat status;
+
+	assert_int_equal(fstat(in, &status), 0);
+	assert_int_equal(sendfile(out, in, NULL, (size_t)status.st_size), status.st_size);
+	close(in);
+	close(out);
 }
 
 #define TEST(name) static void name(void **state __attribute__((unused)))

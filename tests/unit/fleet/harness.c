@@ -53,6 +53,44 @@ void harness_store(struct harness *h, const char *dsn)
 	open_store(h, dsn);
 }
 
+/* The folder of a store that was migrated once: that of each test is a copy. */
+static char migrated[64];
+static pid_t migrated_by; /* a child of a test that exits removes nothing */
+
+static void remove_migrated(void)
+{
+	if (getpid() == migrated_by)
+		unit_remove_folder(migrated);
+}
+
+static void migrate(void)
+{
+	struct error err = {0};
+	struct store *s;
+	char dsn[96];
+
+	unit_folder(migrated, sizeof(migrated), "migrated");
+	migrated_by = getpid();
+	(void)atexit(remove_migrated);
+	(void)snprintf(dsn, sizeof(dsn), "sqlite:%s/atoll.db", migrated);
+	assert_done(store_open(dsn, &s, &err));
+	store_close(s);
+}
+
+static void open_copy(struct harness *h)
+{
+	char from[96], to[96], dsn[128];
+
+	if (!migrated[0])
+		migrate();
+	unit_folder(h->store_folder, sizeof(h->store_folder), "fleet");
+	(void)snprintf(from, sizeof(from), "%s/atoll.db", migrated);
+	(void)snprintf(to, sizeof(to), "%s/atoll.db", h->store_folder);
+	(void)snprintf(dsn, sizeof(dsn), "sqlite:%s", to);
+	unit_copy_file(from, to);
+	open_store(h, dsn);
+}
+
 int harness_open(void **state)
 {
 	struct harness *h = calloc(1, sizeof(*h));
@@ -73,7 +111,7 @@ int harness_open(void **state)
 	                            .internet = true,
 	                            .region = "here"};
 	fake_init(&h->fake);
-	open_store(h, "sqlite::memory:");
+	open_copy(h);
 	*state = h;
 	return 0;
 }
@@ -84,6 +122,7 @@ int harness_close(void **state)
 
 	harness_stop(h);
 	store_close(h->store);
+	unit_remove_folder(h->store_folder);
 	fake_done(&h->fake);
 	arena_done(&h->arena);
 	free(h);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/fleet/harness.h — a fleet over a store in memory and a provider that obeys the test.
+/* tests/unit/fleet/harness.h — a fleet over a store of each test's own and a provider that obeys
+ * the test.
  *
  * The provider keeps a table of sandboxes. The test says which of its calls fail, holds its create
  * and its template builds back at a gate, and takes sandboxes away behind the fleet's back. It
@@ -104,7 +105,8 @@ struct harness {
 	struct fleet *fleet;
 	struct arena arena;
 	char data_dir[64];
-	const char *node; /* NULL: it is alone */
+	char store_folder[64]; /* of the store that harness_open() made */
+	const char *node;      /* NULL: it is alone */
 };
 
 void harness_start(struct harness *h);

@@ -2,11 +2,6 @@
 /* tests/unit/store/each_store.h — what every store does: a suite is run over each address. */
 #pragma once
 
-#include <fcntl.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "postgres_server.h"
 #include "samples.h"
 
@@ -27,18 +22,6 @@ static inline void each_migrate(const char *dsn)
 
 	assert_done(store_open(dsn, &s, &err));
 	store_close(s);
-}
-
-static inline void each_copy_file(const char *from, const char *to)
-{
-	int in = open(from, O_RDONLY | O_CLOEXEC),
-	    out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	struct stat status;
-
-	assert_int_equal(fstat(in, &status), 0);
-	assert_int_equal(sendfile(out, in, NULL, (size_t)status.st_size), status.st_size);
-	close(in);
-	close(out);
 }
 
 static inline void postgres_do_once(const struct postgres_server *s, const char *sql)
@@ -84,7 +67,7 @@ static inline int each_set_up(void **state)
 {
 	if (each_dsn == each_folder.dsn) {
 		folder_make(&each_folder);
-		each_copy_file(each_migrated.file, each_folder.file);
+		unit_copy_file(each_migrated.file, each_folder.file);
 	}
 	if (each_dsn == each_database)
 		postgres_do_once(&each_server, "CREATE DATABASE " EACH_COPY
