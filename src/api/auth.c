@@ -151,6 +151,8 @@ int api_turn_take(struct request *rq, const char *id, struct api_caller *caller,
 	struct api *api = api_of(rq);
 	bool has_others = request_has_others_before(rq, id);
 
+	if (caller->account.project_id[0])
+		request_count_for(rq, caller->account.project_id);
 	if (!has_others && api_limiter_take(api->limiter, id, &caller->slot, err) == 0) {
 		caller->slot_of = id;
 		return 0;

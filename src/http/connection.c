@@ -30,16 +30,6 @@
 /* A buffered body must keep up this rate on the whole, whatever its pauses: one byte buys 1 ms. */
 #define BODY_MS_PER_BYTE 1
 
-const char *connection_peer(const struct connection *conn)
-{
-	return conn->peer;
-}
-
-bool connection_is_tls(const struct connection *conn)
-{
-	return conn->out.tls != NULL;
-}
-
 void connection_due(struct connection *conn, int64_t ms)
 {
 	struct loop *loop = conn->server->loop;
@@ -193,8 +183,12 @@ static void answer_refusal(struct connection *conn, bool has_rest);
 
 static void wait_turn(struct connection *conn)
 {
-	if (!turns_add(conn->server, conn->exchange))
+	if (!owners_admit(conn)) {
+		conn->exchange->turn_queue[0] = '\0';
+		answer_refusal(conn, conn->in.size > 0);
+	} else if (!turns_add(conn->server, conn->exchange)) {
 		connection_give_up_turn(conn);
+	}
 }
 
 /* A worker has authorized the request, or refused it. */
@@ -234,6 +228,9 @@ void connection_on_handled(struct connection *conn)
 			return;
 		exchange_fail(ex, &ex->why);
 	}
+	/* A stream may last: a public route's counts for the project whose sandbox it shows. */
+	if (ex->reply.has_relay && !closed && !ex->failed)
+		(void)!owners_admit(conn);
 	if (ex->reply.has_relay && (closed || ex->failed))
 		relay_discard(&ex->reply.relay);
 	if (closed)
@@ -292,6 +289,10 @@ static void begin_body(struct connection *conn, bool has_rest)
 	struct http_exchange *ex = conn->exchange;
 
 	ex->is_admitted = true;
+	if (!owners_admit(conn)) {
+		answer_refusal(conn, has_rest);
+		return;
+	}
 	if (conn->body.state == BODY_COMPLETE || (ex->request.route->flags & ROUTE_STREAM_BODY)) {
 		dispatch(conn);
 		return;
@@ -375,16 +376,6 @@ void connection_give_up_turn(struct connection *conn)
 	answer_refusal(conn, conn->in.size > 0);
 }
 
-static enum http_fault check_head_size(struct connection *conn, struct span data, size_t size)
-{
-	if (size ? size > conn->server->options.head_max
-	         : data.size >= conn->server->options.head_max)
-		return FAULT_HEAD_SIZE;
-	if (!size && data.size > HEAD_TARGET_MAX + 64 && span_find(data, '\n') < 0)
-		return FAULT_TARGET_SIZE;
-	return FAULT_NONE;
-}
-
 static bool take_head(struct connection *conn, struct span *data)
 {
 	struct http_exchange *ex;
@@ -392,7 +383,7 @@ static bool take_head(struct connection *conn, struct span *data)
 	enum http_fault fault = head_find_end(*data, &conn->scanned, &size);
 
 	if (!fault)
-		fault = check_head_size(conn, *data, size);
+		fault = head_check_size(*data, size, conn->server->options.head_max);
 	if (!fault && !size)
 		return false;
 	conn->exchange = ex = server_exchange_new(conn->server, conn);
@@ -739,6 +730,7 @@ struct connection *connection_open(struct server *server, const struct connectio
 		return NULL;
 	}
 	list_append(&server->connections, &conn->link);
+	owners_enter(conn, owners_id_of_peer(conn->peer));
 	server->counts.connections_open++;
 	server->counts.connections_total++;
 	await_head(conn);
@@ -775,6 +767,7 @@ void connection_close(struct connection *conn)
 	outflow_done(&conn->out);
 	buf_done(&conn->in);
 	conn->server->counts.connections_open--;
+	owners_leave(conn);
 	list_remove(&conn->link);
 	list_append(&conn->server->dead, &conn->link);
 }

@@ -22,6 +22,7 @@
 #include "http/outflow.h"
 #include "loop/loop.h"
 
+struct connection_owner;
 struct http_exchange;
 struct tls_context;
 struct relay;
@@ -56,8 +57,9 @@ struct connection {
 	struct body_reader body;
 	struct http_exchange *exchange;
 	struct relay *relay;
-	uint64_t sent_seen;    /* of out.sent: counted, and to notice progress */
-	int64_t body_received; /* bytes that a buffered body has bought time with */
+	struct connection_owner *owner; /* see owners.h */
+	uint64_t sent_seen;             /* of out.sent: counted, and to notice progress */
+	int64_t body_received;          /* bytes that a buffered body has bought time with */
 	int64_t body_started_ms;
 	size_t linger_left;
 	int64_t linger_until_ms;

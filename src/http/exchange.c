@@ -84,6 +84,7 @@ void exchange_start(struct http_exchange *ex, struct connection *conn)
 	ex->head.content_length = -1;
 	ex->target.part_count = 0;
 	ex->run_ns = ex->started_ns = clock_monotonic_ns();
+	ex->owner = 0;
 	ex->parked_since_ms = 0;
 	ex->park_project = 0;
 	ex->awaits_change = ex->is_streamed = false;
@@ -438,6 +439,12 @@ int request_may_block(struct request *rq, struct error *err)
 		return 0;
 	rq->is_deferred = true;
 	return FAIL(err, ERROR_UNAVAILABLE, "a worker has to do this");
+}
+
+void request_count_for(struct request *rq, const char *project)
+{
+	if (rq->exchange)
+		rq->exchange->owner = worker_share_id(project);
 }
 
 int request_wait_turn(struct request *rq, const char *queue, struct error *err)

@@ -54,6 +54,8 @@ struct http_exchange {
 	uint64_t whole;     /* bytes of what ERROR_RANGE is about */
 	bool failed;        /* the reply is an error; a relay in it only waits to be released */
 
+	uint64_t owner; /* of its connection, see owners.h; 0: the request has named none */
+
 	/* See turns.h. */
 	char turn_queue[TURN_QUEUE_SIZE]; /* in which it has to wait; empty: none */
 	struct list turn_item;

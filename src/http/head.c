@@ -300,3 +300,12 @@ const char *head_find(const struct head *head, const char *name)
 			return head->fields[i].value;
 	return NULL;
 }
+
+enum http_fault head_check_size(struct span data, size_t size, size_t size_max)
+{
+	if (size ? size > size_max : data.size >= size_max)
+		return FAULT_HEAD_SIZE;
+	if (!size && data.size > HEAD_TARGET_MAX + 64 && span_find(data, '\n') < 0)
+		return FAULT_TARGET_SIZE;
+	return FAULT_NONE;
+}

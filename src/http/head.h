@@ -50,6 +50,8 @@ struct head {
 /* Looks for the end of the head. *ret_size stays 0 while it is not there yet; *scanned, first 0,
  * remembers how far earlier calls have looked. */
 enum http_fault head_find_end(struct span data, size_t *scanned, size_t *ret_size);
+/* Of a head of `size` bytes, or of data that holds none yet (0). */
+enum http_fault head_check_size(struct span data, size_t size, size_t size_max);
 
 /* Parses a whole head. `text` is changed (values get their NUL) and must outlive `ret`. */
 enum http_fault head_parse(char *text, size_t size, struct head *ret);

@@ -192,7 +192,7 @@ void server_close(struct server *server);
 struct server_counts {
 	uint64_t connections_open, connections_total, requests_total, relays_open;
 	uint64_t responses[6]; /* by first digit of the status */
-	uint64_t bytes_in, bytes_out;
+	uint64_t bytes_in, bytes_out, refused_by_table, refused_by_project, closed_idle;
 };
 struct server_counts server_counts_get(const struct server *server); /* loop thread */
 

@@ -88,7 +88,9 @@ static void admit(const struct listener *listener, int fd, const union address *
 		return;
 	}
 
+	owners_make_room(server);
 	if (server->counts.connections_open >= server->options.connections_max) {
+		server->counts.refused_by_table++;
 		turn_away(server, fd);
 		return;
 	}
@@ -99,11 +101,8 @@ static void admit(const struct listener *listener, int fd, const union address *
 	                                            .tls = listener->is_tls ? server->tls : NULL});
 }
 
-static void on_listener_ready(void *context, uint32_t events)
+static void accept_clients(struct listener *listener)
 {
-	struct listener *listener = context;
-
-	(void)events;
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		union address address = {.any.sa_family = AF_UNIX};
 		socklen_t size = sizeof(address);
@@ -120,6 +119,15 @@ static void on_listener_ready(void *context, uint32_t events)
 		loop_timer_start(listener->server->loop, &listener->pause, PAUSE_MS);
 		return;
 	}
+}
+
+static void on_listener_ready(void *context, uint32_t events)
+{
+	struct listener *listener = context;
+
+	(void)events;
+	accept_clients(listener);
+	server_bury(listener->server);
 }
 
 static void on_pause_over(void *context)

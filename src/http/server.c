@@ -205,6 +205,16 @@ static void on_finished(void *context, uint32_t events)
 
 /* ---- small services ---- */
 
+const char *connection_peer(const struct connection *conn)
+{
+	return conn->peer;
+}
+
+bool connection_is_tls(const struct connection *conn)
+{
+	return conn->out.tls != NULL;
+}
+
 /* splitmix64 over a counter: unique while this process lives, and not guessed by accident. */
 void server_make_id(struct server *server, char id[REQUEST_ID_SIZE])
 {

@@ -12,6 +12,7 @@
 #include "http/connection.h"
 #include "http/exchange.h"
 #include "http/http.h"
+#include "http/owners.h"
 #include "http/pace.h"
 #include "http/park.h"
 #include "http/router.h"
@@ -39,6 +40,7 @@ struct server {
 	struct park park;
 	struct turns turns;
 	struct pace pace;
+	struct owners owners;
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;

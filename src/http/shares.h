@@ -15,6 +15,9 @@
  * for a place: err says why. Fails; the server runs it again when its turn has come, and answers
  * with err when that takes too long. A copy of a request does not wait. */
 MUST_CHECK int request_wait_turn(struct request *rq, const char *queue, struct error *err);
+/* The request's connection counts for this project from now on, see owners.h; called by authorize,
+ * before it takes or awaits a place, and by handlers of public routes. */
+void request_count_for(struct request *rq, const char *project);
 /* On the loop: whether others wait in that queue, and must not be overtaken. */
 bool request_has_others_before(const struct request *rq, const char *queue);
 /* Called before a call into a sandbox's agent, once that sandbox is known, on a worker: the thread

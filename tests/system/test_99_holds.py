@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several projects can hold together: threads for calls of minutes, for work on files."""
+"""What several projects can hold together: threads for calls of minutes and for work on files, connections."""
 
 import contextlib
 import os
+import socket
 import threading
 import time
 
@@ -137,3 +138,40 @@ def test_calls_on_a_busy_sandbox_and_volume_are_parked(small):
             assert others == []
         # They go on when the agent does.
         atoll.wait_for(lambda: sorted(others) in ([200, 200, 201], [201, 201, 200]), 60, f"the ends of the calls, not {others}")
+
+def open_held(server, request, count):
+    """So many connections with this request on each, which stay open; they are read from by nobody."""
+    held = []
+    for _ in range(count):
+        client = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+        with contextlib.suppress(OSError):  # the server may have refused it
+            client.sendall(request)
+        held.append(client)
+    return held
+
+
+HELD = {"idle": "", "half a head": "GET /v1/ev", "after a request": "GET /api/sandbox/instances HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\r\n",
+        "streams": "GET /v1/events?stream=sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nAuthorization: Bearer {key}\r\n\r\n"}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_connections_of_a_project_leave_some_to_another(private_server, kind):
+    private_server.flags += ["--connections-max", "64"]
+    server = private_server.start()
+    loud, quiet = Tenant(server, "loud"), Tenant(server, "quiet")
+    loud.api.close()
+    held = open_held(server, HELD[kind].format(key=loud.key).encode(), 200)
+    try:
+        # A server that has not read yet what the burst has sent may refuse for a moment.
+        atoll.wait_for(lambda: quiet.open().raw("GET", "/v1/events").status == 200, 20, "an answer")
+        for _ in range(3):
+            api = quiet.open()
+            with api.sandbox(internet=False) as box:
+                assert api.exec(box, "echo well")["stdout"] == "well\n"
+            api.close()
+        assert metric(server, "atoll_http_connections ") <= 64
+        refused = metric(server, 'atoll_http_connections_refused_total{by="project"}')
+        assert refused > 0 if kind == "streams" else metric(server, "atoll_http_connections_closed_idle_total ") > 0
+    finally:
+        for client in held:
+            client.close()

@@ -113,6 +113,7 @@ int envd_hold(struct request *rq, struct reply *reply, const char *id, struct ap
 		envd_reply_gone(reply, id);
 		return 1;
 	}
+	request_count_for(rq, ret->record.project_id);
 	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
 	api_target_follow(rq);

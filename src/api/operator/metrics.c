@@ -38,6 +38,15 @@ static void write_http(struct buf *out, const struct server_counts *c)
 {
 	gauge(out, "atoll_http_connections", "Open connections.", c->connections_open);
 	counter(out, "atoll_http_connections_total", "Connections accepted.", c->connections_total);
+	counter(out, "atoll_http_connections_closed_idle_total",
+	        "Idle connections that gave way to new ones.", c->closed_idle);
+	buf_addf(out,
+	         "# HELP atoll_http_connections_refused_total Connections refused, by the full "
+	         "table or by the bound of their project.\n"
+	         "# TYPE atoll_http_connections_refused_total counter\n"
+	         "atoll_http_connections_refused_total{by=\"server\"} %" PRIu64 "\n"
+	         "atoll_http_connections_refused_total{by=\"project\"} %" PRIu64 "\n",
+	         c->refused_by_table, c->refused_by_project);
 	counter(out, "atoll_http_requests_total", "Requests begun.", c->requests_total);
 	gauge(out, "atoll_http_streams", "Open streams.", c->relays_open);
 	counter(out, "atoll_http_received_bytes_total", "Bytes from clients.", c->bytes_in);

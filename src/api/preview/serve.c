@@ -259,6 +259,7 @@ static int serve(struct request *rq, struct reply *reply, const struct preview_v
 
 	if (hold_sandbox(rq, view, &record, &hold, err) < 0)
 		return -1;
+	request_count_for(rq, record.project_id);
 	options.host = masked_host(rq, &record, view->port);
 	(void)snprintf(place, sizeof(place), "%s:%u", hold.id, view->port);
 	if (connect_to(rq, &record, &hold, &options, err) < 0)

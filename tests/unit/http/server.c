@@ -467,12 +467,18 @@ TEST(connections_are_counted_and_limited)
 	first = client_connect(&f);
 	client_send(first, "GET /inline HTTP/1.1\r\n" HOST "\r\n");
 	client_receive(first, &answer);
+	/* An idle connection gives way, one with a request does not. */
+	pthread_mutex_lock(&gate);
+	client_send(first, "GET /slow HTTP/1.1\r\n" HOST "\r\n");
 	second = client_connect(&f);
 	client_receive(second, &answer);
 	assert_int_equal(answer.status, 503);
 	assert_true(client_is_closed(second));
+	pthread_mutex_unlock(&gate);
+	client_receive(first, &answer);
 	assert_int_equal(fixture_counts(&f).connections_open, 1);
-	assert_int_equal(fixture_counts(&f).requests_total, 1);
+	assert_int_equal(fixture_counts(&f).requests_total, 2);
+	assert_int_equal(fixture_counts(&f).refused_by_table, 1);
 	close(first);
 	close(second);
 	fixture_close(&f);
