@@ -77,6 +77,8 @@ extern const struct path_alias api_aliases[];
 /* For server_options. */
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
 bool api_has_turn(void *context, const char *queue);
+void api_rest(struct request *rq);
+void api_resume(struct request *rq);
 void api_find_shares(const struct request *rq, uint64_t ret[WORKER_SHARES]);
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* A reply of the server that err->node names. When it fails err says why, and is as it was where

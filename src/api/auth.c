@@ -164,6 +164,26 @@ int api_turn_take(struct request *rq, const char *id, struct api_caller *caller,
 	return request_wait_turn(rq, id, err);
 }
 
+void api_rest(struct request *rq)
+{
+	struct api *api = api_of(rq);
+	struct api_caller *caller = rq->caller;
+
+	if (!caller || !caller->slot)
+		return;
+	api_limiter_give(api->limiter, TAKE(caller->slot));
+	if (api->server)
+		server_turn(api->server, caller->slot_of);
+}
+
+void api_resume(struct request *rq)
+{
+	struct api_caller *caller = rq->caller;
+
+	if (caller && caller->slot_of && !caller->slot)
+		caller->slot = api_limiter_take_again(api_of(rq)->limiter, caller->slot_of);
+}
+
 bool api_has_turn(void *context, const char *queue)
 {
 	return api_limiter_has_room(((struct api *)context)->limiter, queue);

@@ -78,6 +78,19 @@ int api_limiter_take(struct api_limiter *l, const char *key_id, struct api_limit
 	return -1;
 }
 
+struct api_limiter_slot *api_limiter_take_again(struct api_limiter *l, const char *key_id)
+{
+	struct api_limiter_slot *slot;
+
+	(void)pthread_mutex_lock(&l->lock);
+	slot = map_find(&l->slots, key_id);
+	if (!slot)
+		slot = slot_new(l, key_id);
+	slot->running++;
+	(void)pthread_mutex_unlock(&l->lock);
+	return slot;
+}
+
 bool api_limiter_has_room(struct api_limiter *l, const char *key_id)
 {
 	const struct api_limiter_slot *slot;

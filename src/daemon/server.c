@@ -332,6 +332,8 @@ static int open_server(struct api_process *p, struct error *err)
 	const struct server_shares shares = {
 	        .find = api_find_shares,
 	        .has_turn = api_has_turn,
+	        .rest = api_rest,
+	        .resume = api_resume,
 	        .waiting_max = (unsigned)config->requests_waiting_per_key_max,
 	        .wait_ms = config->request_wait_ms,
 	};

@@ -99,6 +99,18 @@ static bool is_announced(const struct park *park, const struct http_exchange *ex
 	return atomic_load(&park->woken[bucket_of(ex->why.awaits.key)]) >= ex->run_ns;
 }
 
+static void rest(struct server *server, struct http_exchange *ex)
+{
+	if (server->shares.rest && !ex->reply.undo)
+		server->shares.rest(&ex->request);
+}
+
+static void resume(struct server *server, struct http_exchange *ex)
+{
+	if (server->shares.resume && !ex->reply.undo)
+		server->shares.resume(&ex->request);
+}
+
 /* Has a worker run the handler, or the undo, of a parked exchange. */
 static void run_again(struct server *server, struct http_exchange *ex)
 {
@@ -106,10 +118,13 @@ static void run_again(struct server *server, struct http_exchange *ex)
 
 	park_remove(ex);
 	ex->run_ns = clock_monotonic_ns();
-	if (server_submit(server, ex, &err) < 0)
+	resume(server, ex);
+	if (server_submit(server, ex, &err) < 0) {
+		rest(server, ex);
 		insert(server, ex, FULL_AGAIN_MS);
-	else if (ex->connection->state == CONNECTION_PARKED)
+	} else if (ex->connection->state == CONNECTION_PARKED) {
 		ex->connection->state = CONNECTION_HANDLING;
+	}
 }
 
 /* 0: it is the server's own work, and nothing bounds that. */
@@ -156,6 +171,7 @@ bool park_add(struct server *server, struct http_exchange *ex)
 	if (is_undo)
 		return true;
 	ex->connection->state = CONNECTION_PARKED;
+	rest(server, ex);
 	stream_progress(ex);
 	if (is_announced(&server->park, ex))
 		run_again(server, ex);

@@ -38,6 +38,10 @@ struct server_shares {
 	/* Whether the first request of that queue would find a place now. On the loop. NULL: try.
 	 */
 	bool (*has_turn)(void *context, const char *queue);
+	/* A request is parked, so that it needs no place; and is about to be run again, with or
+	 * without a free one. On the loop. May be NULL. */
+	void (*rest)(struct request *rq);
+	void (*resume)(struct request *rq);
 	unsigned waiting_max; /* requests that wait in one queue; 0 = 1024 */
 	int64_t wait_ms;      /* and for how long; 0 = 30 s */
 };

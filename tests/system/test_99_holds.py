@@ -175,3 +175,22 @@ def test_connections_of_a_project_leave_some_to_another(private_server, kind):
     finally:
         for client in held:
             client.close()
+
+
+def test_parked_requests_leave_the_places_of_their_key_to_others(private_server):
+    private_server.flags += ["--requests-per-key-max", "4", "--request-wait", "2s", "--agent-timeout", f"{AGENT_TIMEOUT_S}s"]
+    server = private_server.start()
+    tenant = Tenant(server, "busy")
+    with tenant.api.sandbox(internet=False) as box:
+        tenant.api.exec(box, "touch /var/tmp/new")
+        with held_by([agent_of(tenant.api, box)], [revert(tenant, box)] * 8) as statuses:
+            # One acts on the sandbox. The others have no thread and no place among the requests of the key.
+            atoll.wait_for(lambda: metric(server, "atoll_requests_parked ") >= 5, 30, "parked calls")
+            api = tenant.open()
+            for _ in range(5):
+                assert api.get("/api/sandbox/templates")
+            with api.sandbox(internet=False) as other:
+                assert api.exec(other, "echo well")["stdout"] == "well\n"
+            api.close()
+            assert statuses == []
+        assert statuses == [200] * 8

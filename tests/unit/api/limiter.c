@@ -23,6 +23,23 @@ TEST(a_key_has_as_many_requests_as_it_may_and_no_more)
 	api_limiter_free(l);
 }
 
+TEST(a_request_that_had_a_place_gets_one_again_without_a_bound)
+{
+	struct api_limiter *l = api_limiter_new(1);
+	struct api_limiter_slot *first, *again, *none = NULL;
+	struct error err;
+
+	assert_int_equal(api_limiter_take(l, "k", &first, &err), 0);
+	again = api_limiter_take_again(l, "k");
+	api_limiter_give(l, first);
+	assert_false(api_limiter_has_room(l, "k"));
+	assert_int_equal(api_limiter_take(l, "k", &none, &err), -1);
+	api_limiter_give(l, again);
+	assert_true(api_limiter_has_room(l, "k"));
+	api_limiter_give(l, api_limiter_take_again(l, "k"));
+	api_limiter_free(l);
+}
+
 TEST(keys_do_not_count_for_each_other)
 {
 	struct api_limiter *l = api_limiter_new(1);
@@ -71,5 +88,6 @@ TEST(many_threads_leave_nothing_behind)
 int main(void)
 {
 	return RUN(CASE(a_key_has_as_many_requests_as_it_may_and_no_more),
+	           CASE(a_request_that_had_a_place_gets_one_again_without_a_bound),
 	           CASE(keys_do_not_count_for_each_other), CASE(many_threads_leave_nothing_behind));
 }
