@@ -78,7 +78,7 @@ void owners_leave(struct connection *conn)
 	free(owner);
 }
 
-/* ---- the bound of a project ---- */
+/* ---- making room ---- */
 
 static unsigned count_free(const struct server *server)
 {
@@ -88,37 +88,6 @@ static unsigned count_free(const struct server *server)
 	               ? server->options.connections_max - (unsigned)open
 	               : 0;
 }
-
-static bool has_room(const struct server *server, const struct connection_owner *owner)
-{
-	unsigned least = server->options.connections_max / LEAST_PART + 1;
-	unsigned room = count_free(server);
-
-	return owner->count <= (room > least ? room : least);
-}
-
-bool owners_admit(struct connection *conn)
-{
-	struct http_exchange *ex = conn->exchange;
-	struct server *server = conn->server;
-	struct error err = {0};
-
-	if (ex->owner == 0 || ex->owner == conn->owner->id)
-		return true;
-	owners_leave(conn);
-	owners_enter(conn, ex->owner);
-	if (has_room(server, conn->owner))
-		return true;
-	server->counts.refused_by_project++;
-	(void)FAIL(&err, ERROR_LIMIT, "this project has %u of the server's %u connections",
-	           conn->owner->count, server->options.connections_max);
-	error_hint(&err, "close connections that are not needed, or raise connections_max");
-	exchange_fail(ex, &err);
-	conn->keep_alive = false;
-	return false;
-}
-
-/* ---- making room ---- */
 
 static bool is_idle(const struct connection *conn)
 {
@@ -167,23 +136,64 @@ static unsigned close_idle(struct server *server, const struct connection_owner 
 	return closed;
 }
 
-void owners_make_room(struct server *server)
+/* Idle connections of this owner, or of the largest, are closed. */
+static bool close_some(struct server *server, const struct connection_owner *owner)
 {
 	int64_t begun_ns = clock_monotonic_ns();
-	const struct connection_owner *largest;
 	unsigned closed;
 
-	if (count_free(server) > server->options.connections_max / FREE_PART ||
-	    begun_ns < server->owners.look_ns)
-		return;
-	largest = find_largest(server);
-	closed = largest ? close_idle(server, largest) : 0;
+	if (begun_ns < server->owners.look_ns)
+		return false;
+	if (!owner)
+		owner = find_largest(server);
+	closed = owner ? close_idle(server, owner) : 0;
 	server->counts.closed_idle += closed;
-	if (closed == 0) {
-		int64_t took_ns = clock_monotonic_ns() - begun_ns;
-
-		server->owners.look_ns = begun_ns + REST_TIMES * took_ns;
-	} else {
+	if (closed == 0)
+		server->owners.look_ns = begun_ns + REST_TIMES * (clock_monotonic_ns() - begun_ns);
+	else
 		log_debug("idle connections give way", NUMBER("closed", closed));
-	}
+	return closed > 0;
+}
+
+void owners_make_room(struct server *server)
+{
+	if (count_free(server) <= server->options.connections_max / FREE_PART)
+		(void)close_some(server, NULL);
+}
+
+/* ---- the bound of a project ---- */
+
+static bool has_room(const struct server *server, const struct connection_owner *owner)
+{
+	unsigned least = server->options.connections_max / LEAST_PART + 1;
+	unsigned room = count_free(server);
+
+	return owner->count <= (room > least ? room : least);
+}
+
+/* Before a project is refused, idle connections of its own give way. */
+static bool give_way(struct server *server, const struct connection_owner *owner)
+{
+	return close_some(server, owner) && has_room(server, owner);
+}
+
+bool owners_admit(struct connection *conn)
+{
+	struct http_exchange *ex = conn->exchange;
+	struct server *server = conn->server;
+	struct error err = {0};
+
+	if (ex->owner == 0 || ex->owner == conn->owner->id)
+		return true;
+	owners_leave(conn);
+	owners_enter(conn, ex->owner);
+	if (has_room(server, conn->owner) || give_way(server, conn->owner))
+		return true;
+	server->counts.refused_by_project++;
+	(void)FAIL(&err, ERROR_LIMIT, "this project has %u of the server's %u connections",
+	           conn->owner->count, server->options.connections_max);
+	error_hint(&err, "close connections that are not needed, or raise connections_max");
+	exchange_fail(ex, &err);
+	conn->keep_alive = false;
+	return false;
 }
