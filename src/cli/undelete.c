@@ -19,7 +19,17 @@ static int bring_back(struct cli *cli, const char *id)
 	const struct server_call call = {.method = "POST",
 	                                 .path = instance_path(cli->arena, id, "/undelete")};
 
-	return server_call(cli, &call, NULL);
+	const struct json_value *answer;
+	const char *event;
+
+	if (server_call(cli, &call, &answer) < 0)
+		return -1;
+	event = strstr(json_text(json_get(json_get(answer, "last_event"), "text"), ""),
+	               ", without ");
+	if (event)
+		(void)fprintf(stderr, "%s: %s\n", json_text(json_get(answer, "name"), id),
+		              event + strlen(", "));
+	return 0;
 }
 
 static bool is_wanted(const struct cli *cli, const struct json_value *item)
@@ -72,8 +82,8 @@ const struct command command_undelete = {
         .name = "undelete",
         .usage = "[SANDBOX... | --all]",
         .about = "bring back sandboxes that 'rm --all' or 'rm --keep' removed, or list them",
-        .more = "They are stopped then; 'atoll start' starts them. Volumes are attached again by\n"
-                "hand: 'atoll volume attach'.",
+        .more = "They are stopped then; 'atoll start' starts them. They have their volumes again:\n"
+                "one that was deleted, or that another sandbox has, is named.",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .run = undelete,

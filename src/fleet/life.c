@@ -10,6 +10,7 @@
 #include "fleet/pairing_parts.h"
 #include "fleet/parts.h"
 #include "fleet/shared_work.h"
+#include "fleet/trash_parts.h"
 #include "provider/trash.h"
 
 /* ---- on a sandbox that this thread acts on ---- */
@@ -24,8 +25,11 @@ static int remove_files(struct act *a, int64_t keep_ms, struct error *err)
 	                                    .keep_ms = keep_ms};
 	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
 
-	if (keep_ms > 0 && f->ops->trash)
+	if (keep_ms > 0 && f->ops->trash) {
+		kept_volumes_note(f, a->record.id);
+		fault_point("api", "delete-noted");
 		return f->ops->trash->put(f->provider, &what, deadline, err);
+	}
 	if (f->ops->destroy(f->provider, a->record.id, deadline, err) < 0)
 		return -1;
 	note_drop(f, a->record.id);

@@ -98,8 +98,7 @@ const char *note_template_folder(struct fleet *f, struct arena *a, const char *p
 	return template_find(f, a, &ref, &t, &ignored) < 0 ? "" : t.folder;
 }
 
-static int write_file(const struct fleet *f, const char *name, const struct buf *text,
-                      struct error *err)
+int note_write(const struct fleet *f, const char *name, const struct buf *text, struct error *err)
 {
 	AUTO_CLOSE int folder = pairing_open_folder(f, err);
 
@@ -118,7 +117,7 @@ static int keep_note(struct fleet *f, const struct sandbox_record *r, struct err
 
 	sealed.env_json = store_sandbox_env_close(f->store, &arena, r->id, r->env_json);
 	write_note(&text, &sealed, note_template_folder(f, &arena, r->project_id, r->template_id));
-	return write_file(f, r->id, &text, err);
+	return note_write(f, r->id, &text, err);
 }
 
 void note_row(struct fleet *f, const struct sandbox_record *r)
@@ -154,7 +153,7 @@ void note_keep(struct fleet *f, const char *name, struct buf *text)
 
 	if (!f->pairing.is_open || map_find(&f->pairing.noted, name) == hash)
 		return;
-	if (write_file(f, name, text, &err) < 0)
+	if (note_write(f, name, text, &err) < 0)
 		log_warning("a recovery would not know this", TEXT("note", name), FAILURE(&err));
 	else
 		(void)map_put(&f->pairing.noted, name, hash);
@@ -195,18 +194,27 @@ static bool is_needed(struct fleet *f, const struct map *known, const char *id)
 	       err.code != ERROR_NOT_FOUND;
 }
 
+/* False: the name is no sandbox's note. */
+static bool may_go(struct fleet *f, const struct map *known, const char *name)
+{
+	static const char kept[] = NOTE_KEPT "-";
+
+	/* A file that was being written when the process was killed. */
+	if (strlen(name) == ID_SIZE + strlen(NEXT) && strcmp(name + ID_SIZE, NEXT) == 0)
+		return true;
+	if (strncmp(name, kept, sizeof(kept) - 1) == 0)
+		return id_is_valid(name + sizeof(kept) - 1) &&
+		       !map_find(known, name + sizeof(kept) - 1);
+	return id_is_valid(name) && !is_needed(f, known, name);
+}
+
 static void sweep_folder(struct fleet *f, const struct map *known, DIR *folder)
 {
 	struct dirent *entry;
 	unsigned count = 0;
 
 	while ((entry = readdir(folder))) {
-		/* A file that was being written when the process was killed. */
-		bool is_unfinished = strlen(entry->d_name) == ID_SIZE + strlen(NEXT) &&
-		                     strcmp(entry->d_name + ID_SIZE, NEXT) == 0;
-
-		if (!is_unfinished &&
-		    (!id_is_valid(entry->d_name) || is_needed(f, known, entry->d_name)))
+		if (!may_go(f, known, entry->d_name))
 			continue;
 		if (unlinkat(dirfd(folder), entry->d_name, 0) == 0)
 			count++;

@@ -2,9 +2,9 @@
 /* fleet/notes.h — DATA/pairing/NAME: what rows say, for a day on which the rows are lost. Private
  * to this folder.
  *
- * NAME is the id of a sandbox, "volume-ID" or "snapshot-ID". The ticking thread writes notes behind
- * changes, within seconds for sandboxes and a minute for the others; no call waits for one. An
- * environment is in its note as its row has it: sealed. */
+ * NAME is the id of a sandbox, "volume-ID", "snapshot-ID" or "kept-ID" (kept_volumes.c). The
+ * ticking thread writes notes behind changes, within seconds for sandboxes and a minute for the
+ * others; no call waits for one. An environment is in its note as its row has it: sealed. */
 #pragma once
 
 #include <stdint.h>
@@ -23,7 +23,10 @@ void note_add_text(struct buf *out, const char *name, const char *value);
 void note_add_whole(struct buf *out, const char *name, int64_t value);
 /* Begins the text of a note, with its format. */
 void note_begin(struct buf *out);
-/* Unless the same text was written last. Logs a failure. */
+#define NOTE_KEPT "kept"
+MUST_CHECK int note_write(const struct fleet *f, const char *name, const struct buf *text,
+                          struct error *err);
+/* Of the ticking thread: unless the same text was written last. Logs a failure. */
 void note_keep(struct fleet *f, const char *name, struct buf *text);
 MUST_CHECK int note_read(struct fleet *f, struct arena *a, const char *name,
                          const struct json_value **ret, struct error *err);

@@ -11,6 +11,7 @@
 #include "fleet/pairing_parts.h"
 #include "fleet/parts.h"
 #include "fleet/retention.h"
+#include "fleet/trash_parts.h"
 #include "provider/snapshots.h"
 #include "provider/trash.h"
 #include "store/snapshots.h"
@@ -168,15 +169,18 @@ static int find_project_max(struct fleet *f, struct arena *a, const char *projec
 static int move_row(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                     struct sandbox_record *ret, struct error *err)
 {
+	struct kept_volumes volumes = {.lost = ""};
 	struct sandbox_move move = {.id = r->id,
 	                            .from = SANDBOX_DELETED,
 	                            .to = SANDBOX_STOPPED,
 	                            .desired = SANDBOX_STOPPED,
 	                            .reason = SANDBOX_REASON_USER,
 	                            .traits_lost = SANDBOX_DELETED_KEPT,
-	                            .event = "brought back from the trash",
 	                            .now = clock_unix_ms()};
 
+	if (kept_volumes_find(f, a, r, &volumes))
+		move.mounts = &volumes.mounts;
+	move.event = arena_format(a, "brought back from the trash%s", volumes.lost);
 	if (find_project_max(f, a, r->project_id, &move.project_max, err) < 0)
 		return -1;
 	return store_sandbox_move_read(f->store, a, &move, ret, err);
@@ -232,6 +236,7 @@ static int undelete(struct act *act, const struct sandbox_record *r, struct sand
 	fault_point("api", "undelete-files");
 	if (move_row(f, act->arena, r, ret, err) == 0) {
 		cache_update(&f->cache, act->slot, ret);
+		note_drop_of(f, NOTE_KEPT, r->id);
 		return 0;
 	}
 	put_back(f, r->id, BROKER_TRASH_DELETED);

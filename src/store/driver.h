@@ -158,6 +158,9 @@ MUST_CHECK int usage_rows_add(struct connection *c, const struct usage_record *r
                               struct error *err);
 /* In volumes.c: attaches. */
 MUST_CHECK int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err);
+/* In place of those that the sandbox has. */
+MUST_CHECK int mounts_run_anew(struct connection *c, const char *sandbox_id,
+                               const struct mount_list *mounts, struct error *err);
 /* In snapshots.c: what the files of a sandbox begin with. */
 MUST_CHECK int snapshot_run_origin(struct connection *c, const char *sandbox_id,
                                    const char *snapshot_id, struct error *err);

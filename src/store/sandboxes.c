@@ -297,6 +297,7 @@ struct change {
 	struct sandbox_change takes;
 	struct rows rows;
 	const struct lease_record *lease; /* NULL = none */
+	const struct mount_list *mounts;  /* NULL = those that it has */
 	unsigned project_max;
 	bool is_lease_lost;
 };
@@ -380,7 +381,8 @@ static int run_move(struct connection *c, void *context, struct error *err)
 	if (change->rows.count == 0)
 		return refuse_change(c, takes, err);
 	if (let_go(c, change, err) < 0 || take_place(c, change, err) < 0 ||
-	    come_back(c, takes, err) < 0 || tell_move(c, change, err) < 0)
+	    come_back(c, takes, err) < 0 || tell_move(c, change, err) < 0 ||
+	    (change->mounts && mounts_run_anew(c, takes->id, change->mounts, err) < 0))
 		return -1;
 	return change->lease ? lease_run_finish(c, change->lease, &change->is_lease_lost, err) : 0;
 }
@@ -404,6 +406,7 @@ int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandb
 	                  .disk_is_advisory = move->disk_is_advisory},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .lease = move->lease,
+	        .mounts = move->mounts,
 	        .project_max = move->project_max,
 	};
 

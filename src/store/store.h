@@ -125,11 +125,11 @@ struct sandbox_move {
 	enum sandbox_reason reason; /* NONE keeps the one that is there, until it starts again */
 	const char *event;          /* becomes last_event and a row in events */
 	int64_t now;
-	/* With to == SANDBOX_STARTED: what the provider really gave; NULL leaves them. */
-	const struct sandbox_resources *effective;
+	const struct sandbox_resources *effective; /* with STARTED: what it got; NULL: as before */
 	bool disk_is_advisory, is_lazy;      /* lazy: also into a state that something rests in */
 	unsigned traits_gained, traits_lost; /* bits of enum sandbox_trait */
 	unsigned project_max;                /* for a deleted one that comes back; 0 = any number */
+	const struct mount_list *mounts; /* of such a one, in place of its mounts; NULL: those */
 	/* Is finished with it (store_lease_finish), also when it names another sandbox by now. */
 	const struct lease_record *lease; /* NULL = none */
 	bool *ret_lease_lost;

@@ -121,6 +121,15 @@ static int tell_of(struct connection *c, enum event_kind kind, const char *sandb
 	return found <= 0 ? found : tell(c, kind, sandbox_id, &volume, err);
 }
 
+static int drop_mount(struct connection *c, const struct mount_record *mount, struct error *err)
+{
+	int count = query_run(c, QUERY_MOUNT_REMOVE, mount, NULL, err);
+
+	if (count <= 0 || mount->state == MOUNT_ATTACHING)
+		return count < 0 ? -1 : 0;
+	return tell_of(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
+}
+
 /* The mounts of deleted sandboxes, of one volume (NULL = of any): nothing but their rows is left.
  * Told late, but before anybody else has the volume. */
 static int drop_gone(struct connection *c, const char *volume_id, struct error *err)
@@ -132,14 +141,9 @@ static int drop_gone(struct connection *c, const char *volume_id, struct error *
 	if (query_run(c, QUERY_MOUNT_LIST_GONE, &(struct lookup){.id = volume_id}, &rows, err) < 0)
 		return -1;
 	gone = rows.items;
-	for (size_t i = 0; i < rows.count; i++) {
-		int count = query_run(c, QUERY_MOUNT_REMOVE, &gone[i], NULL, err);
-
-		if (count < 0 || (count > 0 && gone[i].state != MOUNT_ATTACHING &&
-		                  tell_of(c, EVENT_VOLUME_DETACHED, gone[i].sandbox_id,
-		                          gone[i].volume_id, err) < 0))
+	for (size_t i = 0; i < rows.count; i++)
+		if (drop_mount(c, &gone[i], err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -303,6 +307,21 @@ int mounts_run(struct connection *c, const struct mount_list *mounts, struct err
 		if (insert_mount(c, &mounts->items[i], err) < 0)
 			return -1;
 	return 0;
+}
+
+int mounts_run_anew(struct connection *c, const char *sandbox_id, const struct mount_list *mounts,
+                    struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct mount_record)};
+
+	if (query_run(c, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct lookup){.id = sandbox_id}, &rows,
+	              err) < 0)
+		return -1;
+	for (size_t i = 0; i < rows.count; i++)
+		if (drop_mount(c, &((const struct mount_record *)rows.items)[i], err) < 0)
+			return -1;
+	return mounts_run(c, mounts, err);
 }
 
 static int run_mounts(struct connection *c, void *context, struct error *err)

@@ -98,6 +98,35 @@ def test_a_delete_by_the_api_is_immediate(server, empty):
     assert refused.value.code == "not_found"
 
 
+def volume(api, name):
+    return api.post("/api/sandbox/volumes", {"name": name, "size_mb": 16})["id"]
+
+
+def test_an_undelete_attaches_the_volumes_again_and_names_those_that_are_lost(server, empty):
+    """Another sandbox had the volume meanwhile, which is enough for its mount to be forgotten."""
+    names = ["vol-back", "vol-borrowed", "vol-gone", "vol-taken"]
+    ids = {name: volume(empty, name) for name in names}
+    box = with_file(empty, "with-volumes", volumes=[{"volume": name, "path": f"/mnt/{name}"} for name in names])
+    empty.exec(box, "for v in /mnt/*; do echo here > $v/file; done; sync")
+    empty.delete(f"{PATH}/{box}?keep=true")
+    empty.remove(empty.create(internet=False, volumes=[{"volume": "vol-borrowed", "path": "/mnt/x"}])["id"])
+    taker = empty.create(name="taker", internet=False, volumes=[{"volume": "vol-taken", "path": "/mnt/x"}])["id"]
+    empty.delete(f"/api/sandbox/volumes/{ids['vol-gone']}")
+    done = server.cli("undelete", "with-volumes")
+    assert done.returncode == 0, done.stderr
+    assert b"without volume 'vol-gone', which was deleted and volume 'vol-taken', which is attached to 'taker'" in done.stderr, done.stderr
+    told = empty.get(f"{PATH}/{box}")["last_event"]["text"]
+    assert "vol-gone" in told and "vol-taken" in told and "vol-back" not in told and "vol-borrowed" not in told, told
+    empty.post(f"{PATH}/{box}/start")
+    assert empty.exec(box, "grep -ls here /mnt/*/file")["stdout"].split() == ["/mnt/vol-back/file", "/mnt/vol-borrowed/file"]
+    assert not list((server.data / "pairing").glob("kept-*")), "the note goes with the trash"
+    empty.remove(taker)
+    empty.remove(box)
+    for name in names:
+        with contextlib.suppress(atoll.ApiError):
+            empty.delete(f"/api/sandbox/volumes/{ids[name]}")
+
+
 def test_an_undelete_whose_name_is_taken_is_refused_and_keeps_the_files(server, empty):
     box = with_file(empty, "taken")
     empty.delete(f"{PATH}/{box}?keep=true")

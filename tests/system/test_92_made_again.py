@@ -125,7 +125,7 @@ def undelete_and_start(api, server, rows):
 
 
 # Of a sandbox that is gone nobody holds the volumes: they may be others' by now.
-WITHOUT_VOLUMES = (restore_of_one_that_is_gone, undelete_and_start)
+WITHOUT_VOLUMES = (restore_of_one_that_is_gone,)
 WAYS = [undelete_and_start, stop_and_start, stop_and_use, reset, resume_of_e2b, pause_without_memory_of_e2b, start_of_daytona, archive_and_start,
         death_of_its_agent, restore_of_a_snapshot, fork, restore_of_one_that_is_gone]
 
