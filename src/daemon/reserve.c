@@ -9,11 +9,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 
 #define FOLDER "reserve"
 #define SPACE FOLDER "/space"
+#define FIRST FOLDER "/0" /* of the empty files; see name_file */
 #define SPACE_BYTES (INT64_C(8) << 20)
 #define FILES 64
 #define LOW_BYTES (UINT64_C(2) << 20) /* less is full */
@@ -49,7 +51,10 @@ static void give_up(int data_fd)
 	if (unlinkat(data_fd, SPACE, 0) == 0)
 		log_warning("the disk of the data folder is full: its reserve is given up",
 		            TEXT("hint", "free room: delete sandboxes, snapshots or backups"));
-	for (unsigned i = 0; i < FILES; i++) {
+	fault_point("supervisor", "reserve-given");
+	/* The first file goes last: as long as it is there, a supervisor that was killed here has
+	 * left some, and the next one goes on. */
+	for (unsigned i = FILES; i-- > 0;) {
 		name_file(i, name);
 		(void)unlinkat(data_fd, name, 0);
 	}
@@ -85,15 +90,26 @@ static void make(int data_fd)
 	}
 }
 
+static bool is_there(int data_fd, const char *name)
+{
+	return faccessat(data_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void reserve_look(int data_fd)
 {
-	bool is_there = faccessat(data_fd, SPACE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	struct room room;
+	bool is_full, is_ample;
 
 	if (!find_room(data_fd, &room))
 		return;
-	if (is_there && (room.bytes < LOW_BYTES || room.files < LOW_FILES))
-		give_up(data_fd);
-	else if (!is_there && room.bytes > AMPLE_BYTES && room.files > AMPLE_FILES)
+	is_full = room.bytes < LOW_BYTES || room.files < LOW_FILES;
+	is_ample = room.bytes > AMPLE_BYTES && room.files > AMPLE_FILES;
+	if (is_there(data_fd, SPACE)) {
+		if (is_full)
+			give_up(data_fd);
+	} else if (is_ample) {
 		make(data_fd);
+	} else if (is_there(data_fd, FIRST)) {
+		give_up(data_fd);
+	}
 }

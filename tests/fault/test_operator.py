@@ -549,6 +549,22 @@ def test_a_disk_that_is_full_in_the_middle_lets_sandboxes_be_deleted(small_disk,
     atoll.wait_for(lambda: not atoll.Host(small_disk).files(), 20, "the files to go")
 
 
+def test_a_reserve_that_is_half_given_up_goes_at_the_next_start(small_disk, servers):
+    """The supervisor dies when it has given up the room, and not the files, which are the last free ones of a disk without inodes."""
+    server = servers(data=small_disk, environment={"ATOLL_FAULT": "supervisor:reserve-given:kill"}).start()
+    reserve = small_disk / "reserve"
+    atoll.wait_for(lambda: (reserve / "63").exists(), 20, "a reserve")
+    fill(small_disk / "filler")
+    assert server.process.wait(30) == -signal.SIGKILL
+    assert not (reserve / "space").exists() and len(list(reserve.iterdir())) == 64
+    server.process = None
+    del server.environment["ATOLL_FAULT"]
+    server.start(wait=False)
+    atoll.wait_for(lambda: not list(reserve.iterdir()), 30, lambda: f"no files of the reserve: {list(reserve.iterdir())}")
+    (small_disk / "filler").unlink()
+    wait_until(server, None)
+
+
 @pytest.mark.slow
 def test_a_start_waits_for_a_broker_that_is_slow(servers):
     """At a load of 300 the broker takes longer than any fixed time; here it stands still for 22 s."""
