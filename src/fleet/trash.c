@@ -17,6 +17,7 @@
 #include "store/snapshots.h"
 
 #define STOP_MS 2000
+#define TRASH_IDS_MAX (16 * 1024 * 1024) /* of half a million entries */
 #define NOTES_SWEEP_MS (3600 * INT64_C(1000))
 
 /* ---- orphans ---- */
@@ -277,17 +278,23 @@ int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err)
 
 /* ---- the list ---- */
 
-static bool find_owner(struct fleet *f, struct arena *a, const char *project_id,
-                       struct fleet_trash_item *item)
+/* One query for all: id -> struct sandbox_owner. */
+static int find_owners(struct fleet *f, struct arena *a, const char *project_id,
+                       const struct provider_trash_list *list, struct map *ret, struct error *err)
 {
-	struct sandbox_record r;
-	struct error ignored = {0};
+	AUTO(buf_done) struct buf ids = BUF(TRASH_IDS_MAX);
+	struct sandbox_owner_list owners;
 
-	if (store_sandbox_find_ended(f->store, a, project_id, item->id, &r, &ignored) < 0)
-		return !project_id;
-	item->name = r.name;
-	item->project_id = r.project_id;
-	return true;
+	for (size_t i = 0; i < list->count; i++)
+		buf_addf(&ids, "%s\"%s\":0", i == 0 ? "{" : ",", list->items[i].id);
+	buf_add_text(&ids, list->count == 0 ? "{}" : "}");
+	if (ids.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the trash has %zu entries", list->count);
+	if (store_sandbox_owners(f->store, a, project_id, buf_text(&ids), &owners, err) < 0)
+		return -1;
+	for (size_t i = 0; i < owners.count; i++)
+		(void)map_put(ret, owners.items[i].id, &owners.items[i]);
+	return 0;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -318,15 +325,23 @@ int fleet_trash_list(struct fleet *fleet, struct arena *a, const char *project_i
 {
 	struct provider_trash_list list = {0};
 	struct fleet_trash_list found = {0};
+	AUTO(map_done) struct map owners = {0};
 
-	if (fleet->ops->trash && list_trash(fleet, a, &list, err) < 0)
+	if ((fleet->ops->trash && list_trash(fleet, a, &list, err) < 0) ||
+	    find_owners(fleet, a, project_id, &list, &owners, err) < 0)
 		return -1;
 	found.items = ARENA_ARRAY(a, struct fleet_trash_item, list.count + 1);
 	for (size_t i = 0; i < list.count; i++) {
 		struct fleet_trash_item item = item_of(&list.items[i]);
+		const struct sandbox_owner *owner = map_find(&owners, item.id);
 
-		if (find_owner(fleet, a, project_id, &item))
-			found.items[found.count++] = item;
+		if (!owner && project_id)
+			continue;
+		if (owner) {
+			item.name = owner->name;
+			item.project_id = owner->project_id;
+		}
+		found.items[found.count++] = item;
 	}
 	if (found.count > 0)
 		qsort(found.items, found.count, sizeof(*found.items), compare_items);

@@ -331,6 +331,13 @@ const struct column columns_of_secret_swap[] = {
 
 const struct column columns_of_project_ref[] = {TEXT_OF(project_ref, id), END};
 
+const struct column columns_of_sandbox_owner[] = {
+        TEXT_OF(sandbox_owner, id),
+        TEXT_OF(sandbox_owner, name),
+        TEXT_OF(sandbox_owner, project_id),
+        END,
+};
+
 const struct column columns_of_sandbox_seen[] = {
         CHOICE_OF(sandbox_seen, actual, sandbox_state),
         END,

@@ -30,7 +30,7 @@ PARAMETER = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 # How PostgreSQL spells what SQLite has in another way. Texts compare by bytes, as SQLite's do.
 FUNCTIONS = [
     (r"\bjson_valid\((\w+)\)", r"((\1)::json IS NOT NULL)"),
-    (r"\bjson_each\(([\w.]+)\)", r"json_each_text((\1)::json)"),
+    (r"\bjson_each\((:?[\w.]+)\)", r"json_each_text((\1)::json)"),
 ]
 SPELLINGS = FUNCTIONS + [
     (r"\bINTEGER PRIMARY KEY( AUTOINCREMENT)?(?=,)",

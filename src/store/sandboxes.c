@@ -243,6 +243,18 @@ int store_sandbox_find_ended(struct store *s, struct arena *a, const char *proje
 	                  err);
 }
 
+int store_sandbox_owners(struct store *s, struct arena *a, const char *project_id,
+                         const char *ids_json, struct sandbox_owner_list *ret, struct error *err)
+{
+	const struct lookup lookup = {.project_id = project_id, .id = ids_json};
+	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_owner)};
+
+	if (store_read_query(s, QUERY_SANDBOX_LIST_OWNERS, &lookup, &rows, err) < 0)
+		return -1;
+	*ret = (struct sandbox_owner_list){rows.items, rows.count};
+	return 0;
+}
+
 static enum query_name list_query(const struct sandbox_filter *filter)
 {
 	if (!filter->project_id)

@@ -81,6 +81,17 @@ MUST_CHECK int store_sandbox_forks(struct store *s, struct arena *a,
 MUST_CHECK int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
                                         const char *id, struct sandbox_record *ret,
                                         struct error *err);
+struct sandbox_owner {
+	const char *id, *name, *project_id;
+};
+struct sandbox_owner_list {
+	struct sandbox_owner *items;
+	size_t count;
+};
+/* Of those, deleted ones too, whose ids are the names in this JSON object; project NULL = any. */
+MUST_CHECK int store_sandbox_owners(struct store *s, struct arena *a, const char *project_id,
+                                    const char *ids_json, struct sandbox_owner_list *ret,
+                                    struct error *err);
 /* The id of the sandbox that this one is a fork of; "" = it is none. That one may be deleted. */
 MUST_CHECK int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_id,
                                     const char **ret, struct error *err);

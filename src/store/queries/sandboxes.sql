@@ -41,6 +41,14 @@ WHERE id = :id AND actual <> 'deleted' AND (:project_id IS NULL OR project_id = 
 SELECT {sandbox} FROM sandboxes
 WHERE id = :id AND (:project_id IS NULL OR project_id = :project_id);
 
+-- Of those whose ids are the names of members of the object :id; deleted ones, too.
+-- name: sandbox_list_owners
+-- takes: lookup
+-- gives: sandbox_owner
+SELECT id, name, project_id FROM sandboxes
+WHERE id IN (SELECT item.key FROM json_each(:id) AS item)
+	AND (:project_id IS NULL OR project_id = :project_id);
+
 -- Oldest first. The snapshot of a fork has no name of its own.
 -- name: sandbox_list_forks
 -- takes: fork_search
