@@ -27,7 +27,7 @@ static int remove_files(struct act *a, int64_t keep_ms, struct error *err)
 
 	if (keep_ms > 0 && f->ops->trash) {
 		kept_volumes_note(f, a->record.id);
-		fault_point("api", "delete-noted");
+		fault_point("api", "trash-noted");
 		return f->ops->trash->put(f->provider, &what, deadline, err);
 	}
 	if (f->ops->destroy(f->provider, a->record.id, deadline, err) < 0)

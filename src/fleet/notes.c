@@ -18,6 +18,7 @@
 
 #define REMEMBERED_MAX 100000 /* then all are written again */
 #define FORMAT 1
+#define TIMEOUT_LEAST_MS (3600 * INT64_C(1000))
 #define NEXT ".next"
 
 /* ---- writing ---- */
@@ -69,6 +70,9 @@ static void write_note(struct buf *out, const struct sandbox_record *r, const ch
 	note_add_whole(out, "lifetime_max_ms", r->lifetime_max_ms);
 	note_add_whole(out, "archive_after_ms", r->archive_after_ms);
 	note_add_whole(out, "delete_after_ms", r->delete_after_ms);
+	note_add_whole(out, "preview_off", r->preview_off);
+	note_add_whole(out, "preview_public", r->preview_public);
+	note_add_whole(out, "preview_generation", r->preview_generation);
 	note_add_whole(out, "created_at", r->created_at);
 	buf_add_text(out, "}\n");
 }
@@ -287,6 +291,14 @@ int64_t note_whole(const struct json_value *note, const char *name)
 	return json_whole(json_get(note, name), 0);
 }
 
+/* One that is over, or nearly, is put off: who recovers wants to see what there is. */
+static int64_t noted_timeout(const struct json_value *note)
+{
+	int64_t at = note_whole(note, "timeout_at"), soonest = clock_unix_ms() + TIMEOUT_LEAST_MS;
+
+	return at == 0 || at > soonest ? at : soonest;
+}
+
 static struct sandbox_record record_of(const struct json_value *note, const char *id)
 {
 	return (struct sandbox_record){
@@ -309,6 +321,10 @@ static struct sandbox_record record_of(const struct json_value *note, const char
 	        .persistent = note_whole(note, "persistent") != 0,
 	        .privileges = note_whole(note, "privileges") != 0,
 	        .traits = note_whole(note, "traits"),
+	        .timeout_at = noted_timeout(note),
+	        .preview_off = note_whole(note, "preview_off") != 0,
+	        .preview_public = note_whole(note, "preview_public") != 0,
+	        .preview_generation = note_whole(note, "preview_generation"),
 	        .idle_reap_ms = note_whole(note, "idle_reap_ms"),
 	        .idle_pause_ms = note_whole(note, "idle_pause_ms"),
 	        .idle_stop_ms = note_whole(note, "idle_stop_ms"),
@@ -319,7 +335,7 @@ static struct sandbox_record record_of(const struct json_value *note, const char
 	};
 }
 
-/* Nothing is noted of it: the defaults, without network. */
+/* Nothing is noted of it: the defaults, of timeouts as well, and no network. */
 static struct sandbox_record guess_record(const struct fleet *f, struct arena *a, const char *id)
 {
 	return (struct sandbox_record){
@@ -332,53 +348,15 @@ static struct sandbox_record guess_record(const struct fleet *f, struct arena *a
 	        .resources = f->config->defaults,
 	        .network = SANDBOX_NETWORK_BLOCKED,
 	        .persistent = true,
+	        .idle_pause_ms = f->config->idle_pause_ms,
+	        .idle_stop_ms = f->config->idle_stop_ms,
+	        .idle_reap_ms = f->config->idle_reap_ms,
+	        .lifetime_max_ms = f->config->lifetime_max_ms,
 	        .created_at = clock_unix_ms(),
 	};
 }
 
 /* ---- rows ---- */
-
-int note_need_project(struct fleet *f, struct arena *a, const char *id, struct error *err)
-{
-	const struct project_record wanted = {.id = id, .name = id, .created_at = clock_unix_ms()};
-	struct project_record found;
-
-	if (store_project_find(f->store, a, id, &found, err) == 0)
-		return 0;
-	if (err->code != ERROR_NOT_FOUND)
-		return -1;
-	error_clear(err);
-	log_warning("a project is made again, without its settings", TEXT("project", id));
-	return store_project_insert(f->store, &wanted, err);
-}
-
-/* By id, else by name, else a row for its folder. */
-int note_need_template(struct fleet *f, struct arena *a, struct note_template *t, struct error *err)
-{
-	int64_t now = clock_unix_ms();
-	struct template_record made = {.id = t->id,
-	                               .project_id = t->project_id,
-	                               .name = t->name,
-	                               .folder = t->folder,
-	                               .isolation = f->ops->isolation,
-	                               .state = TEMPLATE_READY,
-	                               .created_at = now,
-	                               .updated_at = now};
-	struct template_record found;
-
-	if ((*t->id && store_template_find(f->store, a, t->project_id, t->id, &found, err) == 0) ||
-	    store_template_find(f->store, a, t->project_id, t->name, &found, err) == 0) {
-		error_clear(err);
-		t->id = found.id;
-		t->name = found.name;
-		return 0;
-	}
-	if (err->code != ERROR_NOT_FOUND || !*t->folder || !id_is_valid(t->id))
-		return FAIL_CONTEXT(err, "template '%s'", t->name);
-	error_clear(err);
-	log_warning("a template is made again, without its settings", TEXT("template", t->name));
-	return store_template_insert(f->store, &made, err);
-}
 
 static int insert_row(struct fleet *f, struct arena *a, struct sandbox_record *r, struct error *err)
 {

@@ -2,9 +2,10 @@
 /* fleet/notes.h — DATA/pairing/NAME: what rows say, for a day on which the rows are lost. Private
  * to this folder.
  *
- * NAME is the id of a sandbox, "volume-ID", "snapshot-ID" or "kept-ID" (kept_volumes.c). The
- * ticking thread writes notes behind changes, within seconds for sandboxes and a minute for the
- * others; no call waits for one. An environment is in its note as its row has it: sealed. */
+ * NAME is the id of a sandbox, or "KIND-ID" of a volume, snapshot, project or template, or
+ * "kept-ID" (kept_volumes.c). The ticking thread writes notes behind changes, within seconds for
+ * sandboxes and a minute for the others; no call waits for one. An environment is in its note as
+ * its row has it: sealed. */
 #pragma once
 
 #include <stdint.h>
@@ -24,6 +25,8 @@ void note_add_whole(struct buf *out, const char *name, int64_t value);
 /* Begins the text of a note, with its format. */
 void note_begin(struct buf *out);
 #define NOTE_KEPT "kept"
+#define NOTE_PROJECT "project"
+#define NOTE_TEMPLATE "template"
 MUST_CHECK int note_write(const struct fleet *f, const char *name, const struct buf *text,
                           struct error *err);
 /* Of the ticking thread: unless the same text was written last. Logs a failure. */
@@ -36,7 +39,9 @@ const char *note_template_folder(struct fleet *f, struct arena *a, const char *p
 const char *note_text(const struct json_value *note, const char *name);
 int64_t note_whole(const struct json_value *note, const char *name);
 
-/* Rows that a row needs; made again, without their settings, when they are lost. */
+/* ---- note_owners.c ---- */
+
+/* Rows that a row needs: made again with the settings that are noted. */
 MUST_CHECK int note_need_project(struct fleet *f, struct arena *a, const char *id,
                                  struct error *err);
 struct note_template {

@@ -342,10 +342,11 @@ static void tell_made(const struct notes_made *made)
 	            NUMBER("sandboxes", made->sandboxes), NUMBER("leases", made->leases),
 	            NUMBER("volumes", made->volumes), NUMBER("mounts", made->mounts),
 	            NUMBER("snapshots", made->snapshots));
-	log_warning(
-	        "not in the data folder, and lost with the store: keys but the first, members, "
-	        "settings of projects and templates, configs, secrets, webhooks, jobs, services, "
-	        "previews, budgets, events and usage");
+	log_warning("not in the data folder, and lost with the store: keys but the first, members, "
+	            "settings of everybody's templates, projects and templates without a sandbox, "
+	            "volume "
+	            "or snapshot, layers of builds, configs, secrets, webhooks, jobs, services, "
+	            "grants of previews, budgets, events and usage");
 }
 
 /* What cannot be recovered goes to the trash as an orphan. */

@@ -53,6 +53,8 @@ void trash_tick(struct fleet *f);
 void note_row(struct fleet *f, const struct sandbox_record *r);
 /* The sandbox is deleted for good. */
 void note_drop(struct fleet *f, const char *id);
+/* Of the ticking thread: the settings of all projects and templates. */
+void notes_of_owners(struct fleet *f);
 /* Of the ticking thread: removes notes of sandboxes that neither the store, nor the provider, nor
  * `trash` has. */
 struct provider_trash_list;

@@ -9,6 +9,7 @@
 #include "fleet/artifacts.h"
 #include "fleet/builds.h"
 #include "fleet/lease_parts.h"
+#include "fleet/notes.h"
 #include "fleet/backups.h"
 #include "fleet/snapshots.h"
 #include "store/accounts.h"
@@ -158,6 +159,7 @@ static int finish(struct fleet *f, const char *id, struct error *err)
 	if (meters_write(f, 0, false, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	fault_point("api", "project-emptied");
+	note_drop_of(f, NOTE_PROJECT, id);
 	return store_project_remove(f->store, id, err);
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "fleet/build.h"
 #include "fleet/builds.h"
+#include "fleet/notes.h"
 #include "fleet/parts.h"
 #include "fleet/template_growth.h"
 #include "fleet/waiting.h"
@@ -734,6 +735,7 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 /* What only the cache of builds still has of it is in nobody's way. */
 static int remove_row(struct fleet *f, const struct template_record *t, struct error *err)
 {
+	note_drop_of(f, NOTE_TEMPLATE, t->id);
 	if (store_template_remove(f->store, t->project_id, t->id, err) == 0)
 		return 0;
 	if (err->code != ERROR_CONFLICT)

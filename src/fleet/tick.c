@@ -355,6 +355,7 @@ static int tick(struct fleet *f, struct error *err)
 		builds_tick(f);
 		failed_tick(f);
 		projects_finish(f);
+		notes_of_owners(f);
 		pairing_advance(f);
 		jump_write(f);
 		trash_tick(f);

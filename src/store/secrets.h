@@ -22,6 +22,8 @@ MUST_CHECK int store_secret_check(const char *text, struct error *err);
 /* The environment of a sandbox as its row holds it: sealed, and good for no other row. "" when
  * there is something to seal and no key for it. For a place outside of the store; a row that is
  * made with it is read as any other. */
+const char *store_template_env_close(const struct store *s, struct arena *a,
+                                     const char *template_id, const char *env_json);
 const char *store_sandbox_env_close(const struct store *s, struct arena *a, const char *sandbox_id,
                                     const char *env_json);
 /* Changes when values are sealed anew, under another key. "" without keys. */

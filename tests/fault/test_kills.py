@@ -35,7 +35,7 @@ BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", 
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
 ENTRYPOINT_STEP = "create-entrypoint"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step != ENTRYPOINT_STEP
-             and not step.startswith(("project-", "volume-", "backup-", "import-", "build-", "archive-", "unarchive-", "artifact-", "service-", "egress-", "undelete-"))]
+             and not step.startswith(("project-", "volume-", "backup-", "import-", "build-", "archive-", "unarchive-", "artifact-", "service-", "egress-", "undelete-", "trash-"))]
 
 
 def truth(server):

@@ -2,6 +2,7 @@
 """What was removed comes back: rm --all, undelete, recover, the trash; and down, which ends all."""
 
 import contextlib
+import datetime
 import http.client
 import json
 import os
@@ -9,6 +10,7 @@ import pty
 import shutil
 import sqlite3
 import subprocess
+import tarfile
 import threading
 import time
 
@@ -217,6 +219,66 @@ def test_recover_brings_back_environment_volumes_snapshots_and_leases(private_se
     assert api.exec(box, "echo $TOKEN; cat /data/file")["stdout"] == "s3cr3t-value\nin-volume\n"
 
 
+def small_root(path):
+    """A template's content: the host's shell, and what it is linked with."""
+    with tarfile.open(path, "w") as tar:
+        for name in ("/bin/sh", "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"):
+            tar.add(os.path.realpath(name), name.lstrip("/"))
+        for name in ("opt", "etc"):
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(folder)
+    return path.read_bytes()
+
+
+SETTINGS = {"sandboxes_max": 77, "defaults": {"memory_mb": 333}, "maximums": {"memory_mb": 4444}}
+
+
+def test_recover_brings_back_settings_and_timeouts(private_server, tmp_path):
+    server = private_server.start()
+    api = server.api()
+    for project in ("default", api.post("/v1/projects", {"name": "team", "owner": "ann@example.com"})["id"]):
+        api.call("PATCH", f"/v1/projects/{project}", SETTINGS)
+    tar = small_root(tmp_path / "root.tar")
+    api.call("POST", "/api/sandbox/templates/import?name=own", tar, {"Content-Type": "application/octet-stream"})
+    atoll.wait_for(lambda: api.get("/api/sandbox/templates/own")["state"] == "ready", 60, "the template")
+    template = api.call("PATCH", "/api/sandbox/templates/own",
+                        {"description": "as it was", "env": {"FROM": "s3cr3t-template"}, "workdir": "/opt", "resources": {"pids": 99}})
+    box = api.create(name="own", template="own", internet=False, persistent=True, timeout_ms=9000000, previewEnabled=False)["id"]
+    soon = api.create(name="soon", internet=False, persistent=True, timeout_ms=600000)["id"]
+    guessed = api.create(name="guessed", internet=False, persistent=True)["id"]
+    theirs = api.call("POST", PATH, {"template": "host", "internet": False, "persistent": True}, {"X-Atoll-Project": project})["id"]
+    until = api.get(f"{PATH}/{box}")["timeout_at"]
+    server.stop()
+    server.start()
+    wait_noted(server, box, soon, theirs, f"project-{project}", "project-default", f"template-{template['id']}")
+    assert b"s3cr3t-template" not in (server.data / f"pairing/template-{template['id']}").read_bytes(), "sealed, as in the store"
+    server.stop()
+    (server.data / "pairing" / guessed).unlink()
+    shutil.rmtree(server.data / "store")
+    api = recover(server)
+    api.call("DELETE", f"{PATH}/{theirs}", headers={"X-Atoll-Project": project})
+    assert api.get(f"{PATH}/{box}")["timeout_at"] == until
+    assert not api.get(f"{PATH}/{box}")["preview"]["enabled"]
+    put_off = datetime.datetime.fromisoformat(api.get(f"{PATH}/{soon}")["timeout_at"].replace("Z", "+00:00"))
+    assert put_off.timestamp() > time.time() + 1800, "there is time to look"
+    idle = api.get(f"{PATH}/{guessed}")
+    fresh = api.get(f"{PATH}/{api.create(internet=False)['id']}")
+    times = [name for name in idle if name.endswith("_ms") and name != "uptime_ms"]
+    assert [idle[name] for name in times] == [fresh[name] for name in times]
+    for project_id in ("default", project):
+        settings = api.get(f"/v1/projects/{project_id}")
+        assert settings["sandboxes_max"] == 77 and settings["defaults"]["memory_mb"] == 333, settings
+        assert settings["maximums"]["memory_mb"] == 4444, settings
+    assert api.get(f"/v1/projects/{project}")["name"] == "team"
+    again = api.get("/api/sandbox/templates/own")
+    assert {key: again[key] for key in ("id", "description", "env", "workdir", "resources")} == \
+        {key: template[key] for key in ("id", "description", "env", "workdir", "resources")}
+    assert api.exec(api.create(template="own", internet=False)["id"], "echo $FROM; pwd")["stdout"] == "s3cr3t-template\n/opt\n"
+    said = whole_log(server)
+    assert "settings of everybody's templates" in said and "lost with the store" in said
+
+
 def test_recover_without_the_keys_says_that_an_environment_is_sealed(private_server):
     server = private_server.start()
     api = server.api()
@@ -261,11 +323,13 @@ def test_recover_on_an_older_store_loses_no_file(private_server, tmp_path):
     assert "its files are gone" in row["last_event"]["text"]
 
 
-@pytest.mark.parametrize("role, step", [("api", "delete-recorded"), ("api", "delete-destroyed"), ("broker", "trash-entry"),
-                                        ("broker", "trash-moved")])
+@pytest.mark.parametrize("role, step", [("api", "delete-recorded"), ("api", "trash-noted"), ("api", "delete-destroyed"),
+                                        ("broker", "trash-entry"), ("broker", "trash-moved")])
 def test_a_kept_delete_in_which_a_process_dies_can_be_undone(private_server, role, step):
     server = private_server.start()
-    box = with_file(server.api(), "kept", persistent=True)
+    volume(server.api(), "own")
+    box = with_file(server.api(), "kept", persistent=True, volumes=[{"volume": "own", "path": "/mnt/own"}])
+    server.api().exec(box, "echo in-volume > /mnt/own/file; sync")
     server.stop()
     server.environment["ATOLL_FAULT"] = f"{role}:{step}:kill"
     server.start()
@@ -280,7 +344,7 @@ def test_a_kept_delete_in_which_a_process_dies_can_be_undone(private_server, rol
     assert (listed["id"], listed["reason"]) == (box, "deleted")
     assert api.post(f"{PATH}/{box}/undelete")["state"] == "stopped"
     api.post(f"{PATH}/{box}/start")
-    assert note(api, box) == "kept\n"
+    assert api.exec(box, "cat note /mnt/own/file")["stdout"] == "kept\nin-volume\n"
 
 
 def test_recover_makes_the_rows_again(private_server):

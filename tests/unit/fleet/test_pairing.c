@@ -2,6 +2,7 @@
 /* A data folder and a store that know each other: what is refused, and what is not removed. */
 #include "fleet/pairing.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,15 @@ static int close_paired(void **state)
 {
 	struct harness *h = *state;
 	char path[96];
+	struct dirent *entry;
+	DIR *folder;
 
-	(void)snprintf(path, sizeof(path), "%s/pairing/store", h->data_dir);
-	(void)unlink(path);
-	(void)snprintf(path, sizeof(path), "%s/pairing/clock", h->data_dir);
-	(void)unlink(path);
 	(void)snprintf(path, sizeof(path), "%s/pairing", h->data_dir);
+	folder = opendir(path);
+	assert_non_null(folder);
+	while ((entry = readdir(folder)))
+		(void)unlinkat(dirfd(folder), entry->d_name, 0);
+	(void)closedir(folder);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(rmdir(h->data_dir), 0);
 	return harness_close(state);
