@@ -42,7 +42,8 @@ static void add_group(struct tree *tree, const char *group, const char *max, con
 	char *folder = tree->made[tree->count++], path[128];
 	struct error err = {0};
 
-	(void)snprintf(folder, sizeof(tree->made[0]), "%s%s", tree->root, group);
+	(void)snprintf(path, sizeof(tree->made[0]), "%s%s", tree->root, group);
+	memcpy(folder, path, sizeof(tree->made[0]));
 	assert_int_equal(mkdir(folder, 0755), 0);
 	(void)snprintf(path, sizeof(path), "%s/pids.max", folder);
 	assert_int_equal(file_write(AT_FDCWD, path, span_of(max), 0644, &err), 0);
