@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
 #include "store/egress.h"
+#include "store/snapshots.h"
 
 /* ---- sandboxes ---- */
 
@@ -36,6 +37,35 @@ static void a_sandbox_comes_back_as_it_went_in(void **state)
 	assert_int_equal(found.awake_until, NOW + 70);
 	assert_int_equal(found.version, 1);
 	assert_string_equal(found.last_event, "asked for");
+}
+
+static void owners_of_many_are_found_at_once_of_a_project_or_of_any(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct id first = id_new(), second = id_new(), third = id_new();
+	struct sandbox_record one = sample_sandbox(first.text, "one");
+	struct sandbox_record two = sample_sandbox(second.text, "two");
+	struct sandbox_record three = sample_sandbox(third.text, "three");
+	const char *ids =
+	        arena_format(&a, "{\"%s\":0,\"%s\":0,\"unknown\":0}", first.text, second.text);
+	struct sandbox_owner_list list;
+
+	assert_done(store_sandbox_insert(*state, &one, 0, &err));
+	assert_done(store_sandbox_insert(*state, &two, 0, &err));
+	assert_done(store_sandbox_insert(*state, &three, 0, &err));
+	assert_done(store_sandbox_owners(*state, &a, NULL, ids, &list, &err));
+	assert_int_equal(list.count, 2);
+	assert_done(store_sandbox_owners(*state, &a, PROJECT, ids, &list, &err));
+	assert_int_equal(list.count, 2);
+	for (size_t i = 0; i < list.count; i++)
+		assert_string_equal(list.items[i].name,
+		                    strcmp(list.items[i].id, first.text) == 0 ? "one" : "two");
+	assert_string_equal(list.items[0].project_id, PROJECT);
+	assert_done(store_sandbox_owners(*state, &a, "another", ids, &list, &err));
+	assert_int_equal(list.count, 0);
+	assert_done(store_sandbox_owners(*state, &a, NULL, "{}", &list, &err));
+	assert_int_equal(list.count, 0);
 }
 
 static void a_sandbox_is_found_by_name_in_its_project_alone(void **state)
@@ -677,6 +707,7 @@ static const struct CMUnitTest tests[] = {
         EACH(pages_go_from_the_oldest_as_well),
         EACH(a_page_that_ends_exactly_is_the_last),
         EACH(a_page_that_no_list_has_answered_is_refused),
+        EACH(owners_of_many_are_found_at_once_of_a_project_or_of_any),
         EACH(lists_are_filtered_by_state_name_template_and_label),
         EACH(a_deleted_sandbox_is_only_in_lists_until_it_is_purged),
         EACH(rows_without_a_node_are_adopted_and_lists_are_filtered_by_node),
