@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for all Python tests. A test that cannot run says why: skips are counted and printed."""
 
+import contextlib
+import fcntl
 import itertools
 import os
 import random
 import sys
+import time
 
 import pytest
 from _pytest.junitxml import xml_key
@@ -15,6 +18,20 @@ import atoll  # noqa: E402
 
 # As many processes share the files of this run. They are made when all files are read, which takes as long as many of them run.
 RUNS = int(os.environ.get("ATOLL_TEST_RUNS", "1"))
+# A folder: several such runs, one of each suite, have as many files under way in all.
+SLOTS = os.environ.get("ATOLL_TEST_SLOTS")
+
+
+def take_slot():
+    """A file that is locked until it is closed, or its process ends."""
+    while True:
+        for number in range(RUNS):
+            slot = os.open(f"{SLOTS}/{number}", os.O_CREAT | os.O_RDWR)
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return slot
+            os.close(slot)
+        time.sleep(0.1)
 
 
 def begin_run(config, number):
@@ -30,10 +47,15 @@ def begin_run(config, number):
 
 def run_files(config, files, queue):
     """One file after the other, each as the whole of a run: its server ends with it. A file is taken when the one before has ended."""
-    while taken := os.read(queue, 2):
+    while True:
+        slot = take_slot()
+        taken = os.read(queue, 2)
+        if not taken:
+            return os.close(slot)
         items = files[int.from_bytes(taken, "big")]
         for item, following in zip(items, [*items[1:], None]):
             config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        os.close(slot)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,7 @@
 """Results of other tools as lines of build/results/all.tsv, and the sum of those.
 
   results.py meson SUITE testlog.json    cmocka's cases, from what each program printed
-  results.py junit SUITE report.xml      pytest's cases; SUITE '': as their folders say
+  results.py junit SUITE report.xml      pytest's cases
   results.py failed all.tsv              failures as "suite<TAB>name<TAB>what runs it again"
   results.py unstable all.tsv SUITE NAME that failure passed when it was run again
   results.py tally all.tsv               what did not simply pass, with reasons, and the last line
@@ -55,29 +55,19 @@ def meson(suite, path):
                 line(outcome, suite, f"{name}: {case}", reasons.get(case, reason))
 
 
-# A run may be of several suites.
-FOLDERS = re.compile(r"(?:tests\.)?(system|contract|escape|fault)\b")
-
-
-def suite_of(name):
-    folder = FOLDERS.match(name)
-    return folder[1].replace("contract", "system") if folder else "system"
-
-
 def junit(suite, path):
     for case in xml.etree.ElementTree.parse(path).iter("testcase"):
         name = f"{case.get('classname')}: {case.get('name')}"
-        its_suite = suite or suite_of(name)
         skipped = case.find("skipped")
         wrong = case.find("failure")
         if wrong is None:
             wrong = case.find("error")
         if wrong is not None:
-            line("failed", its_suite, name, wrong.get("message") or "")
+            line("failed", suite, name, wrong.get("message") or "")
         elif skipped is not None:
-            line("skipped", its_suite, name, skipped.get("message") or "no reason given")
+            line("skipped", suite, name, skipped.get("message") or "no reason given")
         else:
-            line("passed", its_suite, name)
+            line("passed", suite, name)
 
 
 def rows(path):

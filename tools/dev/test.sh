@@ -178,46 +178,60 @@ LONE_FILES=(system/test_21_processor system/test_99_fairness escape/alone/test_b
 	fault/alone/test_last_server)
 SERVED_RUNS=${SERVED_RUNS:-5}
 
-# files_of SUITE FILE…: those of the suite, or of several as "(SUITE|SUITE)".
+# files_of SUITE FILE…: those of the suite.
 files_of()
 {
 	local suite=$1
 	shift
-	printf 'tests/%s.py\n' "$@" | grep -E "^tests/$suite/" || true
+	printf 'tests/%s.py\n' "$@" | grep "^tests/$suite/" || true
 }
 
-# The files of these suites without those that run alone, the longest of all in front; pytest would run
-# twice what is named twice. shared_files SUITE…
+# The files of a suite without those that run alone; pytest would run twice what is named twice.
 shared_files()
 {
-	local suite
 	{
-		files_of "($(tr ' ' '|' <<<"$*"))" "${LONG_FILES[@]}"
-		for suite in "$@"; do
-			find "tests/$suite" -name 'test_*.py' | sort
-			[ "$suite" != system ] || find tests/contract -name 'test_*.py'
-		done
-	} | awk '!seen[$0]++' | grep -vxF "$(printf 'tests/%s.py\n' "${LONE_FILES[@]}")"
+		files_of "$1" "${LONG_FILES[@]}"
+		find "tests/$1" -name 'test_*.py' | sort
+		[ "$1" != system ] || find tests/contract -name 'test_*.py'
+	} | awk '!seen[$0]++' | grep -vxF "$(files_of "$1" "${LONE_FILES[@]}")"
 }
 
-# The tests of real servers. Several runs at once, for these often wait for a server or a clock; each
-# file is run by whichever run comes to it first (tests/conftest.py). test_servers SUITE…
+# run_shared SUITE: its files in several runs at once, of which each writes a report (tests/conftest.py).
+run_shared()
+{
+	local suite=$1 i files
+	mapfile -t files < <(shared_files "$suite")
+	step "$suite tests"
+	timeout --kill-after=20 2400 python3 -m pytest -q -p no:cacheprovider --tb=short -rs \
+		--junitxml="$RESULTS/$suite.xml" "${files[@]}" >&2 || true
+	if [ -s "$RESULTS/$suite.xml" ]; then # it did not come to its runs
+		results_add junit "$suite" "$RESULTS/$suite.xml"
+		return
+	fi
+	for ((i = 1; i <= SERVED_RUNS; i++)); do
+		if [ -s "$RESULTS/$suite-$i.xml" ]; then
+			results_add junit "$suite" "$RESULTS/$suite-$i.xml"
+		else
+			result failed "$suite" "$suite-$i" "it did not end within 2400 s, or did not start"
+		fi
+	done
+}
+
+# The tests of real servers. Several files at once, for these often wait for a server or a clock.
+# test_servers SUITE…
 test_servers()
 {
-	local i suite files missing=0
+	local suite files pids=()
 	build_programs gcc || { result failed "$1" build "the gcc build failed"; return; }
-	mapfile -t files < <(shared_files "$@")
-	step "$* tests"
-	ATOLL_TEST_RUNS=$SERVED_RUNS timeout --kill-after=20 2400 python3 -m pytest -q -p no:cacheprovider \
-		--tb=short -rs --junitxml="$RESULTS/served.xml" "${files[@]}" >&2 || true
-	for ((i = 1; i <= SERVED_RUNS; i++)); do
-		[ -s "$RESULTS/served-$i.xml" ] || missing=$((missing + 1))
+	ATOLL_TEST_RUNS=$SERVED_RUNS ATOLL_TEST_SLOTS=$(mktemp -d /tmp/atoll-slots-XXXXXX)
+	export ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
+	for suite in "$@"; do
+		run_shared "$suite" &
+		pids+=($!)
 	done
-	[ "$missing" = 0 ] || [ -s "$RESULTS/served.xml" ] ||
-		result failed "$1" "the runs" "$missing did not end within 2400 s, or did not start"
-	for i in "$RESULTS"/served*.xml; do
-		[ ! -s "$i" ] || results_add junit '' "$i"
-	done
+	wait "${pids[@]}"
+	rm -rf "$ATOLL_TEST_SLOTS"
+	unset ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
 	for suite in "$@"; do
 		mapfile -t files < <(files_of "$suite" "${LONE_FILES[@]}")
 		run_built_pytest "$suite" "$suite-alone" 300 "${files[@]}"
