@@ -90,7 +90,8 @@ const struct config_option config_options[] = {
                     .about = "largest JSON body; files are streamed and have no such limit"),
         WHOLE_OPTION("connections_max", connections_max, .initial = "8192", .min = 1,
                      .max = 1000000,
-                     .about = "open connections of clients, of which a project has half at most; "
+                     .about = "open connections of clients, of which a project has seven eighths "
+                              "at most; "
                               "idle ones give way to new ones"),
         WHOLE_OPTION("tool_calls_max", tool_calls_max, .initial = "64", .min = 2, .max = 256,
                      .about = "tool calls at once, each of which may wait for minutes; more wait "

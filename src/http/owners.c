@@ -14,6 +14,8 @@
 
 /* Less than this part of the table free: idle connections give way. */
 #define FREE_PART 8
+/* A project may have so many times the connections that are free: alone, seven eighths. */
+#define FREE_TIMES 7
 /* A project has this part of the table in any case, or one connection. */
 #define LEAST_PART 512
 /* Connections that are closed in one look over the table. */
@@ -166,7 +168,7 @@ void owners_make_room(struct server *server)
 static bool has_room(const struct server *server, const struct connection_owner *owner)
 {
 	unsigned least = server->options.connections_max / LEAST_PART + 1;
-	unsigned room = count_free(server);
+	unsigned room = FREE_TIMES * count_free(server);
 
 	return owner->count <= (room > least ? room : least);
 }

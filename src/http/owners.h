@@ -3,9 +3,10 @@
  * to the loop thread.
  *
  * A connection counts for its client's address until a request names a project
- * (request_count_for), then for the project of its last such request. A project may have as many
- * connections as are free: half of the table when it is alone, and several projects together leave
- * some. An address has no bound, since a reverse proxy has one for the clients of all projects.
+ * (request_count_for), then for the project of its last such request. A project may have seven
+ * times the connections that are free: seven eighths of the table when it is alone, and several
+ * projects together leave some. An address has no bound, since a reverse proxy has one for the
+ * clients of all projects.
  *
  * When less than an eighth of the table is free, a new connection makes room: the owner with the
  * most connections loses idle ones, oldest first. Idle is a connection that waits for a request,
