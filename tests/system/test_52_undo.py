@@ -520,7 +520,7 @@ def test_notes_of_sandboxes_that_are_gone_are_removed(private_server):
     private_server.start()
     def names():
         return {path.name for path in (private_server.data / "pairing").iterdir()}
-    atoll.wait_for(lambda: names() == {"store", "clock", living, kept}, 30, names)
+    atoll.wait_for(lambda: names() == {"store", "clock", "project-default", living, kept}, 30, names)
 
 
 def lost_snapshot(api, name):
