@@ -123,7 +123,7 @@ behind_share()
 	for pid in $(ps -o pid= -s "$BEHIND_PID"); do
 		chrt "--$1" --pid 0 "$pid" 2>/dev/null || true
 	done
-	echo "$nice" >"/proc/$BEHIND_PID/autogroup" 2>/dev/null || true
+	{ echo "$nice" >"/proc/$BEHIND_PID/autogroup"; } 2>/dev/null || true
 }
 
 behind_wait()

@@ -41,7 +41,7 @@ static inline pid_t postgres_start(const struct postgres_server *s, const char *
 {
 	const struct passwd *user = postgres_user();
 	char path[256], log[128];
-	const char *argv[24] = {program};
+	const char *argv[24] = {path}; /* programs of PostgreSQL look for each other beside it */
 	pid_t pid;
 
 	for (size_t i = 0; arguments[i]; i++)
@@ -102,8 +102,8 @@ static inline void postgres_run_server(struct postgres_server *s)
 
 static inline void postgres_end_server(struct postgres_server *s, int signo)
 {
-	kill(s->pid, signo);
-	waitpid(s->pid, NULL, 0);
+	if (s->pid > 0 && kill(s->pid, signo) == 0) /* 0 would be our own group */
+		waitpid(s->pid, NULL, 0);
 	s->pid = 0;
 }
 
