@@ -81,6 +81,7 @@ void act_end(struct act *a)
 {
 	if (!a->slot)
 		return;
+	mounts_release(a);
 	if (cache_act_end(&a->fleet->cache, a->slot))
 		wake_later(a->fleet, a->slot->id);
 	cache_unpin(&a->fleet->cache, a->slot);

@@ -122,13 +122,14 @@ static int detach_running(struct act *a, const struct mount_record *mount, bool 
 
 /* ---- attach ---- */
 
-static int insert(struct fleet *f, const struct mount_record *mount, struct error *err)
+static int insert(struct fleet *f, const struct mount_record *mount,
+                  const struct fleet_awaited *awaited, struct error *err)
 {
 	const struct mount_list list = {(struct mount_record *)(uintptr_t)mount, 1};
 
 	if (store_mounts_insert(f->store, mount, 1, err) == 0)
 		return 0;
-	if (err->code != ERROR_CONFLICT || !mounts_wait(f, &list))
+	if (err->code != ERROR_CONFLICT || !mounts_wait(f, &list, awaited, err))
 		return -1;
 	error_clear(err);
 	return store_mounts_insert(f->store, mount, 1, err);
@@ -165,7 +166,7 @@ int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet
 	        .state = is_running(&act.record) ? MOUNT_ATTACHING : MOUNT_ATTACHED,
 	        .created_at = clock_unix_ms(),
 	};
-	if (mounts_check(a, &wanted, err) < 0 || insert(fleet, added, err) < 0)
+	if (mounts_check(a, &wanted, err) < 0 || insert(fleet, added, sandbox->awaited, err) < 0)
 		return -1;
 	return is_running(&act.record) ? attach_running(&act, added, err) : 0;
 }

@@ -11,8 +11,6 @@
 #include "fleet/parts.h"
 
 #define IDLE_MS 3000
-/* A transfer that is under way when a sandbox wants the volume has so long to end. */
-#define CLOSE_MS 5000
 
 struct browser {
 	char id[ID_SIZE + 1]; /* of the sandbox */
@@ -81,16 +79,34 @@ static int end(struct fleet *f, const char *volume_id, struct browser *browser, 
 	return result;
 }
 
-int browser_close(struct fleet *f, const char *volume_id, struct error *err)
+bool browser_await_transfers(struct fleet *f, const char *volume_id, int64_t deadline)
+{
+	struct browser *browser = browser_find(&f->browsers, volume_id);
+	bool is_over;
+
+	if (!browser)
+		return true;
+	cache_close(&f->cache, browser->slot); /* so that the last transfer wakes this thread */
+	is_over = cache_drain(&f->cache, browser->slot, deadline);
+	cache_reopen(&f->cache, browser->slot);
+	return is_over;
+}
+
+int browser_end(struct fleet *f, const char *volume_id, struct error *err)
 {
 	struct browser *browser = browser_find(&f->browsers, volume_id);
 
 	if (!browser)
 		return 0;
-	cache_close(&f->cache, browser->slot);
-	if (!cache_drain(&f->cache, browser->slot, deadline_in(CLOSE_MS)))
+	if (cache_is_held(&f->cache, browser->id))
 		log_info("transfers of a volume are cut short", TEXT("volume", volume_id));
 	return end(f, volume_id, browser, err);
+}
+
+int browser_close(struct fleet *f, const char *volume_id, struct error *err)
+{
+	(void)browser_await_transfers(f, volume_id, deadline_in(BROWSER_CLOSE_MS));
+	return browser_end(f, volume_id, err);
 }
 
 static bool find_idle(struct fleet *f, bool all, char ret_volume[ID_SIZE + 1])
@@ -122,7 +138,8 @@ void browsers_tidy(struct fleet *f, bool all)
 		struct browser *browser;
 
 		/* Somebody is at work on it: it is not idle. */
-		if (volume_begin(f, &arena, id, deadline_in(all ? CLOSE_MS : 0), &v, &err) < 0)
+		if (volume_begin(f, &arena, id, deadline_in(all ? BROWSER_CLOSE_MS : 0), &v, &err) <
+		    0)
 			return;
 		browser = browser_find(&f->browsers, id);
 		if (!browser)

@@ -368,7 +368,7 @@ static int insert_mounted(struct fleet *f, struct draft *draft, struct act *act,
 	if (insert_once(f, draft, act, err) == 0)
 		return 0;
 	if (draft->mounts.count == 0 || err->code != ERROR_CONFLICT || is_other_conflict(draft) ||
-	    !mounts_wait(f, &draft->mounts))
+	    !mounts_wait(f, &draft->mounts, draft->request->awaited, err))
 		return -1;
 	error_clear(err);
 	return insert_once(f, draft, act, err);
@@ -386,7 +386,7 @@ static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct 
 		draft->record.name = arena_text(a, name);
 		if (insert_mounted(f, draft, act, err) == 0)
 			return 0;
-		if (err->code != ERROR_CONFLICT || is_other_conflict(draft))
+		if (err->code != ERROR_CONFLICT || is_other_conflict(draft) || err->awaits.key[0])
 			break;
 	}
 	return -1;
@@ -405,6 +405,9 @@ static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64
 	act.snapshot = draft->layer;
 	act.is_bare = draft->request->base != NULL;
 	act.claim = draft->request->claim;
+	if (draft->mounts.count > 0 && draft->request->awaited &&
+	    mounts_reserve(&act, &draft->mounts, draft->request->awaited, err) < 0)
+		return -1;
 	if (insert(f, a, draft, &act, err) < 0)
 		return -1;
 	act.record = draft->record;
@@ -465,6 +468,7 @@ static int resolve_and_make(struct fleet *f, struct arena *a, struct draft *draf
 		int result;
 
 		error_clear(err);
+		draft->is_outdated = false;
 		if (request_resolve(f, a, draft, err) < 0 || mounts_resolve(f, a, draft, err) < 0)
 			return -1;
 		if (gate_enter(&f->gate, err) < 0)
@@ -489,7 +493,7 @@ static int await_template(struct fleet *f, struct arena *a, struct draft *draft,
 		return 0;
 	if (request_resolve(f, a, draft, err) < 0)
 		return -1;
-	if (request->parks)
+	if (request->awaited)
 		return fleet_template_require(f, a, t, request->project_id, err);
 	return fleet_template_ready(f, a, t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
 }

@@ -69,8 +69,8 @@ struct fleet_create {
 	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms; /* 0 = config's */
 	int64_t idle_pause_ms, idle_stop_ms;               /* 0 = config's, -1 = never */
 	int64_t archive_after_ms, delete_after_ms;         /* of being stopped; 0 = never */
-	bool wait;  /* false: answer in PENDING, a worker makes it */
-	bool parks; /* with `wait`: see waiting.h */
+	bool wait;                           /* false: answer in PENDING, a worker makes it */
+	const struct fleet_awaited *awaited; /* as in fleet_ref */
 	const struct fleet_mount *mounts;
 	size_t mount_count;
 	/* KEY: the volume "home-KEY", made when it is not there; at FLEET_HOME_PATH or the path. */

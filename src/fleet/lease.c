@@ -412,7 +412,8 @@ static int make_claimed(struct seeker *s, struct lease_claim *claim, struct erro
 	create.id = mine->sandbox_id;
 	create.own_labels = lease_labels(s->arena, &create.own_labels, mine->key);
 	create.wait = true;
-	create.parks = s->request->parks;
+	/* A lease whose old sandbox has gone is not left without one. */
+	create.awaited = s->request->parks && !claim->is_made ? &s->request->awaited : NULL;
 	create.claim = claim;
 	if (fleet_create(s->fleet, s->arena, &create, &made, err) == 0)
 		return claim->is_lost ? come_late(s, mine) : take_made(s, mine, &made);

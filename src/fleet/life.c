@@ -263,6 +263,14 @@ static int start_archived(struct act *act, const char *how, const struct fleet_a
 	return shared_work_do(f, act->arena, &work, awaited, NULL, err);
 }
 
+/* Before its row says that it starts: a call that parks leaves nothing. */
+static int reserve_volumes(struct act *act, const struct fleet_awaited *awaited, struct error *err)
+{
+	return awaited && act->record.actual == SANDBOX_STOPPED
+	               ? mounts_reserve_own(act, awaited, err)
+	               : 0;
+}
+
 /* `r`: as it was found, and then as it is. */
 static int start_found(struct fleet *f, struct arena *a, struct sandbox_record *r, const char *how,
                        const struct fleet_awaited *awaited, struct error *err)
@@ -277,7 +285,9 @@ static int start_found(struct fleet *f, struct arena *a, struct sandbox_record *
 			return -1;
 		*r = act.record;
 		if (r->actual != SANDBOX_ARCHIVED) {
-			result = start_from_any(&act, how, err);
+			result = reserve_volumes(&act, awaited, err) < 0
+			                 ? -1
+			                 : start_from_any(&act, how, err);
 			*r = act.record;
 			return result;
 		}

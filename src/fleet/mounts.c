@@ -6,8 +6,12 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "fleet/parts.h"
+#include "fleet/waiting.h"
 
 #define HOME_PREFIX "home-"
+/* A call that may park waits so long on its thread, then looks again after so long. */
+#define FIRST_WAIT_MS 200
+#define LOOK_AGAIN_MS 200
 
 /* ---- a request ---- */
 
@@ -115,6 +119,33 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct
 	return mounts_check(a, &draft->mounts, err);
 }
 
+/* ---- how long a call waits for volumes ---- */
+
+struct volume_wait {
+	char key[ERROR_AWAITS_MAX]; /* "": the call does not park */
+	int64_t waited_ms, deadline;
+};
+
+/* One key for all that the call may wait for: its time does not begin anew with each volume. */
+static struct volume_wait begin_wait(const struct mount_list *mounts,
+                                     const struct fleet_awaited *awaited)
+{
+	struct volume_wait wait = {.deadline = deadline_in(CALL_TIMEOUT_MS)};
+
+	if (!awaited)
+		return wait;
+	waiting_key("mounts", mounts->items[0].volume_id, wait.key);
+	wait.waited_ms = clock_monotonic_ms() - waiting_begun(awaited, wait.key);
+	wait.deadline = deadline_in(wait.waited_ms > 0 ? 0 : FIRST_WAIT_MS);
+	return wait;
+}
+
+static void await_again(const struct volume_wait *wait, struct error *err)
+{
+	if (wait->key[0] && wait->waited_ms < CALL_TIMEOUT_MS)
+		error_await(err, wait->key, LOOK_AGAIN_MS, -1);
+}
+
 /* ---- who is in the way ---- */
 
 static bool is_in_the_way(const struct mount_record *holder, const struct mount_record *wanted)
@@ -123,10 +154,10 @@ static bool is_in_the_way(const struct mount_record *holder, const struct mount_
 }
 
 /* What began before us is to be over before us. */
-static bool wait_for_end(struct fleet *f, const char *sandbox_id)
+static bool wait_for_end(struct fleet *f, const char *sandbox_id, int64_t deadline)
 {
 	struct slot *slot = cache_pin(&f->cache, sandbox_id);
-	bool is_over = cache_act(&f->cache, slot, deadline_in(CALL_TIMEOUT_MS));
+	bool is_over = cache_act(&f->cache, slot, deadline);
 
 	if (is_over)
 		cache_act_end(&f->cache, slot);
@@ -134,8 +165,15 @@ static bool wait_for_end(struct fleet *f, const char *sandbox_id)
 	return is_over;
 }
 
-bool mounts_wait(struct fleet *f, const struct mount_list *mounts)
+static bool is_leaving(const struct mount_record *holder)
 {
+	return holder->sandbox_state == SANDBOX_DELETING || holder->state == MOUNT_DETACHING;
+}
+
+bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
+                 const struct fleet_awaited *awaited, struct error *err)
+{
+	const struct volume_wait wait = begin_wait(mounts, awaited);
 	AUTO(arena_done) struct arena arena = {0};
 	struct error ignored = {0};
 	bool has_waited = false;
@@ -149,10 +187,12 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts)
 		for (size_t j = 0; j < holders.count; j++) {
 			if (!is_in_the_way(&holders.items[j], &mounts->items[i]))
 				continue;
-			if ((holders.items[j].sandbox_state != SANDBOX_DELETING &&
-			     holders.items[j].state != MOUNT_DETACHING) ||
-			    !wait_for_end(f, holders.items[j].sandbox_id))
+			if (!is_leaving(&holders.items[j]))
 				return false;
+			if (!wait_for_end(f, holders.items[j].sandbox_id, wait.deadline)) {
+				await_again(&wait, err);
+				return false;
+			}
 			has_waited = true;
 		}
 	}
@@ -172,14 +212,70 @@ int mounts_end_browsing(struct act *a, const char *volume_id, struct error *err)
 	return browser_close(a->fleet, volume_id, err);
 }
 
+static int reserve_volume(struct act *a, const char *id, const struct volume_wait *wait,
+                          struct error *err)
+{
+	if (volume_begin(a->fleet, a->arena, id, wait->deadline,
+	                 &a->volumes.items[a->volumes.count], err) < 0)
+		return -1;
+	a->volumes.count++;
+	if (wait->waited_ms >= BROWSER_CLOSE_MS ||
+	    browser_await_transfers(a->fleet, id, wait->deadline))
+		return 0;
+	return FAIL(err, ERROR_TIMEOUT, "volume '%s': its files are being read or written", id);
+}
+
+int mounts_reserve(struct act *a, const struct mount_list *mounts,
+                   const struct fleet_awaited *awaited, struct error *err)
+{
+	const struct volume_wait wait = begin_wait(mounts, awaited);
+
+	a->volumes.items = ARENA_ARRAY(a->arena, struct volume_act, mounts->count);
+	for (size_t i = 0; i < mounts->count; i++) {
+		if (i > 0 && compare(&mounts->items[i - 1], &mounts->items[i]) == 0)
+			continue;
+		if (reserve_volume(a, mounts->items[i].volume_id, &wait, err) == 0)
+			continue;
+		mounts_release(a);
+		if (err->code == ERROR_TIMEOUT)
+			await_again(&wait, err);
+		return -1;
+	}
+	return 0;
+}
+
+int mounts_reserve_own(struct act *a, const struct fleet_awaited *awaited, struct error *err)
+{
+	struct mount_list mounts;
+
+	if (store_mounts_of_sandbox(a->fleet->store, a->arena, a->record.id, &mounts, err) < 0)
+		return -1;
+	if (mounts.count == 0)
+		return 0;
+	qsort(mounts.items, mounts.count, sizeof(*mounts.items), compare);
+	return mounts_reserve(a, &mounts, awaited, err);
+}
+
+void mounts_release(struct act *a)
+{
+	while (a->volumes.count > 0)
+		volume_end(&a->volumes.items[--a->volumes.count]);
+}
+
 int mounts_take(struct act *a, const struct mount_list *mounts, struct error *err)
 {
+	bool has_volumes = a->volumes.count > 0;
 	struct sandbox_mount *own = ARENA_ARRAY(a->arena, struct sandbox_mount, mounts->count + 1);
 
 	fault_point("api", "volume-attached");
-	for (size_t i = 0; i < mounts->count; i++)
-		if (mounts_end_browsing(a, mounts->items[i].volume_id, err) < 0)
+	for (size_t i = 0; i < mounts->count; i++) {
+		const char *id = mounts->items[i].volume_id;
+
+		if ((has_volumes ? browser_end(a->fleet, id, err)
+		                 : mounts_end_browsing(a, id, err)) < 0)
 			return -1;
+	}
+	mounts_release(a);
 	to_sandbox(mounts, own);
 	a->mounts = own;
 	a->mount_count = mounts->count;

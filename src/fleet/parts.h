@@ -90,6 +90,7 @@ struct act {
 	/* In the arena; none until mounts_load or mounts_take. */
 	const struct sandbox_mount *mounts;
 	size_t mount_count;
+	struct volume_acts volumes; /* that this thread acts on too */
 };
 /* Waits its turn, then reads the row: ERROR_NOT_FOUND when it is deleted; ERROR_TIMEOUT. */
 MUST_CHECK int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,

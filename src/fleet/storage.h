@@ -13,6 +13,7 @@
 
 struct act;
 struct draft;
+struct fleet_awaited;
 struct slot;
 
 /* Sandboxes without a row, each with one volume, through which its files are read and written. */
@@ -34,8 +35,19 @@ MUST_CHECK int mounts_check(struct arena *a, const struct mount_list *list, stru
 /* From the row on, which says that it is had, nobody begins to browse what it writes. */
 MUST_CHECK int mounts_end_browsing(struct act *a, const char *volume_id, struct error *err);
 /* After a conflict: waits for a sandbox that is being deleted, or one of the volumes detached from
- * it. False when there is none: the conflict stands. */
-bool mounts_wait(struct fleet *f, const struct mount_list *mounts);
+ * it. False when there is none: the conflict stands. With `awaited` it waits 200 ms at most; then
+ * it returns false, and the conflict in `err` awaits that sandbox. */
+bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
+                 const struct fleet_awaited *awaited, struct error *err);
+/* For a call that may park: acts on the volumes of a sandbox that is about to start, until
+ * mounts_take or act_end. It fails with an error that awaits them while another call uses one, or,
+ * for BROWSER_CLOSE_MS, a transfer of its files. `mounts`: at least one, in the order of ids. */
+MUST_CHECK int mounts_reserve(struct act *a, const struct mount_list *mounts,
+                              const struct fleet_awaited *awaited, struct error *err);
+/* The same for the volumes that a stopped sandbox has; fine when it has none. */
+MUST_CHECK int mounts_reserve_own(struct act *a, const struct fleet_awaited *awaited,
+                                  struct error *err);
+void mounts_release(struct act *a);
 /* What a sandbox that is about to start has, and nobody browses any more. From the store, or as the
  * draft has it. */
 MUST_CHECK int mounts_load(struct act *a, struct error *err);
@@ -58,6 +70,10 @@ struct volume_act {
 MUST_CHECK int volume_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
                             struct volume_act *ret, struct error *err);
 void volume_end(struct volume_act *v); /* zeroed is fine */
+struct volume_acts {                   /* see mounts_reserve; in the arena of the sandbox's act */
+	struct volume_act *items;
+	size_t count;
+};
 /* Whether it is this server's provider that has it. */
 MUST_CHECK int volume_check(const struct fleet *f, const struct volume_record *r,
                             struct error *err);
@@ -70,8 +86,14 @@ void browsers_init(struct browsers *b);
 void browsers_done(struct browsers *b);
 /* ERROR_CONFLICT, naming it, while a sandbox that runs, or will, has the volume. */
 MUST_CHECK int volume_check_unused(const struct volume_act *v, struct error *err);
-/* Ends the one of this volume, if there is one, when its transfers are over or take too long. The
- * caller acts on the volume. */
+/* The caller of these three acts on the volume. */
+/* A transfer that is under way when a sandbox wants the volume has so long to end. */
+#define BROWSER_CLOSE_MS 5000
+/* Waits for the transfers; false when some are under way at the deadline. */
+bool browser_await_transfers(struct fleet *f, const char *volume_id, int64_t deadline);
+/* Ends the one of this volume, if there is one, and transfers that are under way. */
+MUST_CHECK int browser_end(struct fleet *f, const char *volume_id, struct error *err);
+/* The same when the transfers are over, or after BROWSER_CLOSE_MS. */
 MUST_CHECK int browser_close(struct fleet *f, const char *volume_id, struct error *err);
 /* Those that nobody uses; `all`: used or not. */
 void browsers_tidy(struct fleet *f, bool all);

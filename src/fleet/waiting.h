@@ -2,11 +2,11 @@
 /* fleet/waiting.h — calls that cannot succeed before something else has changed, and the lane of
  * what takes minutes. Part of the fleet's contract, see fleet.h.
  *
- * A call with `parks` set, or with fleet_ref.awaited (of calls that act on a sandbox), never waits
- * for a template's build, for another caller's creation of the same thing, for files that go to or
- * come from the blob store, or for what another thread does with the same sandbox: it fails with an
- * error that awaits the change (error_await), and is made again when that is announced. Without it
- * the calling thread waits. */
+ * A call with `parks` set, or with `awaited` in its fleet_ref or fleet_create, never waits for a
+ * template's build, for another caller's creation of the same thing, for files that go to or come
+ * from the blob store, or for what another thread does with the same sandbox or with a volume of a
+ * sandbox that is to start: it fails with an error that awaits the change (error_await), and is
+ * made again when that is announced. Without it the calling thread waits. */
 #pragma once
 
 #include "fleet/fleet.h"

@@ -139,6 +139,70 @@ def test_calls_on_a_busy_sandbox_and_volume_are_parked(small):
         # They go on when the agent does.
         atoll.wait_for(lambda: sorted(others) in ([200, 200, 201], [201, 201, 200]), 60, f"the ends of the calls, not {others}")
 
+
+
+def remove_all_of(server, tenant):
+    rows = server.rows(tenant.api)
+    for row in rows:
+        tenant.api.remove(row["id"])
+    return len(rows)
+
+
+def test_forks_of_a_busy_sandbox_are_parked(small):
+    loud = Tenant(small, "forks")
+    with loud.api.sandbox(internet=False) as box:
+        loud.api.exec(box, "touch /var/tmp/new")
+        forks = [(f"{PATH}/{box}/fork", {}), (f"/sandboxes/{box}/fork", {}), (f"/daytona/api/sandbox/{box}/fork", {})]
+        with contextlib.ExitStack() as ends:
+            with held_by([agent_of(loud.api, box)], [revert(loud, box)]) as reverted:
+                atoll.wait_for(lambda: in_lanes(small, "files") >= 1, 30, "a call that is held")
+                made = ends.enter_context(held_by([], [(loud, "POST", *fork) for fork in forks]))
+                atoll.wait_for(lambda: metric(small, "atoll_requests_parked ") >= 3, 30, lambda: f"three parked forks, {made} ended")
+                atoll.wait_for(lambda: in_lanes(small, "slow") == 0, 30, "free threads")
+                assert made == reverted == []
+            atoll.wait_for(lambda: sorted(made) == [200, 201, 201], 60, lambda: f"the ends of the forks, not {made}")
+    remove_all_of(small, loud)
+
+
+@contextlib.contextmanager
+def volume_in_use(server, tenant, volume):
+    """A call has begun to open the volume's files and waits for the broker, which is stopped."""
+    files = (tenant, "GET", f"/api/sandbox/volumes/{volume}/files?path=", None)
+    with contextlib.ExitStack() as ends:
+        broker = server.pid_of("broker")
+        with stopped(broker):
+            statuses = ends.enter_context(held_by([], [files]))
+            atoll.wait_for(lambda: in_lanes(server, "files") >= 1, 30, "a call that uses the volume")
+            yield statuses
+
+
+@pytest.mark.parametrize("call", ["create", "start"])
+def test_what_wants_a_volume_in_use_is_parked(small, call):
+    loud = Tenant(small, "volumes")
+    volume = loud.api.post("/api/sandbox/volumes", {"name": "data"})["id"]
+    wanted = {"template": "host", "internet": False, "persistent": True, "volumes": [{"volume": volume, "read_only": True}]}
+    calls = [(loud, "POST", PATH, wanted)] * 4
+    if call == "start":
+        boxes = [loud.api.create(**wanted)["id"] for _ in range(3)]
+        for box in boxes:
+            loud.api.post(f"{PATH}/{box}/stop")
+        calls = [(loud, "POST", f"{PATH}/{box}/start", {}) for box in boxes]
+    with contextlib.ExitStack() as ends:
+        with volume_in_use(small, loud, volume) as opened:
+            statuses = ends.enter_context(held_by([], calls))
+            atoll.wait_for(lambda: metric(small, "atoll_requests_parked ") >= len(calls), 30,
+                           lambda: f"{len(calls)} parked calls, {statuses} ended")
+            # They hold no thread for longer than a look.
+            atoll.wait_for(lambda: in_lanes(small, "slow") == 0, 30, "free threads")
+            assert opened == statuses == []
+            assert len(small.rows(loud.api)) == (0 if call == "create" else len(calls))
+        # They go on when the volume is free.
+        atoll.wait_for(lambda: set(statuses) == {201 if call == "create" else 200} and len(statuses) == len(calls), 60,
+                       lambda: f"the ends of the calls, not {statuses}")
+        assert opened == [200]
+    assert remove_all_of(small, loud) == len(calls)
+
+
 def open_held(server, request, count):
     """So many connections with this request on each, which stay open; they are read from by nobody."""
     held = []

@@ -490,7 +490,7 @@ static int create_of_image(struct request *rq, const struct create_body *b, stru
 	request.id = id.text;
 	request.template = image.template;
 	request.wait = true;
-	request.parks = api_parks(rq);
+	request.awaited = api_may_await(rq);
 	if (make(rq, b, &request, &record, err) < 0)
 		return -1;
 	api_undo_create(rq, reply, record.id);
@@ -508,7 +508,7 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 		return create_of_image(rq, b, reply, err);
 	request.id = id.text;
 	request.wait = true;
-	request.parks = api_parks(rq);
+	request.awaited = api_may_await(rq);
 	if (make(rq, b, &request, &record, err) < 0)
 		return -1;
 	api_undo_create(rq, reply, record.id);

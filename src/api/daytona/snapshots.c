@@ -361,11 +361,12 @@ static JSON_OPEN_SHAPE(fork_request, "DaytonaFork", fork_body, "A fork to make")
 static int fork_one(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct fork_body *b = body;
-	const struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = daytona_ref(rq);
 	const struct fleet_fork request = {
 	        .name = b->name, .count = 1, .key_id = api_account(rq)->key_id};
 	struct fleet_forked made;
 
+	ref.awaited = api_may_await(rq);
 	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &made.sandboxes[0], err);

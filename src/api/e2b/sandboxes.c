@@ -156,7 +156,7 @@ static int create(struct request *rq, const struct create_body *b, int64_t defau
 	        .idle_stop_ms = -1,
 	        .idle_reap_ms = IDLE_NEVER_MS,
 	        .wait = true,
-	        .parks = api_parks(rq),
+	        .awaited = api_may_await(rq),
 	};
 	struct sandbox_record record;
 	struct e2b_access access;

@@ -177,7 +177,7 @@ static int sandbox_fork(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct fork_body *b = body;
-	const struct fleet_ref ref = e2b_ref(rq);
+	struct fleet_ref ref = e2b_ref(rq);
 	int64_t seconds = b->present >> FORK_TIMEOUT & 1 ? b->timeout : FORK_TIMEOUT_S;
 	const struct fleet_fork request = {
 	        .count = b->present >> FORK_COUNT & 1 ? (unsigned)b->count : 1,
@@ -188,6 +188,7 @@ static int sandbox_fork(struct request *rq, const void *body, struct reply *repl
 	struct fleet_forked made;
 	struct buf *out;
 
+	ref.awaited = api_may_await(rq);
 	if (e2b_find(rq, &sandbox, err) < 0 ||
 	    fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;

@@ -337,7 +337,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .archive_after_ms = b->auto_archive_ms,
 	        .delete_after_ms = b->auto_delete_ms,
 	        .wait = !is_async && (!has(query->present, 0) || query->wait),
-	        .parks = api_parks(rq),
+	        .awaited = api_may_await(rq),
 	};
 
 	if (internet_of(b, &request.internet, err) < 0 ||

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "fleet/volume.h"
+#include "fleet/waiting.h"
 #include "provider/volume.h"
 
 /* What the provider of these tests has of volumes. */
@@ -14,6 +15,9 @@ static int64_t last_size_mb;
 static enum broker_volume_verb last_verb;
 static size_t last_count;
 static char last_path[256];
+/* A detach waits until this is false, and says that it does. */
+static bool is_detach_shut, is_detaching;
+static pthread_cond_t detach_changed = PTHREAD_COND_INITIALIZER;
 static int (*create_below)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                            struct provider_created *ret, struct error *err);
 
@@ -27,6 +31,11 @@ static int fake_run(struct provider *p UNUSED, const struct provider_volume *req
 	last_verb = request->verb;
 	if (request->path)
 		snprintf(last_path, sizeof(last_path), "%s", request->path);
+	while (request->verb == BROKER_VOLUME_DETACH && is_detach_shut) {
+		is_detaching = true;
+		pthread_cond_broadcast(&detach_changed);
+		pthread_cond_wait(&detach_changed, &kept_mutex);
+	}
 	if (run_fails)
 		result = FAIL(err, ERROR_SYSTEM, "the provider fails on purpose");
 	else if (request->verb == BROKER_VOLUME_MAKE)
@@ -60,7 +69,7 @@ static int set_up(void **state)
 {
 	struct harness *h;
 
-	run_fails = has_limits = false;
+	run_fails = has_limits = is_detach_shut = is_detaching = false;
 	last_count = 0;
 	if (harness_open(state) < 0)
 		return -1;
@@ -317,6 +326,177 @@ static void a_create_waits_for_the_delete_before_it(void **state)
 	}
 }
 
+/* ---- calls that park ---- */
+
+/* A call on a thread of its own. */
+struct caller {
+	struct harness *h;
+	const char *sandbox_id;
+	struct arena arena;
+	struct fleet_hold hold;
+	pthread_t thread;
+	struct error err;
+	int result;
+};
+
+static void *browse_data(void *context)
+{
+	struct caller *c = context;
+
+	c->result =
+	        fleet_volume_browse(c->h->fleet, &c->arena, &(struct fleet_ref){PROJECT, "data"},
+	                            false, &c->hold, &c->err);
+	return NULL;
+}
+
+static void *detach_data(void *context)
+{
+	struct caller *c = context;
+
+	c->result = fleet_volume_detach(c->h->fleet, &c->arena,
+	                                &(struct fleet_ref){PROJECT, c->sandbox_id},
+	                                &(struct fleet_detach){"data", false}, &c->err);
+	return NULL;
+}
+
+/* Returns when the volume is opened, and stays so until let_browse. */
+static void begin_browse(struct caller *c)
+{
+	fake_gate(&c->h->fake, true);
+	assert_int_equal(pthread_create(&c->thread, NULL, browse_data, c), 0);
+	fake_wait_at_gate(&c->h->fake);
+}
+
+static void end_call(struct caller *c)
+{
+	pthread_join(c->thread, NULL);
+	if (c->result < 0)
+		fail_msg("%s", c->err.text);
+	arena_done(&c->arena);
+}
+
+static void let_browse(struct caller *c)
+{
+	fake_gate(&c->h->fake, false);
+	end_call(c);
+}
+
+static int create_parking(struct harness *h, const struct fleet_awaited *awaited,
+                          struct sandbox_record *ret, struct error *err)
+{
+	const struct fleet_mount mount = {.volume = "data"};
+	const struct fleet_create request = {.project_id = PROJECT,
+	                                     .name = "parking",
+	                                     .internet = -1,
+	                                     .wait = true,
+	                                     .awaited = awaited,
+	                                     .mounts = &mount,
+	                                     .mount_count = 1};
+
+	return fleet_create(h->fleet, &h->arena, &request, ret, err);
+}
+
+/* It fails with what it awaits and leaves no row; returns what it has awaited when it is made again
+ * after so long. */
+static struct fleet_awaited assert_parked(struct harness *h, const struct fleet_awaited *awaited,
+                                          int64_t for_ms)
+{
+	const struct fleet_ref ref = {PROJECT, "parking"};
+	struct sandbox_record r;
+	struct error err = {0};
+	const char *key;
+
+	assert_int_equal(create_parking(h, awaited, &r, &err), -1);
+	if (!err.awaits.key[0])
+		fail_msg("the create awaits nothing: %s", err.text);
+	key = arena_text(&h->arena, err.awaits.key);
+	assert_refused(fleet_find(h->fleet, &h->arena, &ref, &r, &err), ERROR_NOT_FOUND);
+	return (struct fleet_awaited){key, for_ms};
+}
+
+static void a_create_parks_while_another_call_uses_its_volume(void **state)
+{
+	struct harness *h = *state;
+	struct caller browsing = {.h = h};
+	struct fleet_awaited awaited = {NULL, 0};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	(void)make(h, "data");
+	begin_browse(&browsing);
+	awaited = assert_parked(h, &awaited, 61000);
+	/* A minute is enough. */
+	assert_refused(create_parking(h, &awaited, &r, &err), ERROR_TIMEOUT);
+	assert_string_equal(err.awaits.key, "");
+	awaited.for_ms = 300;
+	let_browse(&browsing);
+	/* A transfer is under way; it has five seconds. */
+	awaited = assert_parked(h, &awaited, 5000);
+	assert_done(create_parking(h, &awaited, &r, &err));
+	assert_string_equal(fake_has(&h->fake, browsing.hold.id), "nothing");
+	assert_string_equal(fake_has(&h->fake, r.id), "running");
+	fleet_unhold(&browsing.hold);
+	/* Nothing acts on the volume any more. */
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
+	assert_done(drop(h, "data", &err));
+}
+
+static void a_create_parks_while_its_volume_is_detached(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_awaited awaited = {NULL, 0};
+	struct caller detaching = {.h = h};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	(void)make(h, "data");
+	detaching.sandbox_id = create_on(h, "data").id;
+	/* As long as nothing says that it goes, the conflict stands. */
+	assert_refused(create_parking(h, &awaited, &r, &err), ERROR_CONFLICT);
+	assert_string_equal(err.awaits.key, "");
+	is_detach_shut = true;
+	assert_int_equal(pthread_create(&detaching.thread, NULL, detach_data, &detaching), 0);
+	pthread_mutex_lock(&kept_mutex);
+	while (!is_detaching)
+		pthread_cond_wait(&detach_changed, &kept_mutex);
+	pthread_mutex_unlock(&kept_mutex);
+	awaited = assert_parked(h, &awaited, 300);
+	pthread_mutex_lock(&kept_mutex);
+	is_detach_shut = false;
+	pthread_cond_broadcast(&detach_changed);
+	pthread_mutex_unlock(&kept_mutex);
+	end_call(&detaching);
+	assert_done(create_parking(h, &awaited, &r, &err));
+}
+
+static void a_start_parks_while_another_call_uses_its_volume(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+	struct caller browsing = {.h = h};
+	struct fleet_awaited awaited = {NULL, 0};
+	struct fleet_ref ref = {PROJECT, .awaited = &awaited};
+	struct error err = {0};
+
+	(void)make(h, "data");
+	r = create_on(h, "data");
+	ref.id_or_name = r.id;
+	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
+	begin_browse(&browsing);
+	assert_refused(fleet_start(h->fleet, &h->arena, &ref, &r, &err), ERROR_TIMEOUT);
+	assert_string_not_equal(err.awaits.key, "");
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STOPPED);
+	let_browse(&browsing);
+	fleet_unhold(&browsing.hold);
+	awaited = (struct fleet_awaited){arena_text(&h->arena, err.awaits.key), 300};
+	err = (struct error){0};
+	assert_done(fleet_start(h->fleet, &h->arena, &ref, &r, &err));
+	assert_string_equal(fake_has(&h->fake, browsing.hold.id), "nothing");
+}
+
+/* ---- browsing ---- */
+
 static void browsing_makes_one_sandbox_that_is_nobodys(void **state)
 {
 	struct harness *h = *state;
@@ -473,6 +653,9 @@ int main(void)
 	        VOLUME_TEST(what_was_begun_with_a_sandbox_that_has_stopped_since_is_finished),
 	        VOLUME_TEST(a_volume_is_attached_to_a_stopped_sandbox),
 	        VOLUME_TEST(a_create_waits_for_the_delete_before_it),
+	        VOLUME_TEST(a_create_parks_while_another_call_uses_its_volume),
+	        VOLUME_TEST(a_create_parks_while_its_volume_is_detached),
+	        VOLUME_TEST(a_start_parks_while_another_call_uses_its_volume),
 	        VOLUME_TEST(browsing_makes_one_sandbox_that_is_nobodys),
 	        VOLUME_TEST(what_browses_goes_with_the_server),
 	        VOLUME_TEST(one_that_browses_and_ends_is_made_anew),
