@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows in PENDING: sandboxes whose callers have been answered. A row whose template is not ready is
- * in the fleet's list, and takes no thread, until the template has changed. */
+ * in the fleet's list, and takes no thread, until the template has changed. One whose volumes other
+ * calls use is there until the next round. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@ struct creation {
 	int64_t begun_ns;
 	struct arena arena; /* of all in the draft */
 	struct draft draft;
+	bool has_volumes;
+	char awaits[ERROR_AWAITS_MAX]; /* the volumes that it waits for; "" = none */
+	int64_t awaits_since_ms;
 };
 
 static int fail_pending(struct fleet *f, struct arena *a, const char *id, const struct error *why)
@@ -31,7 +35,26 @@ static int fail_pending(struct fleet *f, struct arena *a, const char *id, const 
 	return -1;
 }
 
-/* From PENDING to STARTED. */
+/* Fails with an error that awaits them while other calls use them. */
+static int reserve_volumes(struct creation *creation, struct act *act, struct error *err)
+{
+	const struct fleet_awaited awaited = {
+	        .key = creation->awaits[0] ? creation->awaits : NULL,
+	        .for_ms = clock_monotonic_ms() - creation->awaits_since_ms,
+	};
+
+	if (!creation->has_volumes || mounts_reserve_own(act, &awaited, err) == 0)
+		return 0;
+	if (!err->awaits.key[0]) {
+		act_fail(act, err);
+	} else if (!creation->awaits[0]) {
+		memcpy(creation->awaits, err->awaits.key, sizeof(creation->awaits));
+		creation->awaits_since_ms = clock_monotonic_ms();
+	}
+	return -1;
+}
+
+/* From PENDING to STARTED. An error that awaits something leaves it as it was. */
 static int make_pending(struct creation *creation, struct error *err)
 {
 	const struct act_move creating = {
@@ -47,7 +70,7 @@ static int make_pending(struct creation *creation, struct error *err)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not pending", id,
 		            sandbox_state_name(act.record.actual));
 	act.snapshot = draft->layer;
-	if (act_move(&act, &creating, err) < 0)
+	if (reserve_volumes(creation, &act, err) < 0 || act_move(&act, &creating, err) < 0)
 		return -1;
 	if (mounts_load(&act, err) < 0) {
 		act_fail(&act, err);
@@ -134,6 +157,16 @@ static int reach_template(struct creation *creation, struct error *err)
 	}
 }
 
+/* Another round looks again. From here on the creation is not this thread's any more. */
+static void wait_for_round(struct creation *creation)
+{
+	struct waiting *waiting = &creation->fleet->waiting;
+
+	pthread_mutex_lock(&waiting->mutex);
+	list_append(&waiting->creations, &creation->item);
+	pthread_mutex_unlock(&waiting->mutex);
+}
+
 static void run_creation(struct worker_task *task)
 {
 	struct creation *creation = CONTAINER_OF(task, struct creation, task);
@@ -142,11 +175,16 @@ static void run_creation(struct worker_task *task)
 
 	if (reached == 0)
 		return;
-	if (reached < 0)
+	if (reached < 0) {
 		fail_pending(creation->fleet, &creation->arena, creation->slot->id, &err);
-	if (reached < 0 || make_inside(creation, &err) < 0)
-		log_warning("sandbox was not made", TEXT("sandbox", creation->slot->id),
-		            FAILURE(&err));
+	} else if (make_inside(creation, &err) == 0) {
+		creation_free(creation);
+		return;
+	} else if (err.awaits.key[0]) {
+		wait_for_round(creation);
+		return;
+	}
+	log_warning("sandbox was not made", TEXT("sandbox", creation->slot->id), FAILURE(&err));
 	creation_free(creation);
 }
 
@@ -222,6 +260,7 @@ static struct creation *creation_new(struct fleet *f, const struct draft *draft,
 	list_init(&creation->item);
 	creation->fleet = f;
 	creation->begun_ns = begun_ns;
+	creation->has_volumes = draft->mounts.count > 0;
 	creation->slot = cache_pin(&f->cache, draft->record.id);
 	cache_set_queued(&f->cache, creation->slot, true);
 	record_copy(&creation->arena, &draft->record, &creation->draft.record);

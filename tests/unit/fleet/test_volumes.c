@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "fleet/volume.h"
 #include "fleet/waiting.h"
@@ -495,6 +496,45 @@ static void a_start_parks_while_another_call_uses_its_volume(void **state)
 	assert_string_equal(fake_has(&h->fake, browsing.hold.id), "nothing");
 }
 
+static void wait_for_idle_workers(struct harness *h)
+{
+	int64_t until = deadline_in(30000);
+	struct worker_load load;
+
+	do {
+		usleep(10000);
+		load = worker_load_get(h->workers);
+	} while (load.running[WORKER_SLOW] + load.waiting[WORKER_SLOW] > 0 &&
+	         clock_monotonic_ms() < until);
+	assert_int_equal(load.running[WORKER_SLOW] + load.waiting[WORKER_SLOW], 0);
+}
+
+static void a_create_that_was_answered_waits_for_its_volume_without_a_thread(void **state)
+{
+	const struct fleet_mount mount = {.volume = "data"};
+	const struct fleet_create request = {
+	        .project_id = PROJECT, .internet = -1, .mounts = &mount, .mount_count = 1};
+	struct harness *h = *state;
+	struct caller browsing = {.h = h};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	(void)make(h, "data");
+	begin_browse(&browsing);
+	assert_done(fleet_create(h->fleet, &h->arena, &request, &r, &err));
+	wait_for_idle_workers(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_PENDING);
+	fleet_tick(h->fleet);
+	wait_for_idle_workers(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_PENDING);
+	let_browse(&browsing);
+	fleet_unhold(&browsing.hold);
+	fleet_tick(h->fleet);
+	wait_for_idle_workers(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+	assert_string_equal(fake_has(&h->fake, browsing.hold.id), "nothing");
+}
+
 /* ---- browsing ---- */
 
 static void browsing_makes_one_sandbox_that_is_nobodys(void **state)
@@ -656,6 +696,7 @@ int main(void)
 	        VOLUME_TEST(a_create_parks_while_another_call_uses_its_volume),
 	        VOLUME_TEST(a_create_parks_while_its_volume_is_detached),
 	        VOLUME_TEST(a_start_parks_while_another_call_uses_its_volume),
+	        VOLUME_TEST(a_create_that_was_answered_waits_for_its_volume_without_a_thread),
 	        VOLUME_TEST(browsing_makes_one_sandbox_that_is_nobodys),
 	        VOLUME_TEST(what_browses_goes_with_the_server),
 	        VOLUME_TEST(one_that_browses_and_ends_is_made_anew),
