@@ -11,6 +11,8 @@
 struct stopping {
 	int64_t deadline;
 	bool for_good;
+	bool waits; /* for what another call does with a sandbox; not before all others are stopped
+	             */
 	struct fleet_stopped counts;
 };
 
@@ -19,6 +21,7 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(act_end) struct act act = {0};
 	struct stopping *stopping = context;
+	int64_t now = clock_monotonic_ms();
 	struct error err = {0};
 
 	if (r->actual == SANDBOX_STOPPED || r->actual == SANDBOX_ARCHIVED ||
@@ -27,25 +30,35 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
 	/* Behind a closed gate it waits for its template, and cannot begin to run. */
 	if (r->actual == SANDBOX_PENDING && stopping->for_good)
 		return;
-	if (clock_monotonic_ms() < stopping->deadline &&
-	    act_begin(f, &arena, r->id, stopping->deadline, &act, &err) == 0 &&
+	if (now < stopping->deadline &&
+	    act_begin(f, &arena, r->id, stopping->waits ? stopping->deadline : now, &act, &err) ==
+	            0 &&
 	    (act.record.actual == SANDBOX_STARTED || act.record.actual == SANDBOX_PAUSED) &&
 	    act_stop(&act, SANDBOX_REASON_USER, &err) == 0) {
 		stopping->counts.stopped++;
 		return;
 	}
-	if (err.code != ERROR_NONE)
+	if (err.code != ERROR_NONE && stopping->waits)
 		log_warning("a sandbox is not stopped", TEXT("sandbox", r->id), FAILURE(&err));
 	stopping->counts.left++;
 }
 
-/* What may still be on its way to run, and has a row or not. */
-static void end_what_comes(struct fleet *f, struct stopping *stopping)
+/* Sandboxes that a call works on, and with `for_good` those that come to run after all. A call may
+ * go on for minutes, because its sandbox does not answer: by then the others are stopped. */
+static int stop_rest(struct fleet *f, struct stopping *stopping, struct error *err)
 {
-	gate_close(&f->gate, f->config->drain_ms + CLOSED_MS);
-	if (!gate_wait(&f->gate, stopping->deadline))
-		stopping->counts.left += gate_inside(&f->gate);
-	browsers_tidy(f, true);
+	bool is_empty = !stopping->for_good || gate_wait(&f->gate, stopping->deadline);
+
+	if (stopping->for_good)
+		browsers_tidy(f, true);
+	stopping->waits = true;
+	stopping->counts.left = 0;
+	if (each_sandbox(f, stop_row, stopping, err) < 0)
+		return -1;
+	/* A call inside the gate may have a row, which is counted, or none. */
+	if (!is_empty && stopping->counts.left < gate_inside(&f->gate))
+		stopping->counts.left = gate_inside(&f->gate);
+	return 0;
 }
 
 int fleet_stop_all(struct fleet *fleet, const struct fleet_stop *how, struct fleet_stopped *ret,
@@ -54,8 +67,9 @@ int fleet_stop_all(struct fleet *fleet, const struct fleet_stop *how, struct fle
 	struct stopping stopping = {.deadline = how->deadline, .for_good = how->for_good};
 
 	if (how->for_good)
-		end_what_comes(fleet, &stopping);
-	if (each_sandbox(fleet, stop_row, &stopping, err) < 0)
+		gate_close(&fleet->gate, fleet->config->drain_ms + CLOSED_MS);
+	if (each_sandbox(fleet, stop_row, &stopping, err) < 0 ||
+	    stop_rest(fleet, &stopping, err) < 0)
 		return -1;
 	*ret = stopping.counts;
 	return 0;

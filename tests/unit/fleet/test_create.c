@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "fleet/trash.h"
 #include "store/driver.h"
 
 #define REQUEST(...) (&(struct fleet_create){.project_id = PROJECT, .wait = true, __VA_ARGS__})
@@ -368,6 +370,45 @@ static void *create_some(void *argument)
 	return NULL;
 }
 
+static void *create_at_gate(void *context)
+{
+	struct harness *h = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record r;
+	struct error err = {0};
+
+	(void)!fleet_create(h->fleet, &arena, REQUEST(.template = "host"), &r, &err);
+	return NULL;
+}
+
+/* For minutes, when its sandbox does not answer. */
+static void a_call_that_stays_inside_holds_up_no_other_stop(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_stop how = {.for_good = true};
+	struct fleet_stopped counts;
+	struct error err = {0};
+	pthread_t thread;
+	int result;
+
+	for (unsigned i = 0; i < 3; i++)
+		(void)create_with(h, (struct fleet_create){.template = "host"});
+	fake_gate(&h->fake, true);
+	assert_int_equal(pthread_create(&thread, NULL, create_at_gate, h), 0);
+	fake_wait_at_gate(&h->fake);
+	how.deadline = deadline_in(1000);
+	result = fleet_stop_all(h->fleet, &how, &counts, &err);
+	fake_gate(&h->fake, false);
+	(void)pthread_join(thread, NULL);
+	assert_done(result);
+	assert_int_equal(counts.stopped, 3);
+	assert_int_equal(counts.left, 1);
+	how.deadline = deadline_in(10000);
+	assert_done(fleet_stop_all(h->fleet, &how, &counts, &err));
+	assert_int_equal(counts.stopped, 1);
+	assert_int_equal(counts.left, 0);
+}
+
 static void many_creators_and_deleters_leave_nothing(void **state)
 {
 	struct harness *h = *state;
@@ -409,5 +450,6 @@ int main(void)
 	                EACH(without_waiting_the_answer_is_pending_and_a_worker_goes_on),
 	                EACH(without_waiting_a_failure_is_in_the_row),
 	                EACH(a_full_queue_is_told_and_leaves_no_pending_row),
+	                EACH(a_call_that_stays_inside_holds_up_no_other_stop),
 	                EACH(many_creators_and_deleters_leave_nothing));
 }
