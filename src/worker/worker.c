@@ -91,7 +91,7 @@ static struct worker_task *take_next(struct worker_pool *pool)
 		own.lane = &pool->lanes[at];
 		memcpy(own.ids, task->shares, sizeof(own.ids));
 		/* The end of one task may have made room for those of two projects. */
-		if (at != WORKER_FAST && lane_is_ready(own.lane))
+		if (lane_is_ready(own.lane))
 			find_thread(pool);
 		return task;
 	}
@@ -184,9 +184,9 @@ static void run_task(struct worker_pool *pool, struct worker_task *task)
 	log_request_set(NULL); /* the next task is another request's */
 	(void)pthread_mutex_lock(&pool->lock);
 	lane_leave(own.lane, &own.held);
-	/* This thread may go on with another lane: let an idle one see to this one. */
+	/* This thread may go on with another lane: let another one see to this one. */
 	if (lane_is_ready(own.lane))
-		(void)wake_one(pool);
+		find_thread(pool);
 	own.lane = NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #include "worker/worker.h"
 
@@ -130,6 +131,50 @@ TEST(one_project_never_has_all_threads_of_a_lane)
 	assert_int_equal(quiet.place, 15);
 	assert_int_equal(worker_load_get(f.pool).running[WORKER_SLOW] <= 15, true);
 	fixture_close(&f, COUNT_OF(loud));
+}
+
+static bool has_begun(struct fixture *f)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 20;
+	return sem_timedwait(&f->started, &until) == 0;
+}
+
+/* All threads but one are busy with other tasks of the lane, and the last with a slow one. */
+TEST(the_end_of_a_task_makes_room_for_two_projects)
+{
+	struct job slow = job_of(WORKER_SLOW, 9, 0, 0), a[10], c[6], other;
+	struct fixture f;
+	sem_t first_may_end;
+
+	fixture_open(&f, &(struct worker_options){.threads = 16, .queue_max = 1000});
+	(void)sem_init(&first_may_end, 0, 0);
+	submit_holder(&f, &slow);
+	for (unsigned i = 0; i < COUNT_OF(a); i++)
+		a[i] = job_of(WORKER_FAST, LOUD, 0, 0);
+	for (unsigned i = 0; i < COUNT_OF(c); i++)
+		c[i] = job_of(WORKER_FAST, HOSTILE, 0, 0);
+	other = job_of(WORKER_FAST, CALM, 0, 0);
+	for (unsigned i = 0; i < 9; i++)
+		submit_holder(&f, &a[i]);
+	c[0].started = &f.started;
+	c[0].may_end = &first_may_end;
+	submit(&f, &c[0]);
+	for (unsigned i = 1; i < 5; i++)
+		submit_holder(&f, &c[i]);
+	submit_holder(&f, &other);
+	for (unsigned i = 0; i < 16; i++)
+		assert_true(has_begun(&f));
+	submit_holder(&f, &a[9]);
+	submit_holder(&f, &c[5]);
+	assert_int_equal(worker_load_get(f.pool).waiting[WORKER_FAST], 2);
+	(void)sem_post(&first_may_end);
+	assert_true(has_begun(&f));
+	assert_true(has_begun(&f));
+	fixture_close(&f, 17);
+	(void)sem_destroy(&first_may_end);
 }
 
 /* The shares of the agents' lane: a sandbox's 2, a key's 3, a project's 4. */
@@ -378,6 +423,7 @@ int main(void)
 {
 	return RUN(CASE(projects_take_turns_in_a_queue),
 	           CASE(one_project_never_has_all_threads_of_a_lane),
+	           CASE(the_end_of_a_task_makes_room_for_two_projects),
 	           CASE(a_sandbox_that_hangs_costs_only_its_own_callers),
 	           CASE(keys_and_projects_have_bounds_as_well),
 	           CASE(a_share_that_has_enough_waiting_is_refused_by_its_name),
