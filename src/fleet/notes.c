@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,6 +21,7 @@
 #define FORMAT 1
 #define TIMEOUT_LEAST_MS (3600 * INT64_C(1000))
 #define NEXT ".next"
+#define YOUNG_S 3600
 
 /* ---- writing ---- */
 
@@ -198,17 +200,28 @@ static bool is_needed(struct fleet *f, const struct map *known, const char *id)
 	       err.code != ERROR_NOT_FOUND;
 }
 
+/* Calls write notes of their own beside the sweep, and a delete moves files while it lists them. */
+static bool is_old(int folder, const char *name)
+{
+	struct stat status;
+
+	return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (int64_t)status.st_mtime < clock_unix_ms() / 1000 - YOUNG_S;
+}
+
 /* False: the name is no sandbox's note. */
-static bool may_go(struct fleet *f, const struct map *known, const char *name)
+static bool may_go(struct fleet *f, const struct map *known, int folder, const char *name)
 {
 	static const char kept[] = NOTE_KEPT "-";
+	size_t size = strlen(name);
 
-	/* A file that was being written when the process was killed. */
-	if (strlen(name) == ID_SIZE + strlen(NEXT) && strcmp(name + ID_SIZE, NEXT) == 0)
-		return true;
+	/* A file that was being written when the process was killed. This thread writes those of
+	 * sandboxes. */
+	if (size > strlen(NEXT) && strcmp(name + size - strlen(NEXT), NEXT) == 0)
+		return size == ID_SIZE + strlen(NEXT) || is_old(folder, name);
 	if (strncmp(name, kept, sizeof(kept) - 1) == 0)
 		return id_is_valid(name + sizeof(kept) - 1) &&
-		       !map_find(known, name + sizeof(kept) - 1);
+		       !map_find(known, name + sizeof(kept) - 1) && is_old(folder, name);
 	return id_is_valid(name) && !is_needed(f, known, name);
 }
 
@@ -218,7 +231,7 @@ static void sweep_folder(struct fleet *f, const struct map *known, DIR *folder)
 	unsigned count = 0;
 
 	while ((entry = readdir(folder))) {
-		if (!may_go(f, known, entry->d_name))
+		if (!may_go(f, known, dirfd(folder), entry->d_name))
 			continue;
 		if (unlinkat(dirfd(folder), entry->d_name, 0) == 0)
 			count++;

@@ -159,8 +159,10 @@ static int finish(struct fleet *f, const char *id, struct error *err)
 	if (meters_write(f, 0, false, err) < 0)
 		return FAIL_CONTEXT(err, "delete project '%s'", id);
 	fault_point("api", "project-emptied");
+	if (store_project_remove(f->store, id, err) < 0)
+		return -1;
 	note_drop_of(f, NOTE_PROJECT, id);
-	return store_project_remove(f->store, id, err);
+	return 0;
 }
 
 int fleet_project_remove(struct fleet *fleet, const char *id, bool with_sandboxes,

@@ -735,7 +735,6 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 /* What only the cache of builds still has of it is in nobody's way. */
 static int remove_row(struct fleet *f, const struct template_record *t, struct error *err)
 {
-	note_drop_of(f, NOTE_TEMPLATE, t->id);
 	if (store_template_remove(f->store, t->project_id, t->id, err) == 0)
 		return 0;
 	if (err->code != ERROR_CONFLICT)
@@ -764,6 +763,7 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	/* The row first: from then on no sandbox can be made from it. */
 	if (remove_row(fleet, &t, err) < 0)
 		return -1;
+	note_drop_of(fleet, NOTE_TEMPLATE, t.id);
 	tell_of(fleet, t.id);
 	layer_release(fleet, t.snapshot_id);
 	if (store_template_shares(fleet->store, t.folder, &is_shared, err) < 0)

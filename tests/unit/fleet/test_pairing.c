@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fleet/notes.h"
 #include "fleet/trash.h"
 #include "harness.h"
 #include "store/folders.h"
@@ -156,6 +157,39 @@ static void a_sweep_that_finds_more_orphans_than_the_bound_removes_none(void **s
 	assert_non_null(strstr(err.text, "orphans_max"));
 }
 
+static void a_template_that_is_in_use_keeps_its_note(void **state)
+{
+	struct harness *h = *state;
+	const struct template_record t = {.id = "templatetemplatetemp",
+	                                  .project_id = PROJECT,
+	                                  .name = "own",
+	                                  .folder = "own",
+	                                  .base_image = "",
+	                                  .runtime = "",
+	                                  .description = "",
+	                                  .isolation = h->fleet->ops->isolation,
+	                                  .state = TEMPLATE_READY,
+	                                  .created_at = 1,
+	                                  .updated_at = 1};
+	struct error err = {0};
+	struct sandbox_record r;
+	char path[128];
+
+	assert_done(start_again(h, FLEET_CLAIM_CHECK, &err));
+	assert_done(store_template_insert(h->store, &t, &err));
+	notes_of_owners(h->fleet);
+	(void)snprintf(path, sizeof(path), "%s/pairing/template-%s", h->data_dir, t.id);
+	assert_int_equal(access(path, F_OK), 0);
+	r = create_with(h, (struct fleet_create){.template = "own"});
+	assert_refused(fleet_template_remove(h->fleet, PROJECT, "own", &err), ERROR_CONFLICT);
+	assert_int_equal(access(path, F_OK), 0);
+	error_clear(&err);
+	assert_done(fleet_delete(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, r.id},
+	                         SANDBOX_REASON_USER, &err));
+	assert_done(fleet_template_remove(h->fleet, PROJECT, "own", &err));
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 #undef EACH
 #define EACH(name) cmocka_unit_test_setup_teardown(name, open_paired, close_paired)
 
@@ -166,5 +200,6 @@ int main(void)
 	                EACH(any_store_fits_a_folder_that_holds_nothing),
 	                EACH(a_row_without_a_file_is_no_mismatch),
 	                EACH(a_store_that_was_swapped_under_the_server_removes_nothing),
-	                EACH(a_sweep_that_finds_more_orphans_than_the_bound_removes_none));
+	                EACH(a_sweep_that_finds_more_orphans_than_the_bound_removes_none),
+	                EACH(a_template_that_is_in_use_keeps_its_note));
 }
