@@ -21,7 +21,7 @@
 
 #define KILL_AGAIN_MS 20
 #define KEEPER_END_MS 1000   /* a keeper that has nothing left to wait for is killed then */
-#define SLOW_START_MS 20     /* then somebody inside may have stopped the command before its exec */
+#define SLOW_START_MS 20     /* then root inside may have stopped the command before its exec */
 #define LISTED_TEXT_MAX 4096 /* of the arguments that lists of processes show */
 #define SIGNAL_MAX 64
 #define RING_BYTES_DEFAULT (1024 * 1024)

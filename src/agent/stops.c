@@ -56,7 +56,7 @@ static bool is_stopped_too_long(const struct stops *stops, int64_t now)
 	return now - stops->first_at >= STOPS_MAX_MS;
 }
 
-/* True: SIGCONT was sent. False: not stopped, or it has to wait for the next millisecond. */
+/* A second SIGCONT in one millisecond waits for the next one. */
 static void continue_helper(struct agent *a, pid_t pid, struct stops *stops, int64_t now)
 {
 	if (stops->continued_at >= now) {

@@ -18,7 +18,6 @@ static int bring_back(struct cli *cli, const char *id)
 {
 	const struct server_call call = {.method = "POST",
 	                                 .path = instance_path(cli->arena, id, "/undelete")};
-
 	const struct json_value *answer;
 	const char *event;
 

@@ -142,19 +142,15 @@ void note_row(struct fleet *f, const struct sandbox_record *r)
 		(void)map_put(&f->pairing.noted, r->id, version);
 }
 
-/* FNV-1a; a value that a map can hold. */
-static void *hash_text(struct span text)
+/* A value that a map can hold: never NULL. */
+static void *hash_text(const char *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < text.size; i++)
-		hash = (hash ^ (unsigned char)text.data[i]) * UINT64_C(0x100000001b3);
-	return (void *)(uintptr_t)(hash | 1);
+	return (void *)(uintptr_t)(map_hash(text) | 1);
 }
 
 void note_keep(struct fleet *f, const char *name, struct buf *text)
 {
-	void *hash = hash_text(buf_span(text));
+	void *hash = hash_text(buf_text(text));
 	struct error err = {0};
 
 	if (!f->pairing.is_open || map_find(&f->pairing.noted, name) == hash)
@@ -170,7 +166,7 @@ void notes_look_at_keys(struct fleet *f)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const char *prefix = store_secret_prefix(f->store, &arena);
-	void *hash = hash_text(span_of(prefix));
+	void *hash = hash_text(prefix);
 
 	if (f->pairing.noted_key && f->pairing.noted_key != hash)
 		map_done(&f->pairing.noted);

@@ -70,10 +70,13 @@ void secret_open(const struct store *s, struct arena *a, const struct column *co
 
 /* "" rather than a text that is not sealed. */
 static const char *close_env(const struct store *s, struct arena *a, const struct column *column,
-                             const void *record)
+                             size_t offset, const void *record)
 {
-	const char *text = secret_close(s, a, column, record);
+	const char *text;
 
+	while (column->offset != offset)
+		column++;
+	text = secret_close(s, a, column, record);
 	return seal_is_sealed(text) || strcmp(text, "{}") == 0 ? text : "";
 }
 
@@ -81,22 +84,18 @@ const char *store_sandbox_env_close(const struct store *s, struct arena *a, cons
                                     const char *env_json)
 {
 	const struct sandbox_record r = {.id = sandbox_id, .env_json = env_json};
-	const struct column *column = columns_of_sandbox_record;
 
-	while (column->offset != offsetof(struct sandbox_record, env_json))
-		column++;
-	return close_env(s, a, column, &r);
+	return close_env(s, a, columns_of_sandbox_record, offsetof(struct sandbox_record, env_json),
+	                 &r);
 }
 
 const char *store_template_env_close(const struct store *s, struct arena *a,
                                      const char *template_id, const char *env_json)
 {
 	const struct template_record r = {.id = template_id, .env_json = env_json};
-	const struct column *column = columns_of_template_record;
 
-	while (column->offset != offsetof(struct template_record, env_json))
-		column++;
-	return close_env(s, a, column, &r);
+	return close_env(s, a, columns_of_template_record,
+	                 offsetof(struct template_record, env_json), &r);
 }
 
 const char *store_secret_prefix(const struct store *s, struct arena *a)

@@ -204,7 +204,7 @@ def test_what_wants_a_volume_in_use_is_parked(small, call):
 
 
 def open_held(server, request, count):
-    """So many connections with this request on each, which stay open; they are read from by nobody."""
+    """Opens `count` connections, sends the request on each, and neither reads from them nor closes them."""
     held = []
     for _ in range(count):
         client = socket.create_connection(("127.0.0.1", server.port), timeout=30)
