@@ -219,8 +219,6 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 	if (!caller)
 		return; /* scrapes and probes are no use */
 	api->last_used_ms = loop_now_ms(api->loop);
-	api_limiter_give(api->limiter, caller->slot);
-	if (caller->slot && api->server)
-		server_turn(api->server, caller->slot_of);
+	api_rest(rq);
 	api_audit(rq, caller, status);
 }

@@ -77,7 +77,10 @@ extern const struct path_alias api_aliases[];
 /* For server_options. */
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
 bool api_has_turn(void *context, const char *queue);
+/* Loop thread. Gives back the place among those of its key, if the request has one; the next
+ * request of the key is woken. */
 void api_rest(struct request *rq);
+/* Takes it again, without a bound. */
 void api_resume(struct request *rq);
 void api_find_shares(const struct request *rq, uint64_t ret[WORKER_SHARES]);
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);

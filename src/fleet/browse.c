@@ -222,13 +222,17 @@ static int open_sandbox(struct volume_act *v, struct browser *browser, struct er
 	return 0;
 }
 
-static int make_browser(struct volume_act *v, bool writes, struct browser **ret, struct error *err)
+static int browser_open(struct volume_act *v, bool writes, struct browser **ret, struct error *err)
 {
 	struct fleet *f = v->fleet;
-	struct browser *browser = calloc(1, sizeof(*browser));
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
+	struct browser *browser;
 	struct id id = id_new();
 	struct sandbox_record open;
 
+	if (!inside)
+		return -1;
+	browser = calloc(1, sizeof(*browser));
 	if (!browser)
 		abort();
 	memcpy(browser->id, id.text, sizeof(browser->id));
@@ -248,17 +252,6 @@ static int make_browser(struct volume_act *v, bool writes, struct browser **ret,
 	pthread_mutex_unlock(&f->browsers.mutex);
 	*ret = browser;
 	return 0;
-}
-
-static int browser_open(struct volume_act *v, bool writes, struct browser **ret, struct error *err)
-{
-	int result;
-
-	if (gate_enter(&v->fleet->gate, err) < 0)
-		return -1;
-	result = make_browser(v, writes, ret, err);
-	gate_leave(&v->fleet->gate);
-	return result;
 }
 
 static int hold(struct volume_act *v, struct browser *browser, struct fleet_hold *ret,

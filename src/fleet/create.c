@@ -210,34 +210,19 @@ int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, s
 	return 0;
 }
 
-static int start_again(struct act *a, const struct template_record *t, int64_t begun_ns,
-                       struct error *err)
+/* `run` is the provider's create or start. */
+static int run_again(struct act *a, const struct template_record *t, int64_t begun_ns,
+                     int (*run)(struct provider *p, const struct sandbox_spec *spec,
+                                int64_t deadline, struct provider_created *ret, struct error *err),
+                     struct error *err)
 {
-	struct fleet *f = a->fleet;
 	struct provider_created created = {0};
 	struct sandbox_spec spec;
 
 	if (mounts_load(a, err) < 0)
 		return -1;
 	spec = make_spec(a, t);
-	if (f->ops->start(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
-	    entrypoint_start(a, t, err) < 0 || services_start(a, err) < 0)
-		return -1;
-	warm_start(a, t);
-	return finish_start(a, &created, begun_ns, err);
-}
-
-static int create_again(struct act *a, const struct template_record *t, int64_t begun_ns,
-                        struct error *err)
-{
-	struct fleet *f = a->fleet;
-	struct provider_created created = {0};
-	struct sandbox_spec spec;
-
-	if (mounts_load(a, err) < 0)
-		return -1;
-	spec = make_spec(a, t);
-	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
+	if (run(a->fleet->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
 	    entrypoint_start(a, t, err) < 0 || services_start(a, err) < 0)
 		return -1;
 	warm_start(a, t);
@@ -247,28 +232,25 @@ static int create_again(struct act *a, const struct template_record *t, int64_t 
 int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
                  struct error *err)
 {
-	int result;
+	struct fleet *f = a->fleet;
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
 
-	if (gate_enter(&a->fleet->gate, err) < 0)
-		return -1;
-	result = create_again(a, t, begun_ns, err);
-	gate_leave(&a->fleet->gate);
-	return result;
+	return inside ? run_again(a, t, begun_ns, f->ops->create, err) : -1;
 }
 
-static int restart(struct act *a, const struct template_record *t, int64_t begun_ns,
-                   struct error *err)
+int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
 {
 	struct fleet *f = a->fleet;
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
 	const struct act_move creating = {
 	        .to = SANDBOX_CREATING, .desired = SANDBOX_STARTED, .event = "starting"};
 	struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = SANDBOX_STOPPED};
 	struct error second = {0};
 
-	if (act_move(a, &creating, err) < 0)
+	if (!inside || act_move(a, &creating, err) < 0)
 		return -1;
 	fault_point("api", "start-recorded");
-	if (start_again(a, t, begun_ns, err) == 0)
+	if (run_again(a, t, begun_ns, f->ops->start, err) == 0)
 		return 0;
 	if (a->record.actual != SANDBOX_CREATING)
 		return -1;
@@ -281,17 +263,6 @@ static int restart(struct act *a, const struct template_record *t, int64_t begun
 		log_warning("a failed start is not marked yet", TEXT("sandbox", a->record.id),
 		            FAILURE(&second));
 	return FAIL_CONTEXT(err, "start sandbox '%s'", a->record.name);
-}
-
-int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
-{
-	int result;
-
-	if (gate_enter(&a->fleet->gate, err) < 0)
-		return -1;
-	result = restart(a, t, begun_ns, err);
-	gate_leave(&a->fleet->gate);
-	return result;
 }
 
 /* ---- the request ---- */
@@ -471,7 +442,7 @@ static int resolve_and_make(struct fleet *f, struct arena *a, struct draft *draf
 		draft->is_outdated = false;
 		if (request_resolve(f, a, draft, err) < 0 || mounts_resolve(f, a, draft, err) < 0)
 			return -1;
-		if (gate_enter(&f->gate, err) < 0)
+		if (!gate_enter(&f->gate, err))
 			return -1;
 		result = request->wait ? make_now(f, a, draft, begun_ns, err)
 		                       : make_later(f, a, draft, begun_ns, err);

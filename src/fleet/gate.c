@@ -9,21 +9,27 @@
 
 /* Counted first, asked second: gate_close stores first and counts second, so that one of the two
  * sees the other. */
-int gate_enter(struct gate *gate, struct error *err)
+struct gate *gate_enter(struct gate *gate, struct error *err)
 {
 	atomic_fetch_add(&gate->inside, 1);
 	if (!gate_is_closed(gate))
-		return 0;
+		return gate;
 	gate_leave(gate);
 	(void)FAIL(err, ERROR_UNAVAILABLE, "the server is about to end: no sandbox is started");
 	error_hint(err,
 	           "'atoll down' ends every sandbox and the server; try again when it runs again");
-	return -1;
+	return NULL;
 }
 
 void gate_leave(struct gate *gate)
 {
 	atomic_fetch_sub(&gate->inside, 1);
+}
+
+void gate_leave_auto(struct gate **gate)
+{
+	if (*gate)
+		gate_leave(*gate);
 }
 
 void gate_close(struct gate *gate, int64_t for_ms)

@@ -18,9 +18,11 @@ struct gate {
 	atomic_int_fast64_t closed_until_ms; /* monotonic */
 };
 
-/* ERROR_UNAVAILABLE: the gate is closed. After success gate_leave must follow. */
-MUST_CHECK int gate_enter(struct gate *gate, struct error *err);
+/* The gate, which gate_leave must follow; NULL with ERROR_UNAVAILABLE: it is closed. */
+MUST_CHECK struct gate *gate_enter(struct gate *gate, struct error *err);
 void gate_leave(struct gate *gate);
+/* For AUTO: a function that is inside until it returns. NULL is fine. */
+void gate_leave_auto(struct gate **gate);
 /* A server that is not ended after all opens it again by the time. */
 void gate_close(struct gate *gate, int64_t for_ms);
 bool gate_is_closed(const struct gate *gate);

@@ -57,14 +57,15 @@ int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
 	return 0;
 }
 
-static int resume(struct act *a, struct error *err)
+int act_resume(struct act *a, struct error *err)
 {
 	struct fleet *f = a->fleet;
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
 	const struct spender spender = {a->record.project_id, a->record.key_id, a->record.id};
 	struct act_move started = {
 	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
 
-	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
+	if (!inside || provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
 	    budgets_check(f, &spender, err) < 0)
 		return -1;
 	if (f->ops->resume(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
@@ -77,17 +78,6 @@ static int resume(struct act *a, struct error *err)
 	fault_point("api", "resume-recorded");
 	warm_up(f, a->arena, &a->record);
 	return 0;
-}
-
-int act_resume(struct act *a, struct error *err)
-{
-	int result;
-
-	if (gate_enter(&a->fleet->gate, err) < 0)
-		return -1;
-	result = resume(a, err);
-	gate_leave(&a->fleet->gate);
-	return result;
 }
 
 int act_wake(struct act *a, struct error *err)

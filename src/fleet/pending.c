@@ -83,13 +83,10 @@ static int make_pending(struct creation *creation, struct error *err)
 static int make_inside(struct creation *creation, struct error *err)
 {
 	struct fleet *f = creation->fleet;
-	int result;
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
 
-	if (gate_enter(&f->gate, err) < 0)
-		return fail_pending(f, &creation->arena, creation->slot->id, err);
-	result = make_pending(creation, err);
-	gate_leave(&f->gate);
-	return result;
+	return inside ? make_pending(creation, err)
+	              : fail_pending(f, &creation->arena, creation->slot->id, err);
 }
 
 static void creation_free(struct creation *creation)

@@ -48,7 +48,7 @@ int review_open(struct fleet *f, const struct sandbox_review *what, struct revie
 	cache_set_queued(&f->cache, r.slot, true);
 	*ret = r;
 	/* It has no row by which it could be ended: it is inside until it is closed. */
-	if (gate_enter(&f->gate, err) < 0) {
+	if (!gate_enter(&f->gate, err)) {
 		leave_review(ret);
 		return FAIL_CONTEXT(err, "look at the files");
 	}
