@@ -134,6 +134,8 @@ int api_open(struct api *api, struct error *err)
 	api->feed = api_feed_new(api);
 	api->receiver = receiver_new(api);
 	api->last_used_ms = clock_monotonic_ms();
+	api->write_failure = api_write_failure;
+	api->refuse_port = envd_refuse_port;
 	return api_peers_open(api->config, &api->peers, err);
 }
 

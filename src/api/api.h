@@ -17,6 +17,8 @@
 #include "terminal/terminal.h"
 #include "webhook/webhook.h"
 
+struct preview_port;
+
 /* What handlers find in request->context. Process lifetime. */
 struct api {
 	const struct config *config;
@@ -56,6 +58,14 @@ struct api {
 	struct asked *console_asked;   /* commands of sessions that wait */
 	struct daytona_pending *daytona_pending; /* sandboxes whose images are being built */
 	struct daytona_lsp_turns *daytona_lsp_turns;
+	/* Writes the body of a failed request in its surface's form; false: the server's own form.
+	 */
+	bool (*write_failure)(const struct request *rq, struct http_failure *failure,
+	                      struct buf *out);
+	/* Answers for a port of a sandbox that does not, in the words of E2B's proxy; false: it has
+	 * none for this error. */
+	bool (*refuse_port)(struct reply *reply, const struct preview_port *port,
+	                    const struct error *err);
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */

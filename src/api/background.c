@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/jobs.h"
-#include "api/tables.h"
+#include "api/process_answer.h"
 
 static int start(struct request *rq, const struct api_target *t, const struct command *c,
                  const struct background *b, struct job_started *ret, struct error *err)
@@ -49,4 +49,13 @@ int background_start(struct request *rq, const struct api_target *t, const struc
 	out->size--; /* more follows */
 	buf_addf(out, ",\"status\":\"running\",\"resultId\":\"%s\"}", started.id);
 	return 0;
+}
+
+const char *api_conversation(const struct request *rq, const char *given)
+{
+	const char *header = request_header(rq, "Atoll-Conversation");
+
+	if (given)
+		return given;
+	return header ? header : "";
 }

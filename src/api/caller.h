@@ -54,6 +54,8 @@ const char **api_scope_names(struct arena *a, int64_t scopes);
 void api_request_keep(const struct request *rq, struct arena *a, struct request *ret);
 /* "https://host:port", by which the client finds this server; NULL = it did not say. */
 const char *api_address(const struct request *rq);
+/* Whether the client speaks TLS to this server, or to a proxy in front of it. */
+bool api_is_https(const struct request *rq);
 /* Whether a call of the fleet may fail with what it awaits, see fleet/waiting.h: the server makes
  * it again. In a copy of a request the thread waits. */
 static inline bool api_parks(const struct request *rq)

@@ -4,7 +4,46 @@
 
 #include <string.h>
 
+#include "store/accounts.h"
+
+/* The members of a stored config that limit its sandboxes. */
+struct config_limit_members {
+	int64_t timeout_s, memory_mb, output_limit_bytes;
+	const char **runtimes;
+};
+static const struct json_member config_limit_shape_members[] = {
+        JSON_WHOLE_MEMBER(config_limit_members, timeout_s, .name = "timeout"),
+        JSON_WHOLE_MEMBER(config_limit_members, memory_mb, .name = "memoryLimit"),
+        JSON_WHOLE_MEMBER(config_limit_members, output_limit_bytes, .name = "outputLimitBytes"),
+        JSON_TEXT_LIST_MEMBER(config_limit_members, runtimes, .max = 8),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(config_limit_shape, "SandboxConfigLimits", config_limit_members,
+                       "What a config limits");
+
 #define QUOTED_LABEL "\"" SANDBOX_CONFIG_LABEL "\""
+
+static int read_config_limits(struct request *rq, const char *config_id, struct api_limits *ret,
+                              struct error *err)
+{
+	struct config_limit_members limits;
+	struct config_record record;
+
+	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), config_id, &record,
+	                      err) < 0 ||
+	    json_parse(rq->arena, span_of(record.config_json), &config_limit_shape, &limits, err) <
+	            0)
+		return -1;
+	*ret = (struct api_limits){
+	        .timeout_ms = limits.timeout_s * 1000,
+	        .output_bytes = limits.output_limit_bytes,
+	        .memory_mb = limits.memory_mb,
+	        .runtimes = limits.runtimes && limits.runtimes[0]
+	                            ? (const char *const *)limits.runtimes
+	                            : NULL,
+	};
+	return 0;
+}
 
 int api_limits_of(struct request *rq, const struct sandbox_record *sandbox, struct api_limits *ret,
                   struct error *err)
@@ -20,7 +59,7 @@ int api_limits_of(struct request *rq, const struct sandbox_record *sandbox, stru
 	    json_load(rq->arena, span_of(sandbox->labels_json), &labels, err) < 0)
 		return -1;
 	config = json_text(json_get(labels, SANDBOX_CONFIG_LABEL), NULL);
-	if (!config || api_config_limits(rq, config, ret, err) == 0)
+	if (!config || read_config_limits(rq, config, ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return FAIL_CONTEXT(err, "limits of sandbox '%s'", sandbox->name);

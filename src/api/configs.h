@@ -31,8 +31,6 @@ int64_t api_output_limit(const struct request *rq, int64_t wanted, const struct 
 /* Refuses a program, or a shell's line in args, of a runtime that is not listed. */
 MUST_CHECK int api_limits_check(const struct api_limits *limits, const char *const *args,
                                 struct error *err);
-MUST_CHECK int api_config_limits(struct request *rq, const char *id_or_name, struct api_limits *ret,
-                                 struct error *err);
 /* What the config says of tools: permissionMode, runtimes, timeout, outputLimitBytes; commands keep
  * to the workspace with any. */
 MUST_CHECK int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "api/caller.h"
-#include "api/preview/preview.h"
+#include "api/hosts.h"
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -98,7 +98,7 @@ static void fail(void *state, struct relay *relay, int status, const struct erro
 
 	error_context(&named, "node '%s'", passing->node);
 	error_hint(&named, "what was asked for may have been done");
-	if (!api_write_failure(passing->rq, &failure, &out)) {
+	if (!api_of(passing->rq)->write_failure(passing->rq, &failure, &out)) {
 		buf_reset(&out);
 		http_write_error(&out, &named, relay_request_id(relay));
 	}
@@ -185,7 +185,7 @@ static const char *host_for_others(const struct request *rq)
 	const char *host = request_header(rq, "Host");
 
 	if (host && strcmp(rq->peer, "unix") != 0 &&
-	    preview_host_is_shared(api_of(rq)->config, span_of(host)))
+	    host_is_shared(api_of(rq)->config, span_of(host)))
 		return NULL;
 	return "localhost";
 }
@@ -207,7 +207,7 @@ static struct proxy_options pass_by(const struct request *rq, struct api_hop *ho
 	        .host = host_for_others(rq),
 	        .upstream_fd = fd,
 	        .tls = tls,
-	        .is_https = preview_is_https(rq),
+	        .is_https = api_is_https(rq),
 	        .idle_timeout_ms = IDLE_MS,
 	        .ops = &passing_ops,
 	        .state = passing,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "api/tables.h"
+#include "api/stored_artifact.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"

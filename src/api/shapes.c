@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of replies that streams write by hand: for the reference only, never parsed or written. */
 #include "api/artifacts.h"
+#include "api/stored_artifact.h"
 #include "api/tables.h"
 #include "code/reader.h"
 #include "wire/agent_cause.h"

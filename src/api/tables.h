@@ -76,11 +76,8 @@ struct envd_watchers *envd_watchers_new(void);
 void envd_watchers_free(struct envd_watchers *w); /* NULL is fine */
 /* Why a port of a sandbox does not answer, as E2B's proxy says it; false for what it has no words
  * for. */
-struct envd_port {
-	const char *id;
-	uint16_t port;
-};
-bool envd_refuse_port(struct reply *reply, const struct envd_port *at, const struct error *err);
+struct preview_port;
+bool envd_refuse_port(struct reply *reply, const struct preview_port *at, const struct error *err);
 
 /* Shapes of replies that streams write by hand, for the reference. */
 extern const struct json_shape result_shape, gateway_result_shape, file_entry_shape,
@@ -93,24 +90,11 @@ int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_
 struct json_list sandbox_answers(struct request *rq, const struct sandbox_record *records,
                                  size_t count);
 
-/* An artifact as its own routes show it, with an address that is good for an hour. */
-struct artifact_record;
-struct artifact_list;
-extern const struct json_shape stored_artifact_shape;
-void stored_artifact_write(struct buf *out, struct arena *a, const struct artifact_record *r);
-/* Of stored_artifact_shape, in the request's arena; with addresses that need no key for callers
- * who may give them out. */
-struct json_list stored_artifact_items(const struct request *rq, const struct artifact_list *list);
-
 /* Taking a snapshot, which accepting changes is, too. */
 extern const struct json_shape snapshot_request, snapshot_shape;
 http_handler snapshot_create;
 struct snapshot_record;
 int snapshot_reply(struct reply *reply, const struct snapshot_record *r);
-
-/* {"process":1,"state":"running",…} */
-extern const struct json_shape process_shape;
-void process_write(struct buf *out, const struct agent_process *p);
 
 /* native/rooms.c: windows, whose viewers are told of each other. */
 struct terminals;

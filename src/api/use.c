@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "api/caller.h"
-#include "api/preview/preview.h"
 #include "base/cancel.h"
 #include "fleet/usage.h"
 #include "http/hang_up.h"
@@ -74,6 +73,13 @@ const struct fleet_awaited *api_may_await(struct request *rq)
 	return awaited;
 }
 
+bool api_is_https(const struct request *rq)
+{
+	const char *proto = request_header(rq, "X-Forwarded-Proto");
+
+	return rq->is_tls || (proto && strcmp(proto, "https") == 0);
+}
+
 const char *api_address(const struct request *rq)
 {
 	const char *host;
@@ -83,7 +89,7 @@ const char *api_address(const struct request *rq)
 	host = request_header(rq, "Host");
 	if (!host || !host[0])
 		return NULL;
-	return arena_format(rq->arena, "%s://%s", preview_is_https(rq) ? "https" : "http", host);
+	return arena_format(rq->arena, "%s://%s", api_is_https(rq) ? "https" : "http", host);
 }
 
 void api_request_keep(const struct request *rq, struct arena *a, struct request *ret)

@@ -9,7 +9,7 @@ const char *daytona_origin(const struct request *rq)
 {
 	const char *host = request_header(rq, "Host");
 
-	return arena_format(rq->arena, "%s://%s", preview_is_https(rq) ? "https" : "http",
+	return arena_format(rq->arena, "%s://%s", api_is_https(rq) ? "https" : "http",
 	                    host ? host : "localhost");
 }
 

@@ -9,7 +9,7 @@
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 
-static void write_refusal(struct reply *reply, const struct envd_port *at, int status,
+static void write_refusal(struct reply *reply, const struct preview_port *at, int status,
                           const char *message)
 {
 	struct buf *out = reply_buf(reply, "application/json");
@@ -23,7 +23,7 @@ static void write_refusal(struct reply *reply, const struct envd_port *at, int s
 	buf_addf(out, ",\"port\":%u,\"code\":%d}", at->port, status);
 }
 
-bool envd_refuse_port(struct reply *reply, const struct envd_port *at, const struct error *err)
+bool envd_refuse_port(struct reply *reply, const struct preview_port *at, const struct error *err)
 {
 	if (err->sys_errno == ECONNREFUSED)
 		write_refusal(reply, at, 502, "The sandbox is running but port is not open");

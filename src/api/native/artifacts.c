@@ -10,52 +10,19 @@
 #include "api/caller.h"
 #include "api/download.h"
 #include "api/files.h"
+#include "api/stored_artifact.h"
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "fleet/artifacts.h"
 
 #define BASE "/api/sandbox/artifacts"
-#define ADDRESS_S 3600
 #define ADDRESS_S_MAX ((int64_t)7 * 86400)
 #define KEEP_S_MAX ((int64_t)10 * 366 * 86400)
 #define IDLE_MS 120000
 #define NAME_MAX_SHOWN 200
 
 /* ---- shapes ---- */
-
-struct artifact_answer {
-	const char *id, *project, *sandbox, *sandbox_name, *run, *job, *path, *name, *media_type,
-	        *sha256, *url;
-	int64_t process, size, created_at, expires_at, url_expires_at;
-};
-static const struct json_member stored_artifact_shape_members[] = {
-        JSON_TEXT_MEMBER(artifact_answer, id),
-        JSON_TEXT_MEMBER(artifact_answer, project),
-        JSON_TEXT_MEMBER(artifact_answer, sandbox,
-                         .about = "id of the one it is of, which may be gone"),
-        JSON_TEXT_MEMBER(artifact_answer, sandbox_name),
-        JSON_TEXT_MEMBER(artifact_answer, run, .flags = JSON_NULLABLE, .about = "of Atoll-Run"),
-        JSON_WHOLE_MEMBER(artifact_answer, process,
-                          .about = "number of the command that made it; 0 = not told"),
-        JSON_TEXT_MEMBER(artifact_answer, job, .name = "resultId", .flags = JSON_NULLABLE,
-                         .about = "of the background job that made it"),
-        JSON_TEXT_MEMBER(artifact_answer, path, .about = "inside the sandbox"),
-        JSON_TEXT_MEMBER(artifact_answer, name),
-        JSON_TEXT_MEMBER(artifact_answer, media_type, .about = "by name and content"),
-        JSON_WHOLE_MEMBER(artifact_answer, size),
-        JSON_TEXT_MEMBER(artifact_answer, sha256),
-        JSON_TIME_MEMBER(artifact_answer, created_at),
-        JSON_TIME_MEMBER(artifact_answer, expires_at,
-                         .about = "then it is removed; null = it is kept"),
-        JSON_TEXT_MEMBER(artifact_answer, url, .flags = JSON_NULLABLE,
-                         .about = "path on this server that gives its bytes without a key; null "
-                                  "for a key without sandbox:write"),
-        JSON_TIME_MEMBER(artifact_answer, url_expires_at, .flags = JSON_NULLABLE),
-        JSON_END,
-};
-JSON_SHAPE(stored_artifact_shape, "StoredArtifact", artifact_answer,
-           "A file of a sandbox that is kept");
 
 struct list_answer {
 	struct json_list items;
@@ -121,64 +88,10 @@ static const struct json_member download_query_members[] = {
 };
 static JSON_SHAPE(download_query, "ArtifactDownloadQuery", download_query, "A signed address");
 
-/* ---- record to answer ---- */
-
-/* `seconds`: how long its address is good for; 0 = without one. */
-static struct artifact_answer answer_of(struct arena *a, const struct artifact_record *r,
-                                        int64_t seconds)
-{
-	int64_t until = clock_unix_ms() / 1000 + seconds;
-
-	return (struct artifact_answer){
-	        .id = r->id,
-	        .project = r->project_id,
-	        .sandbox = r->sandbox_id,
-	        .sandbox_name = r->sandbox_name,
-	        .run = *r->run ? r->run : NULL,
-	        .job = *r->job ? r->job : NULL,
-	        .path = r->path,
-	        .name = path_last(r->path),
-	        .media_type = r->media_type,
-	        .sha256 = r->sha256,
-	        .process = r->process,
-	        .size = r->size_bytes,
-	        .created_at = r->created_at,
-	        .expires_at = r->expires_at,
-	        .url = seconds > 0 ? fleet_artifact_address(a, r, until) : NULL,
-	        .url_expires_at = seconds > 0 ? until * 1000 : 0,
-	};
-}
-
-void stored_artifact_write(struct buf *out, struct arena *a, const struct artifact_record *r)
-{
-	const struct artifact_answer answer = answer_of(a, r, ADDRESS_S);
-
-	json_write(out, &stored_artifact_shape, &answer);
-}
-
-/* An address opens the file without a key, also after the caller's key was revoked: a key that
- * only looks gets none. */
-static int64_t address_s(const struct request *rq)
-{
-	struct error ignored = {0};
-
-	return account_require(api_account(rq), SCOPE_SANDBOX_WRITE, &ignored) == 0 ? ADDRESS_S : 0;
-}
-
-struct json_list stored_artifact_items(const struct request *rq, const struct artifact_list *list)
-{
-	struct artifact_answer *items = ARENA_ARRAY(rq->arena, struct artifact_answer, list->count);
-	int64_t seconds = address_s(rq);
-
-	for (size_t i = 0; i < list->count; i++)
-		items[i] = answer_of(rq->arena, &list->items[i], seconds);
-	return (struct json_list){items, list->count, true};
-}
-
 static int answer(struct request *rq, struct reply *reply, const struct artifact_record *r,
                   int64_t seconds)
 {
-	const struct artifact_answer out = answer_of(rq->arena, r, seconds);
+	const struct stored_artifact out = stored_artifact_of(rq->arena, r, seconds);
 
 	reply_json(reply, &stored_artifact_shape, &out);
 	return 0;
@@ -208,7 +121,7 @@ static int artifact_keep(struct request *rq, const void *body, struct reply *rep
 	if (fleet_artifact_keep(api_of(rq)->fleet, rq->arena, &keep, &made, err) < 0)
 		return -1;
 	reply_status(reply, 201);
-	return answer(rq, reply, &made, ADDRESS_S);
+	return answer(rq, reply, &made, STORED_ARTIFACT_ADDRESS_S);
 }
 
 static int artifact_list(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -245,7 +158,8 @@ static int artifact_get(struct request *rq, UNUSED const void *body, struct repl
 {
 	struct artifact_record found;
 
-	return find(rq, &found, err) < 0 ? -1 : answer(rq, reply, &found, address_s(rq));
+	return find(rq, &found, err) < 0 ? -1
+	                                 : answer(rq, reply, &found, stored_artifact_address_s(rq));
 }
 
 static int artifact_url(struct request *rq, const void *body, struct reply *reply,

@@ -588,20 +588,6 @@ static struct api_limits limits_of(const struct config_body *config)
 	};
 }
 
-int api_config_limits(struct request *rq, const char *id_or_name, struct api_limits *ret,
-                      struct error *err)
-{
-	struct config_record record;
-	struct config_body config;
-
-	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,
-	                      err) < 0 ||
-	    json_parse(rq->arena, span_of(record.config_json), &config_shape, &config, err) < 0)
-		return -1;
-	*ret = limits_of(&config);
-	return 0;
-}
-
 /* Whom no mode is given for may do all. */
 static enum tool_permission permission_of(const char *mode)
 {

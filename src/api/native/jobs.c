@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/jobs.h"
+#include "api/stored_artifact.h"
 #include "api/tables.h"
 #include "fleet/artifacts.h"
 #include "wire/agent_cause.h"
@@ -225,15 +226,6 @@ static int reply_job(struct request *rq, struct reply *reply, const struct job_r
 	}
 	reply_json(reply, &job_shape, &answer);
 	return 0;
-}
-
-const char *api_conversation(const struct request *rq, const char *given)
-{
-	const char *header = request_header(rq, "Atoll-Conversation");
-
-	if (given)
-		return given;
-	return header ? header : "";
 }
 
 static struct job_ref path_ref(struct request *rq, const char *conversation)

@@ -33,9 +33,13 @@ struct preview_view {
 };
 MUST_CHECK int preview_serve(struct request *rq, struct reply *reply,
                              const struct preview_view *view, struct error *err);
+/* A port of a sandbox, for api->refuse_port. */
+struct preview_port {
+	const char *id; /* of the sandbox, or its name */
+	uint16_t port;
+};
 /* An error of what leads to a preview, for people or programs; always 0. */
 int preview_refuse(struct request *rq, struct reply *reply, const struct error *err);
-bool preview_is_https(const struct request *rq);
 
 /* live.c: streams that run, on the loop's thread. */
 struct preview_live;
@@ -67,9 +71,6 @@ MUST_CHECK int preview_grant_find(struct request *rq, struct span token, struct 
 struct http_host preview_find_host(void *context, struct span host);
 /* Whether it is one of ours, but for "api" and "sandbox", which are the server itself. */
 bool preview_host_is_place(const struct config *config, struct span host);
-/* Whether other servers, with the same configuration, know it as ours as well: not the name of this
- * machine alone. */
-bool preview_host_is_shared(const struct config *config, struct span host);
 /* "5173-ID" of the request's Host, and the port. */
 MUST_CHECK int preview_host_parse(const struct config *config, struct span host, char ret_id[],
                                   uint16_t *ret_port, struct error *err);

@@ -177,13 +177,6 @@ static int connect_to(struct request *rq, const struct sandbox_record *r,
 	return dial_in_turn(rq, hold, (uint16_t)options->port, &options->upstream_fd, err);
 }
 
-bool preview_is_https(const struct request *rq)
-{
-	const char *proto = request_header(rq, "X-Forwarded-Proto");
-
-	return rq->is_tls || (proto && strcmp(proto, "https") == 0);
-}
-
 /* A key for us is not for the server behind; one of its own is. */
 static const char *const *withheld_of(const struct request *rq)
 {
@@ -249,7 +242,7 @@ static int serve(struct request *rq, struct reply *reply, const struct preview_v
 	        .upstream_fd = -1,
 	        .prefix = view->prefix,
 	        .port = view->port,
-	        .is_https = preview_is_https(rq),
+	        .is_https = api_is_https(rq),
 	        .is_boxed = view->is_boxed,
 	        .withheld = withheld_of(rq),
 	        .cookie_mark = PREVIEW_MARK,
@@ -326,7 +319,8 @@ int preview_serve(struct request *rq, struct reply *reply, const struct preview_
 	if (request_is_deferred(rq))
 		return -1;
 	if ((view->is_traffic || view->is_trusted) && !request_wants_page(rq) &&
-	    envd_refuse_port(reply, &(struct envd_port){view->id_or_name, view->port}, err))
+	    api_of(rq)->refuse_port(reply, &(struct preview_port){view->id_or_name, view->port},
+	                            err))
 		return 0;
 	return preview_refuse(rq, reply, err);
 }

@@ -150,7 +150,7 @@ static struct link_answer answer_of(struct request *rq, const struct fleet_grant
 {
 	const struct config *config = api_of(rq)->config;
 	const char *host = request_header(rq, "Host");
-	const char *scheme = preview_is_https(rq) ? "https" : "http";
+	const char *scheme = api_is_https(rq) ? "https" : "http";
 	struct link_answer out = {.token = arena_text(rq->arena, token),
 	                          .port = grant->port,
 	                          .is_private = !grant->is_shared,

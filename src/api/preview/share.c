@@ -177,8 +177,8 @@ static int keep_grant(struct request *rq, struct reply *reply, struct span token
 	reply_header(reply, "Set-Cookie",
 	             arena_format(rq->arena, "%s=%.*s; Path=/; HttpOnly; %s", PREVIEW_COOKIE,
 	                          (int)token.size, token.data,
-	                          preview_is_https(rq) ? "Secure; SameSite=None; Partitioned"
-	                                               : "SameSite=Lax"));
+	                          api_is_https(rq) ? "Secure; SameSite=None; Partitioned"
+	                                           : "SameSite=Lax"));
 	reply_header(reply, "Location",
 	             arena_format(rq->arena, "%.*s%s%.*s", (int)path.size, path.data,
 	                          query.size ? "?" : "", (int)query.size, query.data));
