@@ -158,9 +158,9 @@ static void write_result(const struct code_told *told, struct buf *out)
 	for (unsigned i = 0; i < 2; i++) {
 		AUTO(buf_done) struct buf joined = BUF(OUTPUT_LIMIT_MAX + 256);
 
-		kept_join(&told->streams[i], &joined);
+		head_tail_join(&told->streams[i], &joined);
 		add_text(out, names[i], buf_span(&joined));
-		is_cut = is_cut || kept_cut_count(&told->streams[i]) > 0;
+		is_cut = is_cut || head_tail_cut_count(&told->streams[i]) > 0;
 	}
 	buf_addf(out, ",\"truncated\":%s,\"results\":[", is_cut ? "true" : "false");
 	buf_add_span(out, buf_span(&told->results));

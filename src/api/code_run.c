@@ -127,7 +127,7 @@ static void run_done(struct stream *s)
 	}
 	code_reader_done(&run->reader);
 	for (unsigned i = 0; i < 2; i++)
-		kept_done(&run->told.streams[i]);
+		head_tail_done(&run->told.streams[i]);
 	buf_done(&run->told.results);
 	buf_done(&run->told.error);
 	buf_done(&run->told.artifacts);
@@ -176,7 +176,7 @@ static void collect(struct code_told *told, const struct code_event *event)
 	if (event->kind == CODE_RESULT) {
 		collect_result(told, event->result);
 	} else if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR) {
-		kept_add(&told->streams[stream], told->sizes[stream], event->text);
+		head_tail_add(&told->streams[stream], told->sizes[stream], event->text);
 		told->sizes[stream] += event->text.size;
 	} else if (event->kind == CODE_ERROR && told->error.size == 0) {
 		buf_add_text(&told->error, "{\"name\":");
@@ -461,7 +461,8 @@ static void init_told(struct code_told *told, const struct code_run_options *o, 
 	told->error = BUF(ERROR_MAX);
 	told->artifacts = BUF(ARTIFACTS_SIZE_MAX);
 	for (unsigned i = 0; i < 2; i++)
-		kept_init(&told->streams[i], limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit);
+		head_tail_init(&told->streams[i],
+		               limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit);
 }
 
 static struct seat *new_seat(struct code_run *run, const struct code_context *c, struct api *api)

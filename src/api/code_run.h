@@ -9,7 +9,7 @@
 #pragma once
 
 #include "api/caller.h"
-#include "base/kept.h"
+#include "base/head_tail.h"
 #include "code/reader.h"
 
 /* What a run has come to; what is collected only for writers that ask for it. */
@@ -22,7 +22,7 @@ struct code_told {
 	bool has_failed, timed_out;
 	const char *cause;    /* of the kernel's end, agent_process_cause; NULL = it goes on */
 	bool has_lost_kernel; /* it ended with the block, or before */
-	struct kept streams[2];
+	struct head_tail streams[2];
 	uint64_t sizes[2];
 	struct buf results, error; /* JSON objects with commas between, a JSON object */
 	struct buf artifacts;      /* as results; of a run that keeps them */

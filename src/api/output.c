@@ -261,29 +261,29 @@ void output_collector_init(struct output_collector *c, size_t limit)
 {
 	c->limit = limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit;
 	for (unsigned i = 0; i < 2; i++)
-		kept_init(&c->streams[i], c->limit);
+		head_tail_init(&c->streams[i], c->limit);
 }
 
 void output_collector_done(struct output_collector *c)
 {
 	for (unsigned i = 0; i < 2; i++)
-		kept_done(&c->streams[i]);
+		head_tail_done(&c->streams[i]);
 }
 
 void output_collector_add(struct output_collector *c, const struct agent_output *o)
 {
-	kept_add(&c->streams[o->stream == AGENT_STDERR], o->offset, o->bytes);
+	head_tail_add(&c->streams[o->stream == AGENT_STDERR], o->offset, o->bytes);
 }
 
 bool output_collector_is_truncated(const struct output_collector *c)
 {
-	return kept_cut_count(&c->streams[0]) > 0 || kept_cut_count(&c->streams[1]) > 0;
+	return head_tail_cut_count(&c->streams[0]) > 0 || head_tail_cut_count(&c->streams[1]) > 0;
 }
 
 void output_collector_join(const struct output_collector *c, enum agent_stream stream,
                            struct buf *out)
 {
-	kept_join(&c->streams[stream == AGENT_STDERR], out);
+	head_tail_join(&c->streams[stream == AGENT_STDERR], out);
 }
 
 void output_collector_write(const struct output_collector *c, const struct agent_process *p,

@@ -22,7 +22,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/kept.h"
+#include "base/head_tail.h"
 #include "base/span.h"
 #include "config/config.h"
 #include "wire/agent.h"
@@ -62,7 +62,7 @@ void output_events_idle(struct output_events *e, struct buf *out);
 
 struct output_collector {
 	size_t limit;
-	struct kept streams[2];
+	struct head_tail streams[2];
 };
 #define OUTPUT_LIMIT_MAX CONFIG_OUTPUT_LIMIT_MAX
 void output_collector_init(struct output_collector *c, size_t limit);

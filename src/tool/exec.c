@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/kept.h"
+#include "base/head_tail.h"
 #include "tool/parts.h"
 
 /* What came of both streams, in the order in which it came, and of each. */
 struct gathering {
 	const struct tool_call *call;
-	struct kept both, out[2];
+	struct head_tail both, out[2];
 };
 
 static void gathering_done(struct gathering *g)
 {
-	kept_done(&g->both);
-	kept_done(&g->out[0]);
-	kept_done(&g->out[1]);
+	head_tail_done(&g->both);
+	head_tail_done(&g->out[0]);
+	head_tail_done(&g->out[1]);
 }
 
 static int on_output(void *context, const struct agent_output *o, struct error *err)
@@ -24,16 +24,16 @@ static int on_output(void *context, const struct agent_output *o, struct error *
 	(void)err;
 	if (g->call->on_progress)
 		g->call->on_progress(g->call->progress_context, o->bytes);
-	kept_add(&g->both, g->both.total, o->bytes);
-	kept_add(&g->out[o->stream == AGENT_STDERR], o->offset, o->bytes);
+	head_tail_add(&g->both, g->both.total, o->bytes);
+	head_tail_add(&g->out[o->stream == AGENT_STDERR], o->offset, o->bytes);
 	return 0;
 }
 
-static struct span joined(struct arena *a, const struct kept *k)
+static struct span joined(struct arena *a, const struct head_tail *k)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * k->half + 256);
 
-	kept_join(k, &text);
+	head_tail_join(k, &text);
 	return (struct span){arena_copy(a, buf_span(&text)), text.size};
 }
 
@@ -81,15 +81,15 @@ int tool_exec(const struct tool_call *call, const struct tool_exec *exec, struct
 {
 	AUTO(gathering_done) struct gathering g = {.call = call};
 
-	kept_init(&g.both, exec->output_max);
-	kept_init(&g.out[0], exec->output_max);
-	kept_init(&g.out[1], exec->output_max);
+	head_tail_init(&g.both, exec->output_max);
+	head_tail_init(&g.out[0], exec->output_max);
+	head_tail_init(&g.out[1], exec->output_max);
 	if (provider_require(call->hold->provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    run(call, exec, &g, &ret->process, err) < 0)
 		return -1;
 	ret->both = joined(call->arena, &g.both);
 	ret->out[0] = joined(call->arena, &g.out[0]);
 	ret->out[1] = joined(call->arena, &g.out[1]);
-	ret->cut_count = kept_cut_count(&g.both);
+	ret->cut_count = head_tail_cut_count(&g.both);
 	return 0;
 }

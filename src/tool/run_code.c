@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/kept.h"
+#include "base/head_tail.h"
 #include "base/path.h"
 #include "code/block.h"
 #include "tool/parts.h"
@@ -82,24 +82,24 @@ static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output, "What a blo
 struct showing {
 	const struct tool_call *call;
 	struct run_code_output out;
-	struct kept both, streams[2];
+	struct head_tail both, streams[2];
 	struct code_result *results; /* SHOWN_MAX of them */
 	size_t size;                 /* of the results */
 };
 
 static void showing_done(struct showing *s)
 {
-	kept_done(&s->both);
+	head_tail_done(&s->both);
 	for (unsigned i = 0; i < 2; i++)
-		kept_done(&s->streams[i]);
+		head_tail_done(&s->streams[i]);
 }
 
 static void add_output(struct showing *s, unsigned stream, struct span text)
 {
 	if (s->call->on_progress)
 		s->call->on_progress(s->call->progress_context, text);
-	kept_add(&s->both, s->both.total, text);
-	kept_add(&s->streams[stream], s->streams[stream].total, text);
+	head_tail_add(&s->both, s->both.total, text);
+	head_tail_add(&s->streams[stream], s->streams[stream].total, text);
 }
 
 static const char *keep_text(struct showing *s, const char *text)
@@ -186,11 +186,11 @@ static void on_event(void *context, const struct code_event *event)
 
 /* ---- what a model reads ---- */
 
-static const char *joined(const struct showing *s, const struct kept *k)
+static const char *joined(const struct showing *s, const struct head_tail *k)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * k->half + 256);
 
-	kept_join(k, &text);
+	head_tail_join(k, &text);
 	return tool_text(s->call->arena, buf_span(&text));
 }
 
@@ -261,7 +261,7 @@ static void show(struct showing *s, struct tool_result *ret)
 
 	s->out.standard_output = joined(s, &s->streams[0]);
 	s->out.standard_error = joined(s, &s->streams[1]);
-	s->out.truncated = s->out.truncated || kept_cut_count(&s->both) > 0;
+	s->out.truncated = s->out.truncated || head_tail_cut_count(&s->both) > 0;
 	buf_add_text(&text, joined(s, &s->both));
 	write_values(s, &text);
 	write_end(s, &text);
@@ -309,9 +309,9 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	};
 
 	s.results = ARENA_ARRAY(call->arena, struct code_result, SHOWN_MAX);
-	kept_init(&s.both, (size_t)call->output_limit_bytes);
+	head_tail_init(&s.both, (size_t)call->output_limit_bytes);
 	for (unsigned i = 0; i < 2; i++)
-		kept_init(&s.streams[i], (size_t)call->output_limit_bytes);
+		head_tail_init(&s.streams[i], (size_t)call->output_limit_bytes);
 	if (block.timeout_ms > call->timeout_max_ms)
 		return FAIL(err, ERROR_INVALID, "timeout_ms: at most %" PRId64 " here",
 		            call->timeout_max_ms);
