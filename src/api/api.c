@@ -128,7 +128,7 @@ int api_open(struct api *api, struct error *err)
 	api->mcp = mcp_sessions_new();
 	api->mcp_calls = mcp_calls_new();
 	api->e2b_drafts = e2b_drafts_new();
-	api->console_asked = console_asked_new();
+	api->shell_queue = shell_queue_new();
 	api->daytona_pending = daytona_pending_new();
 	api->daytona_lsp_turns = daytona_lsp_turns_new();
 	api->feed = api_feed_new(api);
@@ -155,7 +155,7 @@ void api_close(struct api *api)
 	mcp_sessions_free(api->mcp);
 	mcp_calls_free(api->mcp_calls);
 	e2b_drafts_free(api->e2b_drafts);
-	console_asked_free(api->console_asked);
+	shell_queue_free(api->shell_queue);
 	daytona_pending_free(api->daytona_pending);
 	daytona_lsp_turns_free(api->daytona_lsp_turns);
 	api_feed_free(api->feed);

@@ -55,7 +55,7 @@ struct api {
 	struct router *envd_router;          /* of requests that are for a sandbox's inside */
 	atomic_uint envd_searches;     /* for the sandbox that has signed an address; running */
 	struct e2b_drafts *e2b_drafts; /* builds that E2B's clients have announced */
-	struct asked *console_asked;   /* commands of sessions that wait */
+	struct shell_queue *shell_queue;   /* commands of sessions that wait */
 	struct daytona_pending *daytona_pending; /* sandboxes whose images are being built */
 	struct daytona_lsp_turns *daytona_lsp_turns;
 	/* Writes the body of a failed request in its surface's form; false: the server's own form.

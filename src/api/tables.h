@@ -3,7 +3,7 @@
  * to this folder. */
 #pragma once
 
-#include "console/console.h"
+#include "shell/shell.h"
 #include "http/http.h"
 #include "wire/agent.h"
 

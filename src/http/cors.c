@@ -5,7 +5,7 @@
 
 #include "http/server.h"
 
-#define ASKED_MAX 2048
+#define SHELL_QUEUE_MAX 2048
 /* Browsers keep an answer for two hours at most, whatever they are told. */
 #define MAX_AGE "7200"
 #define METHODS "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -25,7 +25,7 @@ static bool are_names(const char *text)
 	                              "0123456789!#$%&'*+-.^_`|~, ";
 	size_t size = strlen(text);
 
-	return size > 0 && size <= ASKED_MAX && strspn(text, allowed) == size;
+	return size > 0 && size <= SHELL_QUEUE_MAX && strspn(text, allowed) == size;
 }
 
 /* Which headers there are is no secret, and clients have many of their own: they may send what they

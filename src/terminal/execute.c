@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "terminal/plain.h"
-#include "terminal/shell.h"
+#include "terminal/prompt.h"
 #include "terminal/terminals.h"
 
 #define OUTPUT_MAX ((size_t)64 * 1024)
@@ -23,12 +23,12 @@ struct run {
 	struct terminal_window window;
 	bool is_new;
 	struct terminal_reader reader;
-	struct shell_marks marks;
-	struct shell_mark last;           /* the last one seen */
-	struct shell_mark started;        /* the last C */
-	char nonce[SHELL_NONCE_SIZE + 1]; /* of the command that is waited for; "" = any */
-	struct buf output;                /* raw, since `since`, or only its end */
-	uint64_t since, kept_from;        /* offsets; kept_from: of output's first byte */
+	struct prompt_scanner marks;
+	struct prompt_mark last;           /* the last one seen */
+	struct prompt_mark started;        /* the last C */
+	char nonce[PROMPT_NONCE_SIZE + 1]; /* of the command that is waited for; "" = any */
+	struct buf output;                 /* raw, since `since`, or only its end */
+	uint64_t since, kept_from;         /* offsets; kept_from: of output's first byte */
 	bool collects, cancelled;
 	bool tells; /* what comes is the command's, and told as progress */
 };
@@ -87,14 +87,14 @@ static void begin_output(struct run *r, uint64_t offset)
 /* A reader that was too slow goes on where the output that is kept begins by then. */
 static void begin_anew(struct run *r, uint64_t offset)
 {
-	r->marks = (struct shell_marks){.offset = offset};
+	r->marks = (struct prompt_scanner){.offset = offset};
 	buf_reset(&r->output);
 	r->kept_from = offset;
 }
 
 /* ---- reading marks ---- */
 
-typedef bool run_wants(struct run *r, const struct shell_mark *mark);
+typedef bool run_wants(struct run *r, const struct prompt_mark *mark);
 
 /* Takes marks until one is wanted: 1; 0 = the window has ended; -1 with ERROR_TIMEOUT when none
  * came in time. All of `pending` is taken before more is read. */
@@ -104,9 +104,9 @@ static int await(struct run *r, struct span *pending, int64_t deadline, run_want
 	struct agent_output output;
 
 	for (;;) {
-		struct shell_mark mark;
+		struct prompt_mark mark;
 		struct span before = *pending;
-		bool found = shell_marks_next(&r->marks, pending, &mark);
+		bool found = prompt_scanner_next(&r->marks, pending, &mark);
 		int more;
 
 		before.size -= pending->size;
@@ -130,29 +130,29 @@ static int await(struct run *r, struct span *pending, int64_t deadline, run_want
 	}
 }
 
-static bool is_prompt(struct run *r, const struct shell_mark *mark)
+static bool is_prompt(struct run *r, const struct prompt_mark *mark)
 {
 	(void)r;
 	return mark->kind == 'B';
 }
 
-static bool is_mine(const struct run *r, const struct shell_mark *mark)
+static bool is_mine(const struct run *r, const struct prompt_mark *mark)
 {
 	return strcmp(mark->nonce, r->nonce) == 0;
 }
 
 /* A line with a mistake in it has an end and no begin. */
-static bool is_begin(struct run *r, const struct shell_mark *mark)
+static bool is_begin(struct run *r, const struct prompt_mark *mark)
 {
 	return mark->kind != 'B' && is_mine(r, mark);
 }
 
-static bool is_end(struct run *r, const struct shell_mark *mark)
+static bool is_end(struct run *r, const struct prompt_mark *mark)
 {
 	return mark->kind == 'D' && is_mine(r, mark);
 }
 
-static bool is_nothing(struct run *r, const struct shell_mark *mark)
+static bool is_nothing(struct run *r, const struct prompt_mark *mark)
 {
 	(void)r;
 	(void)mark;
@@ -261,17 +261,17 @@ static int find_prompt(struct run *r, struct span *pending, struct error *err)
 
 /* ---- the command ---- */
 
-static void make_nonce(char out[SHELL_NONCE_SIZE + 1])
+static void make_nonce(char out[PROMPT_NONCE_SIZE + 1])
 {
 	static const char digits[] = "0123456789abcdef";
-	unsigned char bytes[SHELL_NONCE_SIZE / 2];
+	unsigned char bytes[PROMPT_NONCE_SIZE / 2];
 
 	random_bytes(bytes, sizeof(bytes));
 	for (size_t i = 0; i < sizeof(bytes); i++) {
 		out[2 * i] = digits[bytes[i] >> 4];
 		out[2 * i + 1] = digits[bytes[i] & 15];
 	}
-	out[SHELL_NONCE_SIZE] = '\0';
+	out[PROMPT_NONCE_SIZE] = '\0';
 }
 
 static int refuse_open_line(struct run *r, struct span *pending, struct error *err)
@@ -292,8 +292,8 @@ static int begin(struct run *r, struct span *pending, struct error *err)
 	int result;
 
 	make_nonce(r->nonce);
-	r->started = (struct shell_mark){.kind = 0};
-	shell_write_line(&line, r->nonce, r->what->command);
+	r->started = (struct prompt_mark){.kind = 0};
+	prompt_line_write(&line, r->nonce, r->what->command);
 	if (line.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the command is too long to type");
 	begin_output(r, r->marks.offset);
@@ -326,13 +326,13 @@ static int resume(struct run *r, struct error *err)
 	begin_output(r, r->started.end);
 	/* Its output so far, once more and this time kept. */
 	terminal_reader_done(&r->reader);
-	r->marks = (struct shell_marks){.offset = r->started.end};
+	r->marks = (struct prompt_scanner){.offset = r->started.end};
 	return terminal_reader_open(&r->reader, r->at, r->window.process.process, r->started.end,
 	                            true, err);
 }
 
 /* Its end: a mark with its number, or a prompt when it has none (somebody typed it). */
-static bool is_end_or_prompt(struct run *r, const struct shell_mark *mark)
+static bool is_end_or_prompt(struct run *r, const struct prompt_mark *mark)
 {
 	return is_end(r, mark) || (r->nonce[0] == '\0' && mark->kind == 'B');
 }
@@ -433,7 +433,7 @@ static int check(const struct terminal_execute *what, struct error *err)
 	if (what->command && strlen(what->command) > TERMINAL_COMMAND_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "the command is longer than %zu bytes",
 		            TERMINAL_COMMAND_MAX);
-	return what->command ? shell_line_check(what->command, err) : 0;
+	return what->command ? prompt_line_check(what->command, err) : 0;
 }
 
 static int check_shell(const struct run *r, struct error *err)

@@ -7,7 +7,7 @@
 #include "base/id.h"
 #include "store/accounts.h"
 #include "terminal/recording.h"
-#include "terminal/shell.h"
+#include "terminal/prompt.h"
 #include "terminal/terminals.h"
 
 #define LABEL "terminal:"
@@ -63,7 +63,7 @@ static void on_process(void *context, const struct agent_process *p)
 		return;
 	w->process = *p;
 	w->name = arena_text(g->arena, name);
-	w->is_shell = shell_is_ours(p->args);
+	w->is_shell = prompt_shell_is_ours(p->args);
 	w->process.label = arena_text(g->arena, p->label);
 	w->process.user = arena_text(g->arena, p->user);
 	w->process.cwd = arena_text(g->arena, p->cwd);
@@ -153,7 +153,7 @@ static int start(const struct terminal_at *at, struct arena *a, const struct ter
 	const char *login[] = {"sh", "-l", NULL};
 	const char *line[] = {"bash", "-c", open->command, NULL};
 	struct agent_exec exec = {
-	        .args = open->command ? line : (const char **)(uintptr_t)shell_args(),
+	        .args = open->command ? line : (const char **)(uintptr_t)prompt_shell_args(),
 	        .env = open->env,
 	        .cwd = open->cwd,
 	        .user = open->user,
@@ -179,7 +179,7 @@ static int make(const struct terminal_at *at, struct arena *a, const struct term
 
 	if (start(at, a, open, &w.process, err) < 0)
 		return -1;
-	w.is_shell = shell_is_ours(w.process.args);
+	w.is_shell = prompt_shell_is_ours(w.process.args);
 	if (set_idle(at, open, &w, err) < 0)
 		return -1;
 	*ret = w;

@@ -6,7 +6,7 @@
 
 #include "terminal/plain.h"
 #include "terminal/screen.h"
-#include "terminal/shell.h"
+#include "terminal/prompt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,11 +21,11 @@ static void check_text(struct span bytes)
 
 static void check_marks(struct span bytes)
 {
-	struct shell_marks marks = {.offset = 0};
-	struct shell_mark mark;
+	struct prompt_scanner marks = {.offset = 0};
+	struct prompt_mark mark;
 	uint64_t last = 0;
 
-	while (shell_marks_next(&marks, &bytes, &mark)) {
+	while (prompt_scanner_next(&marks, &bytes, &mark)) {
 		if (mark.start < last || mark.end <= mark.start)
 			abort();
 		last = mark.end;

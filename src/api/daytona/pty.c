@@ -11,7 +11,7 @@
 #include "api/stream.h"
 #include "api/tables.h"
 #include "base/clock.h"
-#include "console/console.h"
+#include "shell/shell.h"
 #include "terminal/terminal.h"
 #include "wire/agent_cause.h"
 #include "wire/agent_terminal.h"
@@ -46,7 +46,7 @@ static void on_process(void *context, const struct agent_process *p)
 	struct error bad;
 
 	if (p->state != AGENT_PROCESS_RUNNING || strncmp(p->label, LABEL, strlen(LABEL)) != 0 ||
-	    console_name_check(id, &bad) < 0 || (all->wanted && strcmp(all->wanted, id) != 0) ||
+	    shell_name_check(id, &bad) < 0 || (all->wanted && strcmp(all->wanted, id) != 0) ||
 	    all->count >= COUNT_OF(all->items))
 		return;
 	all->items[all->count++] = (struct pty){
@@ -116,7 +116,7 @@ struct pty_body {
 	int64_t cols, rows;
 };
 #define PTY_ROWS                                                                                   \
-	JSON_TEXT_MEMBER(pty_body, id, .max = CONSOLE_NAME_MAX),                                   \
+	JSON_TEXT_MEMBER(pty_body, id, .max = SHELL_NAME_MAX),                                   \
 	        JSON_TEXT_MEMBER(pty_body, cwd, .max = 4096),                                      \
 	        JSON_WHOLE_MEMBER(pty_body, cols, .min = 1, .max = ROWS_MAX),                      \
 	        JSON_WHOLE_MEMBER(pty_body, rows, .min = 1, .max = ROWS_MAX)
@@ -178,7 +178,7 @@ static int make(struct request *rq, const struct api_target *t, const struct pty
 	struct agent_exec exec;
 
 	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    console_name_check(id, err) < 0 || fill(rq, t, b, &exec, err) < 0 ||
+	    shell_name_check(id, err) < 0 || fill(rq, t, b, &exec, err) < 0 ||
 	    gather(rq, t, all, err) < 0)
 		return -1;
 	for (size_t i = 0; i < all->count; i++)

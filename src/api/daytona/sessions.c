@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/toolbox/:id/process/session — shells that are kept (console/console.h), and what the
+/* /daytona/toolbox/:id/process/session — shells that are kept (shell/shell.h), and what the
  * template's own program writes, which is the session "entrypoint". */
 #include <string.h>
 
 #include "api/daytona/daytona.h"
 #include "api/stream.h"
 #include "api/tables.h"
-#include "console/console.h"
-#include "console/marks.h"
+#include "shell/shell.h"
+#include "shell/marks.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/session"
 #define ENTRYPOINT "entrypoint"
-#define TEXT_MAX ((size_t)2 * CONSOLE_RING)
+#define TEXT_MAX ((size_t)2 * SHELL_RING)
 
 /* ---- what it writes, as it comes ---- */
 
@@ -19,7 +19,7 @@ enum form { FORM_EXEC, FORM_LOGS, FORM_FOLLOW };
 struct follow {
 	struct stream stream;
 	enum form form;
-	struct marks marks[2];
+	struct shell_marks marks[2];
 	struct follow_side {
 		struct follow *follow;
 		bool is_inside;      /* what comes is the command's */
@@ -43,7 +43,7 @@ static void follow_done(struct stream *s)
 	struct follow *f = follow_of(s);
 
 	for (unsigned i = 0; i < 2; i++) {
-		marks_done(&f->marks[i]);
+		shell_marks_done(&f->marks[i]);
 		buf_done(&f->sides[i].text);
 	}
 	buf_done(&f->both);
@@ -84,7 +84,7 @@ static void on_bytes(void *context, struct span bytes)
 	buf_add_span(&f->both, bytes);
 }
 
-static void on_mark(void *context, const struct mark *mark)
+static void on_mark(void *context, const struct shell_mark *mark)
 {
 	struct follow_side *side = context;
 	struct follow *f = side->follow;
@@ -98,7 +98,7 @@ static void on_mark(void *context, const struct mark *mark)
 	}
 }
 
-static const struct marks_ops marks_ops = {.on_bytes = on_bytes, .on_mark = on_mark};
+static const struct shell_marks_ops shell_marks_ops = {.on_bytes = on_bytes, .on_mark = on_mark};
 
 /* "output":…,"stdout":…,"stderr":…} */
 static void write_logs(struct buf *out, struct span both, const struct span streams[2])
@@ -138,7 +138,7 @@ static int on_output(struct follow *f, struct span payload, struct error *err)
 		return -1;
 	if (output.stream != AGENT_STDOUT && output.stream != AGENT_STDERR)
 		return stream_unexpected(AGENT_OUTPUT, err);
-	marks_add(&f->marks[output.stream - AGENT_STDOUT], output.bytes);
+	shell_marks_add(&f->marks[output.stream - AGENT_STDOUT], output.bytes);
 	return 0;
 }
 
@@ -154,8 +154,8 @@ static int on_end(struct follow *f, struct relay *relay, uint16_t type, struct s
 		f->exit_code = p.exit_code;
 	}
 	f->stream.ended = true;
-	marks_end(&f->marks[0]);
-	marks_end(&f->marks[1]);
+	shell_marks_end(&f->marks[0]);
+	shell_marks_end(&f->marks[1]);
 	finish(f, relay);
 	return 0;
 }
@@ -216,7 +216,7 @@ static struct follow *follow_new(struct api_target *t, enum form form, const cha
 	for (unsigned i = 0; i < 2; i++) {
 		f->sides[i] = (struct follow_side){
 		        .follow = f, .is_inside = !id[0], .text = BUF(TEXT_MAX)};
-		marks_init(&f->marks[i], &marks_ops, &f->sides[i]);
+		shell_marks_init(&f->marks[i], &shell_marks_ops, &f->sides[i]);
 	}
 	return f;
 }
@@ -244,8 +244,8 @@ static int follow_start(struct request *rq, struct follow *f, const struct agent
 /* What the path names, its sandbox held. */
 struct session {
 	struct api_target target;
-	struct console_at at;
-	struct console console;
+	struct shell_call call;
+	struct shell shell;
 };
 
 static void session_done(struct session *s)
@@ -258,10 +258,10 @@ static int open_at(struct request *rq, const char *name, struct session *ret, st
 {
 	if (daytona_target_open(rq, &ret->target, err) < 0)
 		return -1;
-	ret->at = (struct console_at){.asked = api_of(rq)->console_asked,
-	                              .hold = &ret->target.hold,
-	                              .name = name,
-	                              .deadline = rq->deadline};
+	ret->call = (struct shell_call){.queue = api_of(rq)->shell_queue,
+	                                .hold = &ret->target.hold,
+	                                .name = name,
+	                                .deadline = rq->deadline};
 	return 0;
 }
 
@@ -269,7 +269,7 @@ static int open_session(struct request *rq, struct session *ret, struct error *e
 {
 	if (open_at(rq, request_param(rq, "session"), ret, err) < 0)
 		return -1;
-	return console_find(&ret->at, rq->arena, &ret->console, err);
+	return shell_find(&ret->call, rq->arena, &ret->shell, err);
 }
 
 struct create_body {
@@ -277,7 +277,7 @@ struct create_body {
 };
 static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(create_body, id, .name = "sessionId", .flags = JSON_REQUIRED, .min = 1,
-                         .max = CONSOLE_NAME_MAX),
+                         .max = SHELL_NAME_MAX),
         JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaSessionCreate", create_body, "A session to open");
@@ -285,19 +285,19 @@ static JSON_OPEN_SHAPE(create_request, "DaytonaSessionCreate", create_body, "A s
 static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct create_body *b = body;
-	SESSION s = {.at = {.name = b->id}};
-	struct console_open open;
+	SESSION s = {.call = {.name = b->id}};
+	struct shell_options open;
 
 	if (strcmp(b->id, ENTRYPOINT) == 0)
 		return FAIL(err, ERROR_CONFLICT, "'" ENTRYPOINT "' is the template's own program");
 	if (open_at(rq, b->id, &s, err) < 0)
 		return -1;
-	open = (struct console_open){
+	open = (struct shell_options){
 	        .cwd = s.target.defaults.workdir,
 	        .user = s.target.defaults.user,
 	        .env = s.target.defaults.env,
 	};
-	if (console_open(&s.at, rq->arena, &open, err) < 0)
+	if (shell_open(&s.call, rq->arena, &open, err) < 0)
 		return -1;
 	reply_status(reply, 201);
 	return 0;
@@ -306,10 +306,10 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 static int delete_session(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	SESSION s = {.at = {.name = NULL}};
+	SESSION s = {.call = {.name = NULL}};
 
 	if (open_at(rq, request_param(rq, "session"), &s, err) < 0 ||
-	    console_close(&s.at, rq->arena, err) < 0)
+	    shell_close(&s.call, rq->arena, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;
@@ -317,7 +317,7 @@ static int delete_session(struct request *rq, UNUSED const void *body, struct re
 
 /* ---- what was run ---- */
 
-static void write_command(struct buf *out, const struct console_command *c)
+static void write_command(struct buf *out, const struct shell_command *c)
 {
 	buf_addf(out, "{\"id\":\"%s\",\"command\":", c->id);
 	json_write_text(out, span_of(c->text));
@@ -326,15 +326,15 @@ static void write_command(struct buf *out, const struct console_command *c)
 	buf_add_byte(out, '}');
 }
 
-static int write_session(struct request *rq, const struct console_at *at,
-                         const struct console *console, struct buf *out, struct error *err)
+static int write_session(struct request *rq, const struct shell_call *call,
+                         const struct shell *shell, struct buf *out, struct error *err)
 {
-	struct console_commands commands;
+	struct shell_commands commands;
 
-	if (console_read(at, rq->arena, console, &commands, err) < 0)
+	if (shell_read_commands(call, rq->arena, shell, &commands, err) < 0)
 		return -1;
 	buf_add_text(out, "{\"sessionId\":");
-	json_write_text(out, span_of(console->name));
+	json_write_text(out, span_of(shell->name));
 	buf_add_text(out, ",\"commands\":[");
 	for (size_t i = 0; i < commands.count; i++) {
 		if (i > 0)
@@ -347,44 +347,44 @@ static int write_session(struct request *rq, const struct console_at *at,
 
 static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
 {
-	SESSION s = {.at = {.name = NULL}};
+	SESSION s = {.call = {.name = NULL}};
 
 	if (open_session(rq, &s, err) < 0)
 		return -1;
-	return write_session(rq, &s.at, &s.console, reply_buf(reply, "application/json"), err);
+	return write_session(rq, &s.call, &s.shell, reply_buf(reply, "application/json"), err);
 }
 
 static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	SESSION s = {.at = {.name = NULL}};
-	struct consoles found;
+	SESSION s = {.call = {.name = NULL}};
+	struct shell_array found;
 
-	if (open_at(rq, NULL, &s, err) < 0 || console_list(&s.at, rq->arena, &found, err) < 0)
+	if (open_at(rq, NULL, &s, err) < 0 || shell_list(&s.call, rq->arena, &found, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
 		if (i > 0)
 			buf_add_byte(out, ',');
-		if (write_session(rq, &s.at, &found.items[i], out, err) < 0)
+		if (write_session(rq, &s.call, &found.items[i], out, err) < 0)
 			return -1;
 	}
 	buf_add_byte(out, ']');
 	return 0;
 }
 
-static int find_among(struct request *rq, const struct session *s, struct console_commands *ret_all,
-                      struct console_command *ret, struct error *err)
+static int find_among(struct request *rq, const struct session *s, struct shell_commands *ret_all,
+                      struct shell_command *ret, struct error *err)
 {
-	if (console_read(&s->at, rq->arena, &s->console, ret_all, err) < 0)
+	if (shell_read_commands(&s->call, rq->arena, &s->shell, ret_all, err) < 0)
 		return -1;
-	return console_command(ret_all, request_param(rq, "command"), ret, err);
+	return shell_command_find(ret_all, request_param(rq, "command"), ret, err);
 }
 
-static int find_command(struct request *rq, const struct session *s, struct console_command *ret,
+static int find_command(struct request *rq, const struct session *s, struct shell_command *ret,
                         struct error *err)
 {
-	struct console_commands all;
+	struct shell_commands all;
 
 	return find_among(rq, s, &all, ret, err);
 }
@@ -392,8 +392,8 @@ static int find_command(struct request *rq, const struct session *s, struct cons
 static int get_command(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	SESSION s = {.at = {.name = NULL}};
-	struct console_command command;
+	SESSION s = {.call = {.name = NULL}};
+	struct shell_command command;
 
 	if (open_session(rq, &s, err) < 0 || find_command(rq, &s, &command, err) < 0)
 		return -1;
@@ -408,8 +408,8 @@ static bool wants_websocket(const struct request *rq)
 
 static int logs(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
 {
-	SESSION s = {.at = {.name = NULL}};
-	struct console_command command;
+	SESSION s = {.call = {.name = NULL}};
+	struct shell_command command;
 	struct agent_attach attach = {.read_only = 1};
 
 	if (open_session(rq, &s, err) < 0 || find_command(rq, &s, &command, err) < 0)
@@ -421,7 +421,7 @@ static int logs(struct request *rq, UNUSED const void *body, struct reply *reply
 		write_logs(out, command.both, command.out);
 		return 0;
 	}
-	attach.process = s.console.process;
+	attach.process = s.shell.process;
 	attach.until_end = !command.has_ended;
 	return follow_start(rq, follow_new(&s.target, FORM_FOLLOW, command.id), &attach, reply,
 	                    err);
@@ -444,23 +444,23 @@ static JSON_OPEN_SHAPE(exec_request, "DaytonaSessionExec", exec_body, "A command
 static int exec(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct exec_body *b = body;
-	SESSION s = {.at = {.name = NULL}};
+	SESSION s = {.call = {.name = NULL}};
 	struct agent_attach attach = {.read_only = 1, .until_end = 1};
 	struct id id;
 
 	if (open_session(rq, &s, err) < 0)
 		return -1;
-	if (s.console.has_ended)
+	if (s.shell.has_ended)
 		daytona_failure_name(rq, "SESSION_ENDED");
-	if (console_run(&s.at, rq->arena, &s.console, b->command, &id, err) < 0)
+	if (shell_run_command(&s.call, rq->arena, &s.shell, b->command, &id, err) < 0)
 		return -1;
 	if (b->run_async || b->async) {
 		reply_status(reply, 202);
 		buf_addf(reply_buf(reply, "application/json"), "{\"cmdId\":\"%s\"}", id.text);
 		return 0;
 	}
-	attach.process = s.console.process;
-	memcpy(attach.since, s.console.output_end, sizeof(attach.since));
+	attach.process = s.shell.process;
+	memcpy(attach.since, s.shell.output_end, sizeof(attach.since));
 	return follow_start(rq, follow_new(&s.target, FORM_EXEC, id.text), &attach, reply, err);
 }
 
@@ -476,17 +476,17 @@ static JSON_OPEN_SHAPE(input_request, "DaytonaSessionInput", input_body, "For st
 static int input(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct input_body *b = body;
-	SESSION s = {.at = {.name = NULL}};
-	struct console_commands all;
-	struct console_command command;
-	struct console_input fed = {.command = &command, .bytes = span_of(b->data)};
+	SESSION s = {.call = {.name = NULL}};
+	struct shell_commands all;
+	struct shell_command command;
+	struct shell_input fed = {.command = &command, .bytes = span_of(b->data)};
 	bool is_taken;
 
 	if (open_session(rq, &s, err) < 0 || find_among(rq, &s, &all, &command, err) < 0)
 		return -1;
 	fed.folder = all.folder;
 	fed.user = s.target.defaults.user;
-	if (console_feed(&s.at, &s.console, &fed, &is_taken, err) < 0)
+	if (shell_write_input(&s.call, &s.shell, &fed, &is_taken, err) < 0)
 		return -1;
 	if (!is_taken) {
 		daytona_failure_name(rq, "COMMAND_ALREADY_COMPLETED");
@@ -522,8 +522,8 @@ static int open_entrypoint(struct request *rq, struct session *s, struct entrypo
 {
 	*ret = (struct entrypoint){.arena = rq->arena};
 	if (open_at(rq, ENTRYPOINT, s, err) < 0 ||
-	    compute_processes(s->at.hold->provider, s->at.hold->id, on_process, ret, rq->deadline,
-	                      err) < 0)
+	    compute_processes(s->call.hold->provider, s->call.hold->id, on_process, ret,
+	                      rq->deadline, err) < 0)
 		return -1;
 	if (ret->process.process == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "the sandbox's template starts no program");
@@ -533,14 +533,14 @@ static int open_entrypoint(struct request *rq, struct session *s, struct entrypo
 static int get_entrypoint(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	SESSION s = {.at = {.name = NULL}};
+	SESSION s = {.call = {.name = NULL}};
 	struct buf *out = reply_buf(reply, "application/json");
 	struct entrypoint e;
 
 	if (open_entrypoint(rq, &s, &e, err) < 0)
 		return -1;
 	buf_add_text(out, "{\"sessionId\":\"" ENTRYPOINT "\",\"commands\":[");
-	write_command(out, &(struct console_command){
+	write_command(out, &(struct shell_command){
 	                           .id = ENTRYPOINT,
 	                           .text = e.text,
 	                           .has_ended = e.process.state == AGENT_PROCESS_ENDED,
@@ -554,7 +554,7 @@ static int entrypoint_logs(struct request *rq, UNUSED const void *body, struct r
                            struct error *err)
 {
 	enum form form = wants_websocket(rq) ? FORM_FOLLOW : FORM_LOGS;
-	SESSION s = {.at = {.name = NULL}};
+	SESSION s = {.call = {.name = NULL}};
 	struct agent_attach attach = {.read_only = 1, .until_end = form == FORM_FOLLOW};
 	struct entrypoint e;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "terminal/shell.h"
+#include "terminal/prompt.h"
 
 #include <string.h>
 
@@ -50,20 +50,20 @@ static const char script[] = FIRST_LINE
         "done; unset __atoll_m\n"
         "__ATOLL\n";
 
-const char *const *shell_args(void)
+const char *const *prompt_shell_args(void)
 {
 	static const char *const args[] = {"bash", "-c", script, NULL};
 
 	return args;
 }
 
-bool shell_is_ours(const char *const *args)
+bool prompt_shell_is_ours(const char *const *args)
 {
 	return args[0] && args[1] && args[2] && strcmp(args[0], "bash") == 0 &&
 	       strcmp(args[1], "-c") == 0 && strncmp(args[2], FIRST_LINE, strlen(FIRST_LINE)) == 0;
 }
 
-int shell_line_check(const char *command, struct error *err)
+int prompt_line_check(const char *command, struct error *err)
 {
 	if (strspn(command, " \t\n") == strlen(command))
 		return FAIL(err, ERROR_INVALID, "the command is empty");
@@ -92,7 +92,7 @@ static void write_block(struct buf *out, const char *command)
 	buf_add_byte(out, '\'');
 }
 
-void shell_write_line(struct buf *out, const char *nonce, const char *command)
+void prompt_line_write(struct buf *out, const char *nonce, const char *command)
 {
 	size_t length = strlen(command);
 
@@ -110,9 +110,9 @@ void shell_write_line(struct buf *out, const char *nonce, const char *command)
 
 /* ---- marks ---- */
 
-static bool parse_nonce(struct span text, char out[SHELL_NONCE_SIZE + 1])
+static bool parse_nonce(struct span text, char out[PROMPT_NONCE_SIZE + 1])
 {
-	if (text.size > SHELL_NONCE_SIZE)
+	if (text.size > PROMPT_NONCE_SIZE)
 		return false;
 	for (size_t i = 0; i < text.size; i++)
 		if (hex_digit_value(text.data[i]) < 0)
@@ -141,10 +141,10 @@ static int64_t parse_time_ms(struct span text)
 }
 
 /* "133;D;0;NONCE" without its ends. */
-static bool parse_mark(const struct shell_marks *m, struct shell_mark *ret)
+static bool parse_mark(const struct prompt_scanner *m, struct prompt_mark *ret)
 {
 	struct span rest = {m->text, m->size}, part;
-	struct shell_mark mark = {.start = m->start, .end = m->offset};
+	struct prompt_mark mark = {.start = m->start, .end = m->offset};
 	struct error err;
 
 	if (!span_split(&rest, ';', &part) || !span_equals_text(part, "133"))
@@ -166,7 +166,7 @@ static bool parse_mark(const struct shell_marks *m, struct shell_mark *ret)
 	return true;
 }
 
-static void take_byte(struct shell_marks *m, char byte)
+static void take_byte(struct prompt_scanner *m, char byte)
 {
 	uint64_t at = m->offset++;
 
@@ -188,7 +188,7 @@ static void take_byte(struct shell_marks *m, char byte)
 	}
 }
 
-bool shell_marks_next(struct shell_marks *m, struct span *bytes, struct shell_mark *ret)
+bool prompt_scanner_next(struct prompt_scanner *m, struct span *bytes, struct prompt_mark *ret)
 {
 	while (bytes->size > 0) {
 		if (m->state == MARKS_OUTSIDE) {

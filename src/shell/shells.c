@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "console/asked.h"
+#include "shell/queue.h"
 
 #define LABEL "console:"
 
@@ -13,39 +13,39 @@
 	"__console=$(mktemp -d \"${TMPDIR:-/tmp}/console.XXXXXXXX\") || exit 125\n"                \
 	"trap 'rm -rf \"$__console\"' EXIT\n"
 
-int console_name_check(const char *name, struct error *err)
+int shell_name_check(const char *name, struct error *err)
 {
 	size_t size = strlen(name);
 
 	for (size_t i = 0; i < size; i++)
 		if (name[i] <= ' ' || name[i] > '~' || name[i] == '/')
 			size = 0;
-	if (size > 0 && size <= CONSOLE_NAME_MAX)
+	if (size > 0 && size <= SHELL_NAME_MAX)
 		return 0;
 	return FAIL(err, ERROR_INVALID,
 	            "a session's name has 1 to %d printable characters of ASCII, and no '/'",
-	            CONSOLE_NAME_MAX);
+	            SHELL_NAME_MAX);
 }
 
 /* ---- list and find ---- */
 
-struct gathered {
+struct shell_search {
 	struct arena *arena;
 	const char *wanted; /* NULL = all */
-	struct console items[CONSOLES_MAX];
+	struct shell items[SHELLS_MAX];
 	size_t count;
 };
 
 static void on_process(void *context, const struct agent_process *p)
 {
-	struct gathered *g = context;
+	struct shell_search *g = context;
 	const char *name = p->label + strlen(LABEL);
 	struct error bad;
 
-	if (strncmp(p->label, LABEL, strlen(LABEL)) != 0 || console_name_check(name, &bad) < 0 ||
+	if (strncmp(p->label, LABEL, strlen(LABEL)) != 0 || shell_name_check(name, &bad) < 0 ||
 	    (g->wanted && strcmp(g->wanted, name) != 0) || g->count >= COUNT_OF(g->items))
 		return;
-	g->items[g->count++] = (struct console){
+	g->items[g->count++] = (struct shell){
 	        .name = arena_text(g->arena, name),
 	        .process = p->process,
 	        .has_ended = p->state == AGENT_PROCESS_ENDED,
@@ -54,50 +54,51 @@ static void on_process(void *context, const struct agent_process *p)
 	};
 }
 
-static int gather(const struct console_at *at, struct gathered *g, struct error *err)
+static int list_processes(const struct shell_call *call, struct shell_search *g, struct error *err)
 {
-	return compute_processes(at->hold->provider, at->hold->id, on_process, g, at->deadline,
-	                         err);
+	return compute_processes(call->hold->provider, call->hold->id, on_process, g,
+	                         call->deadline, err);
 }
 
-int console_list(const struct console_at *at, struct arena *a, struct consoles *ret,
-                 struct error *err)
+int shell_list(const struct shell_call *call, struct arena *a, struct shell_array *ret,
+               struct error *err)
 {
-	struct gathered *g = ARENA_NEW(a, struct gathered);
+	struct shell_search *g = ARENA_NEW(a, struct shell_search);
 
 	g->arena = a;
-	if (gather(at, g, err) < 0)
+	if (list_processes(call, g, err) < 0)
 		return -1;
-	*ret = (struct consoles){g->items, g->count};
+	*ret = (struct shell_array){g->items, g->count};
 	return 0;
 }
 
-int console_find(const struct console_at *at, struct arena *a, struct console *ret,
-                 struct error *err)
+int shell_find(const struct shell_call *call, struct arena *a, struct shell *ret, struct error *err)
 {
-	struct gathered *g = ARENA_NEW(a, struct gathered);
+	struct shell_search *g = ARENA_NEW(a, struct shell_search);
 
 	g->arena = a;
-	g->wanted = at->name;
-	if (console_name_check(at->name, err) < 0 || gather(at, g, err) < 0)
+	g->wanted = call->name;
+	if (shell_name_check(call->name, err) < 0 || list_processes(call, g, err) < 0)
 		return -1;
 	if (g->count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "the sandbox has no session '%s'", at->name);
+		return FAIL(err, ERROR_NOT_FOUND, "the sandbox has no session '%s'", call->name);
 	*ret = g->items[g->count - 1];
 	return 0;
 }
 
 /* ---- open, close ---- */
 
-static int feed(const struct console_at *at, uint64_t process, struct span bytes, struct error *err)
+static int feed_shell(const struct shell_call *call, uint64_t process, struct span bytes,
+                      struct error *err)
 {
-	const struct agent_feed feed = {.process = process, .bytes = bytes};
+	const struct agent_feed feed_shell = {.process = process, .bytes = bytes};
 
-	return compute_feed(at->hold->provider, at->hold->id, &feed, at->deadline, err);
+	return compute_feed(call->hold->provider, call->hold->id, &feed_shell, call->deadline, err);
 }
 
-static int start(const struct console_at *at, struct arena *a, const struct console_open *open,
-                 const char *shell, uint64_t *ret, struct error *err)
+static int start_shell(const struct shell_call *call, struct arena *a,
+                       const struct shell_options *open, const char *shell, uint64_t *ret,
+                       struct error *err)
 {
 	struct agent_process started;
 	const struct agent_exec exec = {
@@ -105,79 +106,79 @@ static int start(const struct console_at *at, struct arena *a, const struct cons
 	        .env = open->env,
 	        .cwd = open->cwd,
 	        .user = open->user,
-	        .label = arena_format(a, LABEL "%s", at->name),
+	        .label = arena_format(a, LABEL "%s", call->name),
 	        .flags = AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT |
 	                 AGENT_EXEC_SHELL,
-	        .ring_bytes = CONSOLE_RING,
+	        .ring_bytes = SHELL_RING,
 	};
 
-	if (compute_start(at->hold->provider, at->hold->id,
-	                  &(struct compute_start){&exec, a, at->deadline}, &started, err) < 0)
+	if (compute_start(call->hold->provider, call->hold->id,
+	                  &(struct compute_start){&exec, a, call->deadline}, &started, err) < 0)
 		return -1;
 	*ret = started.process;
 	return 0;
 }
 
-int console_open(const struct console_at *at, struct arena *a, const struct console_open *open,
-                 struct error *err)
+int shell_open(const struct shell_call *call, struct arena *a, const struct shell_options *open,
+               struct error *err)
 {
-	struct gathered *g = ARENA_NEW(a, struct gathered);
+	struct shell_search *g = ARENA_NEW(a, struct shell_search);
 	uint64_t process;
 
 	g->arena = a;
-	if (provider_require(at->hold->provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    console_name_check(at->name, err) < 0 || gather(at, g, err) < 0)
+	if (provider_require(call->hold->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    shell_name_check(call->name, err) < 0 || list_processes(call, g, err) < 0)
 		return -1;
 	for (size_t i = 0; i < g->count; i++)
-		if (strcmp(g->items[i].name, at->name) == 0)
-			return FAIL(err, ERROR_CONFLICT, "there is a session '%s'", at->name);
-	if (g->count >= CONSOLES_MAX)
-		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d sessions", CONSOLES_MAX);
-	if (start(at, a, open, "bash", &process, err) < 0) {
+		if (strcmp(g->items[i].name, call->name) == 0)
+			return FAIL(err, ERROR_CONFLICT, "there is a session '%s'", call->name);
+	if (g->count >= SHELLS_MAX)
+		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d sessions", SHELLS_MAX);
+	if (start_shell(call, a, open, "bash", &process, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
-		if (start(at, a, open, "sh", &process, err) < 0)
+		if (start_shell(call, a, open, "sh", &process, err) < 0)
 			return -1;
 	}
 	/* A sandbox that was stopped and started counts its processes anew. */
-	asked_forget(at->asked, &(struct asked_shell){at->hold->id, process});
-	return feed(at, process, SPAN(PREAMBLE), err);
+	shell_queue_clear(call->queue, &(struct shell_ref){call->hold->id, process});
+	return feed_shell(call, process, SPAN(PREAMBLE), err);
 }
 
-static int signal_process(const struct console_at *at, struct arena *a, uint16_t type,
-                          uint64_t process, struct error *err)
+static int signal_shell(const struct shell_call *call, struct arena *a, uint16_t type,
+                        uint64_t process, struct error *err)
 {
 	const struct agent_signal message = {
 	        .process = process, .signal = SIGKILL, .whole_tree = 1};
-	const struct compute_call call = {
+	const struct compute_call request = {
 	        .type = type, .shape = agent_signal_shape, .message = &message};
 
-	return compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err);
+	return compute_call(call->hold->provider, call->hold->id, a, &request, call->deadline, err);
 }
 
-static int await_end(const struct console_at *at, const struct console *c, struct error *err)
+static int await_shell_end(const struct shell_call *call, const struct shell *c, struct error *err)
 {
 	const struct compute_wait wait = {
 	        .process = c->process,
 	        .since = {c->output_end[0], c->output_end[1]},
-	        .deadline = at->deadline,
+	        .deadline = call->deadline,
 	};
 
-	return compute_await_end(at->hold->provider, at->hold->id, &wait, err);
+	return compute_await_end(call->hold->provider, call->hold->id, &wait, err);
 }
 
-int console_close(const struct console_at *at, struct arena *a, struct error *err)
+int shell_close(const struct shell_call *call, struct arena *a, struct error *err)
 {
-	struct console c;
+	struct shell c;
 
-	if (console_find(at, a, &c, err) < 0)
+	if (shell_find(call, a, &c, err) < 0)
 		return -1;
-	if (!c.has_ended &&
-	    (signal_process(at, a, AGENT_SIGNAL, c.process, err) < 0 || await_end(at, &c, err) < 0))
+	if (!c.has_ended && (signal_shell(call, a, AGENT_SIGNAL, c.process, err) < 0 ||
+	                     await_shell_end(call, &c, err) < 0))
 		return -1;
-	asked_forget(at->asked, &(struct asked_shell){at->hold->id, c.process});
-	return signal_process(at, a, AGENT_FORGET, c.process, err);
+	shell_queue_clear(call->queue, &(struct shell_ref){call->hold->id, c.process});
+	return signal_shell(call, a, AGENT_FORGET, c.process, err);
 }
 
 /* ---- commands ---- */
@@ -205,12 +206,12 @@ static void add_mark(struct buf *out, const char *kind_and_id, const char *text)
 	         text[0] == '%' ? " \"$__code\"" : "");
 }
 
-static struct span told_of(const char *command)
+static struct span shortened_command(const char *command)
 {
 	struct span text = span_of(command);
 
-	if (text.size > CONSOLE_TOLD_MAX) {
-		text.size = CONSOLE_TOLD_MAX;
+	if (text.size > SHELL_TEXT_MAX) {
+		text.size = SHELL_TEXT_MAX;
 		text.size -= span_begun(text);
 	}
 	return text;
@@ -223,8 +224,8 @@ static struct span told_of(const char *command)
  * keeps an eval that fails from ending the shell. */
 static void write_script(struct buf *out, const struct id *id, const char *command)
 {
-	AUTO(buf_done) struct buf told = BUF(2 * CONSOLE_TOLD_MAX + 1), mark = BUF(64);
-	struct span text = told_of(command);
+	AUTO(buf_done) struct buf told = BUF(2 * SHELL_TEXT_MAX + 1), mark = BUF(64);
+	struct span text = shortened_command(command);
 
 	for (size_t i = 0; i < text.size; i++)
 		buf_addf(&told, "%02x", (unsigned char)text.data[i]);
@@ -243,27 +244,27 @@ static void write_script(struct buf *out, const struct id *id, const char *comma
 }
 
 /* Who is told of a command is told so when its shell has it: the id is nobody's before. */
-int console_run(const struct console_at *at, struct arena *a, const struct console *console,
-                const char *command, struct id *ret, struct error *err)
+int shell_run_command(const struct shell_call *call, struct arena *a, const struct shell *shell,
+                      const char *command, struct id *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(AGENT_DATA_MAX);
-	const struct asked_shell shell = {at->hold->id, console->process};
-	struct span told = told_of(command);
+	const struct shell_ref ref = {call->hold->id, shell->process};
+	struct span told = shortened_command(command);
 	struct id id = id_new();
-	uint64_t since = asked_now(at->asked);
+	uint64_t since = shell_queue_advance(call->queue);
 
-	if (strlen(command) > CONSOLE_COMMAND_MAX)
+	if (strlen(command) > SHELL_COMMAND_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "a command has at most %zu bytes",
-		            CONSOLE_COMMAND_MAX);
-	if (console->has_ended)
-		return FAIL(err, ERROR_CONFLICT, "the shell of session '%s' has ended", at->name);
+		            SHELL_COMMAND_MAX);
+	if (shell->has_ended)
+		return FAIL(err, ERROR_CONFLICT, "the shell of session '%s' has ended", call->name);
 	write_script(&script, &id, command);
 	if (script.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the command has too many quotes");
-	if (feed(at, console->process, buf_span(&script), err) < 0)
+	if (feed_shell(call, shell->process, buf_span(&script), err) < 0)
 		return -1;
-	asked_add(at->asked, &shell, since,
-	          &(struct asked_command){.id = id, .text = arena_copy(a, told)});
+	shell_queue_add(call->queue, &ref, since,
+	                &(struct shell_queued_command){.id = id, .text = arena_copy(a, told)});
 	*ret = id;
 	return 0;
 }

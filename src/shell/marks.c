@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "console/marks.h"
+#include "shell/marks.h"
 
 #define PREFIX "\036atoll:"
 #define PREFIX_SIZE (sizeof(PREFIX) - 1)
 #define HELD_MAX (PREFIX_SIZE + ID_SIZE + 8 + MARK_TEXT_MAX)
 
-void marks_init(struct marks *m, const struct marks_ops *ops, void *context)
+void shell_marks_init(struct shell_marks *m, const struct shell_marks_ops *ops, void *context)
 {
-	*m = (struct marks){.ops = ops, .context = context, .held = BUF(HELD_MAX)};
+	*m = (struct shell_marks){.ops = ops, .context = context, .held = BUF(HELD_MAX)};
 }
 
-void marks_done(struct marks *m)
+void shell_marks_done(struct shell_marks *m)
 {
 	buf_done(&m->held);
 }
@@ -23,14 +23,14 @@ static bool parse_code(struct span text, int64_t *ret)
 }
 
 /* What stands between the prefix and the end of the line. */
-static bool parse(struct span line, struct mark *ret)
+static bool parse_mark(struct span line, struct shell_mark *ret)
 {
 	struct span kind, id;
 
 	if (!span_split(&line, ':', &kind) || !span_split(&line, ':', &id) || kind.size != 1 ||
 	    id.size >= sizeof(ret->id) || line.size > MARK_TEXT_MAX)
 		return false;
-	*ret = (struct mark){.text = line};
+	*ret = (struct shell_mark){.text = line};
 	memcpy(ret->id, id.data, id.size);
 	switch (kind.data[0]) {
 	case MARK_FOLDER:
@@ -53,16 +53,16 @@ static bool begins_like_mark(struct span held)
 }
 
 /* How much of what is held, which begins with RS, is done with; 0 = more has to come. */
-static size_t settle(struct marks *m)
+static size_t consume_mark(struct shell_marks *m)
 {
 	struct span held = buf_span(&m->held);
 	ptrdiff_t end = span_find(held, '\n');
-	struct mark mark;
+	struct shell_mark mark;
 
 	if (begins_like_mark(held) && end < 0 && held.size < HELD_MAX)
 		return 0;
 	if (begins_like_mark(held) && end >= 0 &&
-	    parse((struct span){held.data + PREFIX_SIZE, (size_t)end - PREFIX_SIZE}, &mark)) {
+	    parse_mark((struct span){held.data + PREFIX_SIZE, (size_t)end - PREFIX_SIZE}, &mark)) {
 		m->ops->on_mark(m->context, &mark);
 		return (size_t)end + 1;
 	}
@@ -71,7 +71,7 @@ static size_t settle(struct marks *m)
 }
 
 /* Up to the next RS. */
-static size_t pass_on(struct marks *m, struct span bytes)
+static size_t pass_output(struct shell_marks *m, struct span bytes)
 {
 	ptrdiff_t at = span_find(bytes, PREFIX[0]);
 	size_t size = at < 0 ? bytes.size : (size_t)at;
@@ -81,22 +81,23 @@ static size_t pass_on(struct marks *m, struct span bytes)
 	return size;
 }
 
-static void settle_all(struct marks *m)
+static void consume_held(struct shell_marks *m)
 {
 	size_t done;
 
 	while (m->held.size > 0) {
-		done = m->held.data[0] == PREFIX[0] ? settle(m) : pass_on(m, buf_span(&m->held));
+		done = m->held.data[0] == PREFIX[0] ? consume_mark(m)
+		                                    : pass_output(m, buf_span(&m->held));
 		if (done == 0)
 			return;
 		buf_consume(&m->held, done);
 	}
 }
 
-void marks_add(struct marks *m, struct span bytes)
+void shell_marks_add(struct shell_marks *m, struct span bytes)
 {
 	while (bytes.size > 0) {
-		size_t take = m->held.size == 0 ? pass_on(m, bytes) : 0, room;
+		size_t take = m->held.size == 0 ? pass_output(m, bytes) : 0, room;
 
 		bytes.data += take;
 		bytes.size -= take;
@@ -105,11 +106,11 @@ void marks_add(struct marks *m, struct span bytes)
 		buf_add(&m->held, bytes.data, take);
 		bytes.data += take;
 		bytes.size -= take;
-		settle_all(m);
+		consume_held(m);
 	}
 }
 
-void marks_end(struct marks *m)
+void shell_marks_end(struct shell_marks *m)
 {
 	if (m->held.size > 0)
 		m->ops->on_bytes(m->context, buf_span(&m->held));

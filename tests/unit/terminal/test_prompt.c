@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "terminal/shell.h"
+#include "terminal/prompt.h"
 
 #define NONCE "0123456789abcdef0123456789abcdef"
 #define STREAM                                                                                     \
@@ -11,17 +11,17 @@
 	"\a\033]133;X\a\033]133;D;999;" NONCE "\a\033]133;D;0;nonsense\a\033]\033]133;P;\a"
 
 /* The kinds of the marks found, fed in pieces of `step`. */
-static void find(struct span stream, size_t step, char *kinds, struct shell_mark *last_d)
+static void find(struct span stream, size_t step, char *kinds, struct prompt_mark *last_d)
 {
-	struct shell_marks marks = {.offset = 1000};
+	struct prompt_scanner marks = {.offset = 1000};
 
 	while (stream.size > 0) {
 		struct span piece = {stream.data, stream.size < step ? stream.size : step};
-		struct shell_mark mark;
+		struct prompt_mark mark;
 
 		stream.data += piece.size;
 		stream.size -= piece.size;
-		while (shell_marks_next(&marks, &piece, &mark)) {
+		while (prompt_scanner_next(&marks, &piece, &mark)) {
 			*kinds++ = mark.kind;
 			if (mark.kind == 'D')
 				*last_d = mark;
@@ -33,7 +33,7 @@ static void find(struct span stream, size_t step, char *kinds, struct shell_mark
 TEST(marks_are_found_however_the_bytes_come)
 {
 	for (size_t step = 1; step < 50; step++) {
-		struct shell_mark d = {.kind = 0};
+		struct prompt_mark d = {.kind = 0};
 		char kinds[16];
 
 		find(SPAN(STREAM), step, kinds, &d);
@@ -60,17 +60,17 @@ TEST(a_begin_tells_its_time_in_any_locale)
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct span text = span_of(cases[i].text);
-		struct shell_marks marks = {.offset = 0};
-		struct shell_mark mark;
+		struct prompt_scanner marks = {.offset = 0};
+		struct prompt_mark mark;
 
-		assert_true(shell_marks_next(&marks, &text, &mark));
+		assert_true(prompt_scanner_next(&marks, &text, &mark));
 		assert_int_equal(mark.unix_ms, cases[i].unix_ms);
 	}
 }
 
 TEST(a_mark_without_an_end_is_none)
 {
-	struct shell_mark d = {.kind = 0};
+	struct prompt_mark d = {.kind = 0};
 	char endless[4096], kinds[16];
 
 	memset(endless, 'x', sizeof(endless));
@@ -83,10 +83,10 @@ TEST(one_line_is_typed_as_it_is_and_several_as_one_command)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
 
-	shell_write_line(&out, NONCE, "echo 'a'\n");
+	prompt_line_write(&out, NONCE, "echo 'a'\n");
 	assert_string_equal(buf_text(&out), "\033[29;133~" NONCE "echo 'a'\x1e\r");
 	buf_reset(&out);
-	shell_write_line(&out, NONCE, "echo 'a'\ntrue");
+	prompt_line_write(&out, NONCE, "echo 'a'\ntrue");
 	assert_string_equal(buf_text(&out),
 	                    "\033[29;133~" NONCE "eval 'echo '\\''a'\\''\ntrue'\x1e\r");
 }
@@ -98,23 +98,23 @@ TEST(control_characters_and_nothing_are_refused)
 	struct error err;
 
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
-		assert_int_equal(shell_line_check(bad[i], &err), -1);
-	assert_int_equal(shell_line_check("echo\ta\nb é", &err), 0);
+		assert_int_equal(prompt_line_check(bad[i], &err), -1);
+	assert_int_equal(prompt_line_check("echo\ta\nb é", &err), 0);
 }
 
 TEST(our_shell_is_told_by_its_arguments_which_lists_show_whole)
 {
-	const char *const *args = shell_args();
+	const char *const *args = prompt_shell_args();
 	size_t size = 0;
 
-	assert_true(shell_is_ours(args));
+	assert_true(prompt_shell_is_ours(args));
 	/* one that an earlier server has opened */
-	assert_true(shell_is_ours((const char *const[]){
+	assert_true(prompt_shell_is_ours((const char *const[]){
 	        "bash", "-c", "exec bash --rcfile /dev/fd/3 -i 3<<'__ATOLL'\n:\n__ATOLL\n", NULL}));
-	assert_false(shell_is_ours(
+	assert_false(prompt_shell_is_ours(
 	        (const char *const[]){"bash", "-c", "exec bash --rcfile /dev/fd/3 -i", NULL}));
-	assert_false(shell_is_ours((const char *const[]){"bash", "-c", "echo", NULL}));
-	assert_false(shell_is_ours((const char *const[]){"bash", NULL}));
+	assert_false(prompt_shell_is_ours((const char *const[]){"bash", "-c", "echo", NULL}));
+	assert_false(prompt_shell_is_ours((const char *const[]){"bash", NULL}));
 	for (; *args; args++)
 		size += strlen(*args) + sizeof(char *);
 	assert_in_range(size, 1, 4095); /* what the agent keeps of arguments */

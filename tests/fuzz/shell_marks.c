@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One stream of a console in pieces of a size that the input's first byte chooses. */
-#include "console/marks.h"
+#include "shell/marks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -9,24 +9,24 @@ static void on_bytes(void *context, struct span bytes)
 	*(size_t *)context += bytes.size;
 }
 
-static void on_mark(void *context, const struct mark *mark)
+static void on_mark(void *context, const struct shell_mark *mark)
 {
 	*(size_t *)context += mark->text.size + strlen(mark->id) + (size_t)mark->exit_code;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct marks_ops ops = {on_bytes, on_mark};
+	static const struct shell_marks_ops ops = {on_bytes, on_mark};
 	size_t piece = size > 0 && data[0] ? data[0] : 1, sum = 0;
-	struct marks m;
+	struct shell_marks m;
 
-	marks_init(&m, &ops, &sum);
+	shell_marks_init(&m, &ops, &sum);
 	for (size_t at = 1; at < size; at += piece) {
 		size_t count = size - at < piece ? size - at : piece;
 
-		marks_add(&m, (struct span){(const char *)data + at, count});
+		shell_marks_add(&m, (struct span){(const char *)data + at, count});
 	}
-	marks_end(&m);
-	marks_done(&m);
+	shell_marks_end(&m);
+	shell_marks_done(&m);
 	return 0;
 }

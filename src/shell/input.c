@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is written to the standard input of one command. */
-#include "console/console.h"
+#include "shell/shell.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "console/marks.h"
+#include "shell/marks.h"
 #include "provider/agent_reader.h"
 
 #define WAIT_MS 1000 /* for a command to begin, or to end */
@@ -16,7 +16,7 @@
 /* Behind its last byte a stream may be within a mark: one is never longer. */
 #define MARK_MAX (MARK_TEXT_MAX + 64)
 
-static int write_input(const struct console_at *at, const struct console_input *input,
+static int write_input(const struct shell_call *call, const struct shell_input *input,
                        const char *folder, bool *ret_taken, struct error *err)
 {
 	/* Opened for writing only, so that this waits until the command has opened it, too: what
@@ -29,10 +29,10 @@ static int write_input(const struct console_at *at, const struct console_input *
 	const char *args[] = {"sh", "-c", script, "sh", path, NULL};
 	const struct agent_exec exec = {
 	        .args = args, .cwd = "/", .user = input->user, .stdin_bytes = input->bytes};
-	const struct compute_run run = {.exec = &exec, .out_max = 4096, .deadline = at->deadline};
+	const struct compute_run run = {.exec = &exec, .out_max = 4096, .deadline = call->deadline};
 	struct compute_result result;
 
-	if (compute_run(at->hold->provider, at->hold->id, &a, &run, &result, err) < 0)
+	if (compute_run(call->hold->provider, call->hold->id, &a, &run, &result, err) < 0)
 		return -1;
 	bool has_ended =
 	        result.process.exit_code == GONE || result.process.exit_code == 128 + SIGPIPE;
@@ -43,17 +43,17 @@ static int write_input(const struct console_at *at, const struct console_input *
 }
 
 /* How far the command has come, as its console says from now on. */
-struct progress {
+struct shell_command_progress {
 	const char *id;
-	struct marks marks; /* of stdout */
+	struct shell_marks marks; /* of stdout */
 	char folder[PATH_MAX];
 	bool has_begun, has_ended;
 	struct agent_reader agent; /* attached to the console */
 };
 
-static void progress_done(struct progress *p)
+static void shell_command_progress_done(struct shell_command_progress *p)
 {
-	marks_done(&p->marks);
+	shell_marks_done(&p->marks);
 	agent_reader_done(&p->agent);
 }
 
@@ -61,9 +61,9 @@ static void on_bytes(UNUSED void *context, UNUSED struct span bytes)
 {
 }
 
-static void on_mark(void *context, const struct mark *mark)
+static void on_mark(void *context, const struct shell_mark *mark)
 {
-	struct progress *p = context;
+	struct shell_command_progress *p = context;
 
 	if (mark->kind == MARK_FOLDER && mark->text.size < sizeof(p->folder)) {
 		memcpy(p->folder, mark->text.data, mark->text.size);
@@ -75,28 +75,28 @@ static void on_mark(void *context, const struct mark *mark)
 	p->has_ended = mark->kind == MARK_END;
 }
 
-static const struct marks_ops progress_ops = {.on_bytes = on_bytes, .on_mark = on_mark};
+static const struct shell_marks_ops progress_ops = {.on_bytes = on_bytes, .on_mark = on_mark};
 
-static int attach(const struct console_at *at, const struct console *console, struct progress *p,
-                  struct error *err)
+static int attach_to_shell(const struct shell_call *call, const struct shell *shell,
+                           struct shell_command_progress *p, struct error *err)
 {
-	uint64_t end = console->output_end[0];
+	uint64_t end = shell->output_end[0];
 	const struct agent_attach message = {
-	        .process = console->process,
-	        .since = {end > MARK_MAX ? end - MARK_MAX : 0, console->output_end[1]},
+	        .process = shell->process,
+	        .since = {end > MARK_MAX ? end - MARK_MAX : 0, shell->output_end[1]},
 	        .read_only = 1,
 	        .until_end = 1,
 	};
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message, NULL};
 
-	marks_init(&p->marks, &progress_ops, p);
-	agent_reader_init(&p->agent, at->hold->provider, at->hold->id,
-	                  &(struct agent_limits){.deadline = at->deadline});
+	shell_marks_init(&p->marks, &progress_ops, p);
+	agent_reader_init(&p->agent, call->hold->provider, call->hold->id,
+	                  &(struct agent_limits){.deadline = call->deadline});
 	return agent_reader_ask(&p->agent, &request, err);
 }
 
 /* One message of the console. */
-static int look(struct progress *p, struct error *err)
+static int read_shell_message(struct shell_command_progress *p, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct agent_reader *r = &p->agent;
@@ -111,21 +111,22 @@ static int look(struct progress *p, struct error *err)
 	                err) < 0)
 		return -1;
 	if (output.stream == AGENT_STDOUT)
-		marks_add(&p->marks, output.bytes);
+		shell_marks_add(&p->marks, output.bytes);
 	return 0;
 }
 
 /* ERROR_TIMEOUT: it has not come so far. One that was seen to run, and has no pipe, ends. */
-static int await(struct progress *p, int64_t deadline, bool end, struct error *err)
+static int await_progress(struct shell_command_progress *p, int64_t deadline, bool end,
+                          struct error *err)
 {
 	p->agent.limits.deadline = deadline;
 	while (!p->has_ended && (end || !p->has_begun))
-		if (look(p, err) < 0)
+		if (read_shell_message(p, err) < 0)
 			return -1;
 	return 0;
 }
 
-static int refuse(const struct progress *p, struct error *err)
+static int explain_timeout(const struct shell_command_progress *p, struct error *err)
 {
 	if (err->code != ERROR_TIMEOUT)
 		return -1;
@@ -135,29 +136,31 @@ static int refuse(const struct progress *p, struct error *err)
 }
 
 /* The pipe comes before the beginning, and goes before the end. */
-int console_feed(const struct console_at *at, const struct console *console,
-                 const struct console_input *input, bool *ret_taken, struct error *err)
+int shell_write_input(const struct shell_call *call, const struct shell *shell,
+                      const struct shell_input *input, bool *ret_taken, struct error *err)
 {
-	AUTO(progress_done)
-	struct progress p = {.id = input->command->id, .has_begun = input->command->has_begun};
+	AUTO(shell_command_progress_done)
+	struct shell_command_progress p = {.id = input->command->id,
+	                                   .has_begun = input->command->has_begun};
 	int64_t deadline = deadline_in(WAIT_MS);
 
 	*ret_taken = false;
-	if (input->bytes.size > CONSOLE_INPUT_MAX)
-		return FAIL(err, ERROR_TOO_LARGE, "input has at most %zu bytes", CONSOLE_INPUT_MAX);
+	if (input->bytes.size > SHELL_INPUT_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "input has at most %zu bytes", SHELL_INPUT_MAX);
 	if (input->command->has_ended)
 		return 0;
-	if (p.has_begun && write_input(at, input, input->folder, ret_taken, err) < 0)
+	if (p.has_begun && write_input(call, input, input->folder, ret_taken, err) < 0)
 		return -1;
 	if (*ret_taken)
 		return 0;
-	if (attach(at, console, &p, err) < 0)
+	if (attach_to_shell(call, shell, &p, err) < 0)
 		return -1;
 	if (!p.has_begun) {
-		if (await(&p, deadline, false, err) < 0)
-			return refuse(&p, err);
-		if (write_input(at, input, p.folder, ret_taken, err) < 0 || *ret_taken)
+		if (await_progress(&p, deadline, false, err) < 0)
+			return explain_timeout(&p, err);
+		if (write_input(call, input, p.folder, ret_taken, err) < 0 || *ret_taken)
 			return *ret_taken ? 0 : -1;
 	}
-	return await(&p, deadline_in(WAIT_MS), true, err) < 0 ? refuse(&p, err) : 0;
+	return await_progress(&p, deadline_in(WAIT_MS), true, err) < 0 ? explain_timeout(&p, err)
+	                                                               : 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* console/marks.h — one stream of a console, taken apart as it comes. Part of the folder's
+/* shell/marks.h — one stream of a console, taken apart as it comes. Part of the folder's
  * contract; pure.
  *
  * A mark is RS "atoll:" KIND ":" ID ":" TEXT LF:
  *
  *   D  a command comes; TEXT is the folder of its pipe
- *   B  the command ID begins; TEXT is the command, in hexadecimal, cut to CONSOLE_TOLD_MAX
+ *   B  the command ID begins; TEXT is the command, in hexadecimal, cut to SHELL_TEXT_MAX
  *   E  it has ended; TEXT is its exit code
  *
  * Everything else is output, and what looks like a mark and is none is, too. */
@@ -22,24 +22,24 @@
 
 #define MARK_TEXT_MAX ((size_t)12 * 1024)
 
-enum mark_kind { MARK_FOLDER = 'D', MARK_BEGIN = 'B', MARK_END = 'E' };
-struct mark {
-	enum mark_kind kind;
+enum shell_mark_kind { MARK_FOLDER = 'D', MARK_BEGIN = 'B', MARK_END = 'E' };
+struct shell_mark {
+	enum shell_mark_kind kind;
 	char id[ID_SIZE + 1]; /* "" of MARK_FOLDER */
 	struct span text;
 	int64_t exit_code; /* MARK_END */
 };
-struct marks_ops {
+struct shell_marks_ops {
 	void (*on_bytes)(void *context, struct span bytes);
-	void (*on_mark)(void *context, const struct mark *mark);
+	void (*on_mark)(void *context, const struct shell_mark *mark);
 };
-struct marks {
-	const struct marks_ops *ops;
+struct shell_marks {
+	const struct shell_marks_ops *ops;
 	void *context;
 	struct buf held; /* what may become a mark */
 };
-void marks_init(struct marks *m, const struct marks_ops *ops, void *context);
-void marks_done(struct marks *m); /* zeroed is fine */
-void marks_add(struct marks *m, struct span bytes);
+void shell_marks_init(struct shell_marks *m, const struct shell_marks_ops *ops, void *context);
+void shell_marks_done(struct shell_marks *m); /* zeroed is fine */
+void shell_marks_add(struct shell_marks *m, struct span bytes);
 /* No more will come: what was held is output. */
-void marks_end(struct marks *m);
+void shell_marks_end(struct shell_marks *m);

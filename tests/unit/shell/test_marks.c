@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "console/marks.h"
+#include "shell/marks.h"
 
 #define ID "aaaaaaaaaaaaaaaaaaaa"
 #define BEGIN "\036atoll:B:" ID ":6c73\n"
 #define END "\036atoll:E:" ID ":3\n"
 
 struct told {
-	struct marks marks;
+	struct shell_marks marks;
 	struct buf text; /* output, and marks as "<KIND TEXT>" */
 };
 
@@ -17,30 +17,30 @@ static void on_bytes(void *context, struct span bytes)
 	buf_add_span(&((struct told *)context)->text, bytes);
 }
 
-static void on_mark(void *context, const struct mark *mark)
+static void on_mark(void *context, const struct shell_mark *mark)
 {
 	buf_addf(&((struct told *)context)->text, "<%c %s%.*s>", mark->kind, mark->id[0] ? "" : "-",
 	         (int)mark->text.size, mark->text.data);
 }
 
-static const struct marks_ops ops = {on_bytes, on_mark};
+static const struct shell_marks_ops ops = {on_bytes, on_mark};
 
 /* In pieces of so many bytes. */
 static void check(struct span input, size_t piece, const char *expected)
 {
 	struct told told = {.text = BUF(1 << 20)};
 
-	marks_init(&told.marks, &ops, &told);
+	shell_marks_init(&told.marks, &ops, &told);
 	while (input.size > 0) {
 		size_t size = input.size < piece ? input.size : piece;
 
-		marks_add(&told.marks, (struct span){input.data, size});
+		shell_marks_add(&told.marks, (struct span){input.data, size});
 		input.data += size;
 		input.size -= size;
 	}
-	marks_end(&told.marks);
+	shell_marks_end(&told.marks);
 	assert_string_equal(buf_text(&told.text), expected);
-	marks_done(&told.marks);
+	shell_marks_done(&told.marks);
 	buf_done(&told.text);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/shell.h — a bash that tells when a command begins and how it ended. Private to this
+/* terminal/prompt.h — a bash that tells when a command begins and how it ended. Private to this
  * folder.
  *
  * It starts with a few lines of ours after the user's own files. Sequences that terminals do not
@@ -15,30 +15,30 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-#define SHELL_NONCE_SIZE 32 /* characters */
+#define PROMPT_NONCE_SIZE 32 /* characters */
 
 /* NULL-terminated, for exec. */
-const char *const *shell_args(void);
+const char *const *prompt_shell_args(void);
 /* Also of a server before this one. */
-bool shell_is_ours(const char *const *args);
+bool prompt_shell_is_ours(const char *const *args);
 /* ERROR_INVALID for control characters but tabs and newlines, and for blank lines alone. */
-MUST_CHECK int shell_line_check(const char *command, struct error *err);
+MUST_CHECK int prompt_line_check(const char *command, struct error *err);
 /* What is to be typed at its prompt. */
-void shell_write_line(struct buf *out, const char *nonce, const char *command);
+void prompt_line_write(struct buf *out, const char *nonce, const char *command);
 
-struct shell_mark {
+struct prompt_mark {
 	char kind;           /* 'B', 'C', 'D' or 'P'; 0 = none yet */
 	uint64_t start, end; /* offsets of its first byte and past its last */
 	int64_t status;      /* of D */
 	int64_t unix_ms;     /* of C: when the command began; 0 = a bash before 5 does not know */
-	char nonce[SHELL_NONCE_SIZE + 1];
+	char nonce[PROMPT_NONCE_SIZE + 1];
 };
 /* Looks through output for marks; all zeroes at first, `offset` being that of the first byte. */
-struct shell_marks {
+struct prompt_scanner {
 	uint64_t offset, start;
 	char text[64];
 	unsigned size;
 	enum { MARKS_OUTSIDE, MARKS_ESCAPE, MARKS_INSIDE, MARKS_END } state;
 };
 /* Cuts from *bytes what comes before and in the next mark. False at the end of the bytes. */
-bool shell_marks_next(struct shell_marks *m, struct span *bytes, struct shell_mark *ret);
+bool prompt_scanner_next(struct prompt_scanner *m, struct span *bytes, struct prompt_mark *ret);
