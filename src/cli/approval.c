@@ -36,7 +36,7 @@ static int approval_ls(struct cli *cli)
 	return listing_run(cli, escaped_path(cli->arena, APPROVALS "?state=", state, ""), columns);
 }
 
-static int decide(struct cli *cli, const char *verdict)
+static int post_decision(struct cli *cli, const char *verdict)
 {
 	const char *note = arguments_text(&cli->args, "note", NULL);
 	struct server_call call = {.method = "POST"};
@@ -59,12 +59,12 @@ static int decide(struct cli *cli, const char *verdict)
 
 static int approval_approve(struct cli *cli)
 {
-	return decide(cli, "/approve");
+	return post_decision(cli, "/approve");
 }
 
 static int approval_refuse(struct cli *cli)
 {
-	return decide(cli, "/refuse");
+	return post_decision(cli, "/refuse");
 }
 
 static const struct command_option ls_options[] = {
@@ -77,14 +77,14 @@ static const struct command_option decide_options[] = {
         {.name = "note", .value = "TEXT", .about = "for who asked"},
         {0},
 };
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "[--state STATE]",
         .about = "list the calls that wait for somebody's word",
         .options = ls_options,
         .run = approval_ls,
 };
-static const struct command approve = {
+static const struct cli_command approve = {
         .name = "approve",
         .usage = "[--note TEXT] APPROVAL",
         .about = "let that very call run, once, within a quarter of an hour",
@@ -93,7 +93,7 @@ static const struct command approve = {
         .arguments_max = 1,
         .run = approval_approve,
 };
-static const struct command refuse = {
+static const struct cli_command refuse = {
         .name = "refuse",
         .usage = "[--note TEXT] APPROVAL",
         .about = "do not let it run",
@@ -102,9 +102,9 @@ static const struct command refuse = {
         .arguments_max = 1,
         .run = approval_refuse,
 };
-static const struct command *const children[] = {&list, &approve, &refuse, NULL};
+static const struct cli_command *const children[] = {&list, &approve, &refuse, NULL};
 
-const struct command command_approval = {
+const struct cli_command command_approval = {
         .name = "approval",
         .usage = "COMMAND",
         .about = "tool calls that need somebody's word",

@@ -30,7 +30,7 @@ static void free_entry(struct archive_entry **e)
 	archive_entry_free(*e);
 }
 
-static int fail(struct archive *a, const char *what, struct error *err)
+static int fail_archive(struct archive *a, const char *what, struct error *err)
 {
 	const char *why = archive_error_string(a);
 
@@ -45,11 +45,11 @@ static int copy_data(struct archive *from, struct archive *to, struct error *err
 		la_ssize_t got = archive_read_data(from, room, sizeof(room));
 
 		if (got < 0)
-			return fail(from, "read", err);
+			return fail_archive(from, "read", err);
 		if (got == 0)
 			return 0;
 		if (archive_write_data(to, room, (size_t)got) < 0)
-			return fail(to, "write", err);
+			return fail_archive(to, "write", err);
 	}
 }
 
@@ -91,13 +91,14 @@ static int pack_entry(struct archive *disk, struct archive *tar, struct archive_
 	archive_entry_copy_pathname(entry, name.data);
 	make_anonymous(entry);
 	if (archive_write_header(tar, entry) < ARCHIVE_WARN)
-		return fail(tar, "pack", err);
+		return fail_archive(tar, "pack", err);
 	if (archive_entry_filetype(entry) == AE_IFREG && archive_entry_size(entry) > 0)
 		return copy_data(disk, tar, err);
 	return 0;
 }
 
-static int pack_all(struct archive *disk, struct archive *tar, const char *path, struct error *err)
+static int pack_entries(struct archive *disk, struct archive *tar, const char *path,
+                        struct error *err)
 {
 	AUTO(free_entry) struct archive_entry *entry = archive_entry_new();
 	int result;
@@ -111,9 +112,9 @@ static int pack_all(struct archive *disk, struct archive *tar, const char *path,
 		archive_entry_clear(entry);
 	}
 	if (result != ARCHIVE_EOF)
-		return fail(disk, "read the folder", err);
+		return fail_archive(disk, "read the folder", err);
 	if (archive_write_close(tar) != ARCHIVE_OK)
-		return fail(tar, "finish the archive", err);
+		return fail_archive(tar, "finish the archive", err);
 	return 0;
 }
 
@@ -129,10 +130,10 @@ int archive_pack(const char *path, int out_fd, struct error *err)
 	                                     ARCHIVE_READDISK_NO_XATTR | ARCHIVE_READDISK_NO_ACL);
 	(void)archive_write_set_format_pax_restricted(tar);
 	if (archive_write_open_fd(tar, out_fd) != ARCHIVE_OK)
-		return fail(tar, "begin the archive", err);
+		return fail_archive(tar, "begin the archive", err);
 	if (archive_read_disk_open(disk, path) != ARCHIVE_OK)
-		return fail(disk, path, err);
-	return pack_all(disk, tar, path, err);
+		return fail_archive(disk, path, err);
+	return pack_entries(disk, tar, path, err);
 }
 
 static int pack_bytes(struct archive *tar, int folder, const struct archive_item *item,
@@ -151,7 +152,7 @@ static int pack_bytes(struct archive *tar, int folder, const struct archive_item
 
 		got = read(fd, room, want);
 		if (got > 0 && archive_write_data(tar, room, (size_t)got) < 0)
-			return fail(tar, "pack", err);
+			return fail_archive(tar, "pack", err);
 		left -= got > 0 ? got : 0;
 	}
 	return left == 0 ? 0 : FAIL(err, ERROR_CONFLICT, "'%s' has changed meanwhile", item->path);
@@ -171,7 +172,7 @@ static int pack_item(struct archive *tar, int folder, const struct archive_item 
 	if (S_ISLNK(item->mode))
 		archive_entry_copy_symlink(entry, item->link);
 	if (archive_write_header(tar, entry) < ARCHIVE_WARN)
-		return fail(tar, "pack", err);
+		return fail_archive(tar, "pack", err);
 	return S_ISREG(item->mode) && item->size > 0 ? pack_bytes(tar, folder, item, err) : 0;
 }
 
@@ -183,11 +184,13 @@ int archive_pack_items(const struct archive_items *items, int out_fd, struct err
 		abort();
 	(void)archive_write_set_format_pax_restricted(tar);
 	if (archive_write_open_fd(tar, out_fd) != ARCHIVE_OK)
-		return fail(tar, "begin the archive", err);
+		return fail_archive(tar, "begin the archive", err);
 	for (size_t i = 0; i < items->count; i++)
 		if (pack_item(tar, items->folder, &items->items[i], err) < 0)
 			return FAIL_CONTEXT(err, "'%s'", items->items[i].path);
-	return archive_write_close(tar) == ARCHIVE_OK ? 0 : fail(tar, "finish the archive", err);
+	return archive_write_close(tar) == ARCHIVE_OK
+	               ? 0
+	               : fail_archive(tar, "finish the archive", err);
 }
 
 static int set_place(struct archive_entry *entry, const char *path, struct error *err)
@@ -218,11 +221,11 @@ static int unpack_entry(struct archive *tar, struct archive *disk, struct archiv
 	if (set_place(entry, path, err) < 0)
 		return -1;
 	if (archive_write_header(disk, entry) < ARCHIVE_WARN)
-		return fail(disk, "unpack", err);
+		return fail_archive(disk, "unpack", err);
 	if (archive_entry_size(entry) > 0 && copy_data(tar, disk, err) < 0)
 		return -1;
 	if (archive_write_finish_entry(disk) < ARCHIVE_WARN)
-		return fail(disk, "unpack", err);
+		return fail_archive(disk, "unpack", err);
 	return 0;
 }
 
@@ -245,16 +248,16 @@ int archive_unpack(int in_fd, const char *path, struct error *err)
 	                                                   ARCHIVE_EXTRACT_SECURE_SYMLINKS |
 	                                                   ARCHIVE_EXTRACT_SECURE_NODOTDOT);
 	if (archive_read_open_fd(tar, in_fd, BLOCK_SIZE) != ARCHIVE_OK)
-		return fail(tar, "read the archive", err);
+		return fail_archive(tar, "read the archive", err);
 	while ((result = archive_read_next_header(tar, &entry)) == ARCHIVE_OK ||
 	       result == ARCHIVE_WARN) {
 		if (unpack_entry(tar, disk, entry, resolved, err) < 0)
 			return -1;
 	}
 	if (result != ARCHIVE_EOF)
-		return fail(tar, "read the archive", err);
+		return fail_archive(tar, "read the archive", err);
 	if (archive_write_close(disk) != ARCHIVE_OK)
-		return fail(disk, "finish unpacking", err);
+		return fail_archive(disk, "finish unpacking", err);
 	return 0;
 }
 
@@ -266,7 +269,7 @@ static int take_data(struct archive *tar, int to, struct error *err)
 	while ((got = archive_read_data(tar, room, sizeof(room))) > 0)
 		if (fd_write_all(to, room, (size_t)got, err) < 0)
 			return -1;
-	return got < 0 ? fail(tar, "read", err) : 0;
+	return got < 0 ? fail_archive(tar, "read", err) : 0;
 }
 
 static int take_entry(struct archive *tar, struct archive_entry *entry,
@@ -296,10 +299,10 @@ int archive_take(int in_fd, const struct archive_taker *taker, struct error *err
 		abort();
 	(void)archive_read_support_format_tar(tar);
 	if (archive_read_open_fd(tar, in_fd, BLOCK_SIZE) != ARCHIVE_OK)
-		return fail(tar, "read the archive", err);
+		return fail_archive(tar, "read the archive", err);
 	while ((result = archive_read_next_header(tar, &entry)) == ARCHIVE_OK ||
 	       result == ARCHIVE_WARN)
 		if (take_entry(tar, entry, taker, err) < 0)
 			return -1;
-	return result == ARCHIVE_EOF ? 0 : fail(tar, "read the archive", err);
+	return result == ARCHIVE_EOF ? 0 : fail_archive(tar, "read the archive", err);
 }

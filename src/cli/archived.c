@@ -2,22 +2,22 @@
 #include "cli/commands.h"
 #include "cli/sandboxes.h"
 
-static int archive_one(struct cli *cli, const char *sandbox)
+static int archive_sandbox(struct cli *cli, const char *sandbox)
 {
 	return sandbox_act(cli, sandbox, "/archive");
 }
 
-static int archive(struct cli *cli)
+static int run_archive(struct cli *cli)
 {
-	return sandboxes_each(cli, &(struct sandboxes_verb){archive_one, "archived"});
+	return sandboxes_each(cli, &(struct sandboxes_verb){archive_sandbox, "archived"});
 }
 
-const struct command command_archive = {
+const struct cli_command command_archive = {
         .name = "archive",
         .usage = "SANDBOX...",
         .about = "move stopped sandboxes' files to the blob store; start brings them back",
         .arguments_min = 1,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = archive,
+        .run = run_archive,
 };

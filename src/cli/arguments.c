@@ -18,8 +18,8 @@ static bool is_named(const char *option, struct span name)
 	return option[name.size] == '\0';
 }
 
-static const struct command_option *find_in(const struct command_option *table, struct span name,
-                                            char letter)
+static const struct command_option *find_table_option(const struct command_option *table,
+                                                      struct span name, char letter)
 {
 	for (; table && table->name; table++) {
 		if (letter ? table->letter == letter : is_named(table->name, name))
@@ -28,75 +28,78 @@ static const struct command_option *find_in(const struct command_option *table, 
 	return NULL;
 }
 
-static const struct command_option *find(const struct command *command, struct span name,
-                                         char letter)
+static const struct command_option *find_option(const struct cli_command *command, struct span name,
+                                                char letter)
 {
-	const struct command_option *option = find_in(command_options(command), name, letter);
+	const struct command_option *option =
+	        find_table_option(command_options(command), name, letter);
 
-	return option ? option : find_in(common_options, name, letter);
+	return option ? option : find_table_option(common_options, name, letter);
 }
 
-struct parser {
-	const struct command *command;
+struct arguments_parser {
+	const struct cli_command *command;
 	const char *const *next; /* of argv */
-	struct arguments *out;
+	struct cli_arguments *out;
 	struct error *err;
 };
 
-static int add(struct parser *p, const struct command_option *option, const char *text)
+static int add_value(struct arguments_parser *p, const struct command_option *option,
+                     const char *text)
 {
 	p->out->values[p->out->value_count++] = (struct option_value){option, text};
 	return 0;
 }
 
-static int add_with_next(struct parser *p, const struct command_option *option)
+static int add_with_next(struct arguments_parser *p, const struct command_option *option)
 {
 	if (!*p->next)
 		return FAIL(p->err, ERROR_INVALID, "option '--%s' needs a value: %s", option->name,
 		            option->value);
-	return add(p, option, *p->next++);
+	return add_value(p, option, *p->next++);
 }
 
-static int refuse_unknown(struct parser *p, const char *word)
+static int refuse_unknown(struct arguments_parser *p, const char *word)
 {
 	(void)FAIL(p->err, ERROR_INVALID, "'%s' has no option '%s'", p->command->name, word);
 	error_hint(p->err, "see 'atoll help %s'", p->command->name);
 	return -1;
 }
 
-static int parse_long(struct parser *p, const char *word)
+static int parse_long(struct arguments_parser *p, const char *word)
 {
 	struct span value = span_of(word + 2), name;
 	bool has_value = span_split(&value, '=', &name);
-	const struct command_option *option = find(p->command, name, 0);
+	const struct command_option *option = find_option(p->command, name, 0);
 
 	if (!option)
 		return refuse_unknown(p, word);
 	if (!option->value && has_value)
 		return FAIL(p->err, ERROR_INVALID, "option '--%s' takes no value", option->name);
 	if (!option->value)
-		return add(p, option, "");
-	return has_value ? add(p, option, value.data) : add_with_next(p, option);
+		return add_value(p, option, "");
+	return has_value ? add_value(p, option, value.data) : add_with_next(p, option);
 }
 
 /* "-it", "-e K=V", "-eK=V". */
-static int parse_letters(struct parser *p, const char *word)
+static int parse_letters(struct arguments_parser *p, const char *word)
 {
 	for (const char *at = word + 1; *at; at++) {
-		const struct command_option *option = find(p->command, (struct span){0}, *at);
+		const struct command_option *option =
+		        find_option(p->command, (struct span){0}, *at);
 
 		if (!option)
 			return refuse_unknown(p, word);
 		if (option->value && at[1])
-			return add(p, option, at + 1);
+			return add_value(p, option, at + 1);
 		if (option->value)
 			return add_with_next(p, option);
-		(void)add(p, option, "");
+		(void)add_value(p, option, "");
 	}
 	return 0;
 }
 
-static int check_count(const struct command *command, const struct arguments *args,
+static int check_count(const struct cli_command *command, const struct cli_arguments *args,
                        struct error *err)
 {
 	bool too_few = args->count < command->arguments_min;
@@ -111,11 +114,11 @@ static int check_count(const struct command *command, const struct arguments *ar
 	return -1;
 }
 
-int arguments_parse(struct arena *a, const struct command *command, const char *const *argv,
-                    struct arguments *ret, struct error *err)
+int arguments_parse(struct arena *a, const struct cli_command *command, const char *const *argv,
+                    struct cli_arguments *ret, struct error *err)
 {
-	struct arguments args = {0};
-	struct parser p = {.command = command, .next = argv, .out = &args, .err = err};
+	struct cli_arguments args = {0};
+	struct arguments_parser p = {.command = command, .next = argv, .out = &args, .err = err};
 	size_t letters = 0;
 
 	for (const char *const *word = argv; *word; word++)
@@ -156,7 +159,7 @@ int arguments_parse(struct arena *a, const struct command *command, const char *
 	return 0;
 }
 
-static const struct option_value *find_value(const struct arguments *args, const char *name)
+static const struct option_value *find_value(const struct cli_arguments *args, const char *name)
 {
 	for (unsigned i = args->value_count; i-- > 0;) {
 		if (strcmp(args->values[i].option->name, name) == 0)
@@ -165,19 +168,19 @@ static const struct option_value *find_value(const struct arguments *args, const
 	return NULL;
 }
 
-bool arguments_has(const struct arguments *args, const char *name)
+bool arguments_has(const struct cli_arguments *args, const char *name)
 {
 	return find_value(args, name) != NULL;
 }
 
-const char *arguments_text(const struct arguments *args, const char *name, const char *fallback)
+const char *arguments_text(const struct cli_arguments *args, const char *name, const char *fallback)
 {
 	const struct option_value *value = find_value(args, name);
 
 	return value ? value->text : fallback;
 }
 
-const char *arguments_text_at(const struct arguments *args, const char *name, unsigned index)
+const char *arguments_text_at(const struct cli_arguments *args, const char *name, unsigned index)
 {
 	for (unsigned i = 0; i < args->value_count; i++) {
 		if (strcmp(args->values[i].option->name, name) == 0 && index-- == 0)
@@ -186,7 +189,7 @@ const char *arguments_text_at(const struct arguments *args, const char *name, un
 	return NULL;
 }
 
-int arguments_whole(const struct arguments *args, const char *name, int64_t min, int64_t *ret,
+int arguments_whole(const struct cli_arguments *args, const char *name, int64_t min, int64_t *ret,
                     struct error *err)
 {
 	const struct option_value *value = find_value(args, name);
@@ -196,7 +199,8 @@ int arguments_whole(const struct arguments *args, const char *name, int64_t min,
 	return 0;
 }
 
-int arguments_number(const struct arguments *args, const char *name, double *ret, struct error *err)
+int arguments_number(const struct cli_arguments *args, const char *name, double *ret,
+                     struct error *err)
 {
 	const struct option_value *value = find_value(args, name);
 	double number;
@@ -212,7 +216,7 @@ int arguments_number(const struct arguments *args, const char *name, double *ret
 	return 0;
 }
 
-int arguments_duration(const struct arguments *args, const char *name, int64_t *ret_ms,
+int arguments_duration(const struct cli_arguments *args, const char *name, int64_t *ret_ms,
                        struct error *err)
 {
 	const struct option_value *value = find_value(args, name);
@@ -222,7 +226,7 @@ int arguments_duration(const struct arguments *args, const char *name, int64_t *
 	return 0;
 }
 
-int arguments_size_mb(const struct arguments *args, const char *name, int64_t *ret,
+int arguments_size_mb(const struct cli_arguments *args, const char *name, int64_t *ret,
                       struct error *err)
 {
 	const struct option_value *value = find_value(args, name);

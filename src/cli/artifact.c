@@ -119,14 +119,14 @@ static const struct command_option keep_options[] = {
         {.name = "for", .value = "TIME", .about = "how long (24h, 7d); else as the project has it"},
         {0},
 };
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "[OPTION...]",
         .about = "list the files that are kept",
         .options = ls_options,
         .run = artifact_ls,
 };
-static const struct command keep = {
+static const struct cli_command keep = {
         .name = "keep",
         .usage = "[--for TIME] SANDBOX PATH",
         .about = "keep a file of a sandbox; prints the artifact's id",
@@ -136,7 +136,7 @@ static const struct command keep = {
         .completion = COMPLETE_SANDBOX,
         .run = artifact_keep,
 };
-static const struct command get = {
+static const struct cli_command get = {
         .name = "get",
         .usage = "ARTIFACT [FILE]",
         .about = "its content, as a file or on stdout",
@@ -145,7 +145,7 @@ static const struct command get = {
         .completion = COMPLETE_FILE,
         .run = artifact_get,
 };
-static const struct command rm = {
+static const struct cli_command rm = {
         .name = "rm",
         .usage = "ARTIFACT...",
         .about = "remove them",
@@ -153,9 +153,9 @@ static const struct command rm = {
         .arguments_max = ANY_NUMBER,
         .run = artifact_rm,
 };
-static const struct command *const children[] = {&list, &keep, &get, &rm, NULL};
+static const struct cli_command *const children[] = {&list, &keep, &get, &rm, NULL};
 
-const struct command command_artifact = {
+const struct cli_command command_artifact = {
         .name = "artifact",
         .usage = "COMMAND",
         .about = "files that are kept when their sandbox is gone",

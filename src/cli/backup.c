@@ -46,14 +46,14 @@ static int wait_ready(struct cli *cli, const char *id, const struct json_value *
 {
 	const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
 	const char *path = escaped_path(cli->arena, BACKUPS "/", id, ""), *state;
-	struct progress progress = {.is_open = false};
+	struct progress_line progress = {.is_open = false};
 
 	do {
 		if (server_get(cli, path, ret) < 0)
 			return -1;
 		state = text_of(*ret, "state");
 		if (strcmp(state, "making") == 0) {
-			progress_tell_passing(&progress, cli->arena, text_of(*ret, "state_text"));
+			progress_show_passing(&progress, cli->arena, text_of(*ret, "state_text"));
 			(void)nanosleep(&pause, NULL);
 		}
 	} while (strcmp(state, "making") == 0);
@@ -181,7 +181,7 @@ static const struct command_option import_options[] = {
         {0},
 };
 
-const struct command command_snapshot_export = {
+const struct cli_command command_snapshot_export = {
         .name = "export",
         .usage = "[--name NAME] [--full] SNAPSHOT [FILE]",
         .about = "keep a snapshot in the blob store, and as a file here",
@@ -190,7 +190,7 @@ const struct command command_snapshot_export = {
         .arguments_max = 2,
         .run = export_snapshot,
 };
-const struct command command_snapshot_import = {
+const struct cli_command command_snapshot_import = {
         .name = "import",
         .usage = "[--name NAME] [--template TEMPLATE] FILE|BACKUP",
         .about = "make a snapshot of a file, or of what is in the blob store",
@@ -199,13 +199,13 @@ const struct command command_snapshot_import = {
         .arguments_max = 1,
         .run = import_snapshot,
 };
-const struct command command_snapshot_backups = {
+const struct cli_command command_snapshot_backups = {
         .name = "backups",
         .usage = "",
         .about = "list what is in the blob store, newest first",
         .run = list_backups,
 };
-const struct command command_snapshot_forget = {
+const struct cli_command command_snapshot_forget = {
         .name = "forget",
         .usage = "BACKUP...",
         .about = "remove backups from the blob store",

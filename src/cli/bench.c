@@ -19,10 +19,10 @@ static const char *const step_names[] = {"create", "first exec", "exec", "delete
 struct bench {
 	struct cli *cli;
 	const char *body; /* of the create */
-	struct samples steps[STEP_COUNT_ALL];
+	struct time_samples steps[STEP_COUNT_ALL];
 };
 
-static int timed_call(struct cli *cli, const struct server_call *call, struct samples *to,
+static int timed_call(struct cli *cli, const struct server_call *call, struct time_samples *to,
                       const struct json_value **ret)
 {
 	int64_t start = clock_monotonic_ns();
@@ -33,7 +33,7 @@ static int timed_call(struct cli *cli, const struct server_call *call, struct sa
 	return 0;
 }
 
-static int run_true(struct bench *b, const char *id, struct samples *to)
+static int run_true(struct bench *b, const char *id, struct time_samples *to)
 {
 	struct server_call call = {
 	        .method = "POST",
@@ -79,11 +79,11 @@ static int run_cycle(struct bench *b)
 static void print_table(struct bench *b, double seconds, unsigned count)
 {
 	struct arena *a = b->cli->arena;
-	struct table table;
+	struct text_table table;
 
 	table_init(&table, a, (const char *const[]){"STEP", "P50 ms", "P99 ms", "MAX ms", NULL});
 	for (unsigned i = 0; i < STEP_COUNT_ALL; i++) {
-		const struct samples *s = &b->steps[i];
+		const struct time_samples *s = &b->steps[i];
 
 		table_add(&table, step_names[i]);
 		table_add(&table, arena_format(a, "%.3f", samples_percentile(s, 50) / 1e6));
@@ -98,7 +98,7 @@ static void print_json_result(struct bench *b, double seconds, unsigned count)
 {
 	(void)printf("{\"cycles\":%u,\"seconds\":%.3f,\"steps\":{", count, seconds);
 	for (unsigned i = 0; i < STEP_COUNT_ALL; i++) {
-		const struct samples *s = &b->steps[i];
+		const struct time_samples *s = &b->steps[i];
 
 		(void)printf("%s\n  \"%s\":{\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f}",
 		             i > 0 ? "," : "", step_names[i], samples_percentile(s, 50) / 1e6,
@@ -125,7 +125,7 @@ static int run_cycles(struct bench *b, unsigned count, int64_t pause_ms)
 	return result;
 }
 
-static int measure(struct bench *b, unsigned count, int64_t pause_ms)
+static int measure_cycles(struct bench *b, unsigned count, int64_t pause_ms)
 {
 	int64_t start;
 	double seconds;
@@ -148,7 +148,7 @@ static int measure(struct bench *b, unsigned count, int64_t pause_ms)
 	return 0;
 }
 
-static int bench(struct cli *cli)
+static int run_bench(struct cli *cli)
 {
 	struct bench b = {.cli = cli};
 	struct create_options create;
@@ -164,7 +164,7 @@ static int bench(struct cli *cli)
 		return FAIL(cli->err, ERROR_INVALID, "at most %d cycles, 60 s apart", COUNT_MAX);
 	if (cli_connect(cli) < 0)
 		return -1;
-	result = measure(&b, (unsigned)count, pause_ms);
+	result = measure_cycles(&b, (unsigned)count, pause_ms);
 	for (unsigned i = 0; i < STEP_COUNT_ALL; i++)
 		samples_done(&b.steps[i]);
 	return result;
@@ -179,10 +179,10 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_bench = {
+const struct cli_command command_bench = {
         .name = "bench",
         .usage = "[OPTION...]",
         .about = "measure create, exec and delete on the server",
         .options = options,
-        .run = bench,
+        .run = run_bench,
 };

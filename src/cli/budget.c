@@ -118,20 +118,20 @@ static const struct command_option set_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list the project's budgets and what is spent of them",
         .run = budget_ls,
 };
-static const struct command create = {
+static const struct cli_command create = {
         .name = "create",
         .usage = "--limit USD [OPTION...]",
         .about = "set a budget and print its id",
         .options = create_options,
         .run = budget_create,
 };
-static const struct command set = {
+static const struct cli_command set = {
         .name = "set",
         .usage = "[--limit USD] [--warn-at PART] ID",
         .about = "change a budget; what it has stopped may be started again",
@@ -140,7 +140,7 @@ static const struct command set = {
         .arguments_max = 1,
         .run = budget_set,
 };
-static const struct command remove_budget = {
+static const struct cli_command remove_budget = {
         .name = "rm",
         .usage = "ID",
         .about = "delete a budget",
@@ -148,9 +148,9 @@ static const struct command remove_budget = {
         .arguments_max = 1,
         .run = budget_rm,
 };
-static const struct command *const children[] = {&list, &create, &set, &remove_budget, NULL};
+static const struct cli_command *const children[] = {&list, &create, &set, &remove_budget, NULL};
 
-const struct command command_budget = {
+const struct cli_command command_budget = {
         .name = "budget",
         .usage = "COMMAND",
         .about = "say how much may be spent: a budget warns, then stops sandboxes",

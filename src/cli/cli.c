@@ -46,7 +46,7 @@ static bool is_help(const char *word)
 /* Finds the row that argv names and leaves argv behind its name. */
 static int find_command(struct cli *cli, const char *const **argv)
 {
-	const struct command *const *table = commands;
+	const struct cli_command *const *table = commands;
 
 	for (;;) {
 		const char *name = **argv;

@@ -74,7 +74,7 @@ static int choose_language(struct cli *cli, const char *path, const char *contex
 
 static int write_body(struct cli *cli, struct buf *body)
 {
-	const struct arguments *args = &cli->args;
+	const struct cli_arguments *args = &cli->args;
 	const char *path = args->count > 1 ? args->words[1] : "-", *env, *code, *language;
 	const char *context = arguments_text(args, "context", "default");
 	int64_t timeout_ms = 0;
@@ -116,7 +116,7 @@ static bool on_body(void *context, struct span piece)
 	return !e->has_failed;
 }
 
-static int stream(struct cli *cli, const struct buf *body, struct code_events *events)
+static int stream_result(struct cli *cli, const struct buf *body, struct code_events *events)
 {
 	const struct http_call call = {
 	        .method = "POST",
@@ -138,7 +138,7 @@ static int stream(struct cli *cli, const struct buf *body, struct code_events *e
 	return 0;
 }
 
-static int collect(struct cli *cli, const struct buf *body)
+static int collect_result(struct cli *cli, const struct buf *body)
 {
 	const struct server_call call = {
 	        .method = "POST",
@@ -153,7 +153,7 @@ static int collect(struct cli *cli, const struct buf *body)
 	return code_exit_status(answer);
 }
 
-static int code(struct cli *cli)
+static int run_code(struct cli *cli)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	AUTO(code_events_done) struct code_events events = {.folder = -1};
@@ -166,8 +166,8 @@ static int code(struct cli *cli)
 		return -1;
 	events.folder_name = out;
 	if (cli->json)
-		return collect(cli, &body);
-	return stream(cli, &body, &events) < 0 ? -1 : events.status;
+		return collect_result(cli, &body);
+	return stream_result(cli, &body, &events) < 0 ? -1 : events.status;
 }
 
 static const struct command_option options[] = {
@@ -191,7 +191,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_code = {
+const struct cli_command command_code = {
         .name = "code",
         .usage = "[OPTION...] SANDBOX [FILE]",
         .about = "run code that keeps its variables",
@@ -202,5 +202,5 @@ const struct command command_code = {
         .arguments_min = 1,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX_OR_FILE,
-        .run = code,
+        .run = run_code,
 };

@@ -36,7 +36,7 @@ int code_exit_status(const struct json_value *v)
 {
 	int64_t code = json_whole(json_get(v, "exit_code"), 125);
 
-	session_tell_cause(v);
+	session_print_cause(v);
 	if (json_bool(json_get(v, "timed_out"), false))
 		return SESSION_STATUS_TIMED_OUT;
 	return code < 0 || code > 255 ? 255 : (int)code;
@@ -45,7 +45,7 @@ int code_exit_status(const struct json_value *v)
 /* ---- results ---- */
 
 enum form_kind { FORM_TEXT, FORM_BYTES, FORM_JSON };
-static const struct form {
+static const struct result_form {
 	const char *name, *suffix;
 	enum form_kind kind;
 } forms[] = {
@@ -57,8 +57,8 @@ static const struct form {
         {"chart", "chart.json", FORM_JSON}, {"extra", "extra.json", FORM_JSON},
 };
 
-static int write_form(struct code_events *e, const struct form *form, const struct json_value *v,
-                      struct error *err)
+static int write_form(struct code_events *e, const struct result_form *form,
+                      const struct json_value *v, struct error *err)
 {
 	AUTO(buf_done) struct buf json = BUF(LINE_MAX_BYTES);
 	struct span content = span_of(json_text(v, ""));

@@ -33,7 +33,7 @@ struct command_option {
 };
 
 struct cli;
-struct command {
+struct cli_command {
 	const char *name;
 	const char *usage;                    /* after the name: "SANDBOX -- COMMAND [ARG...]" */
 	const char *about;                    /* one line, no full stop */
@@ -46,25 +46,25 @@ struct command {
 	unsigned own_arguments;
 	bool has_inner_command;
 	enum completion completion; /* of arguments */
-	const struct command *const
+	const struct cli_command *const
 	        *children; /* NULL-terminated: "template ls"; then run is NULL */
 	int (*run)(struct cli *cli);
 };
 #define ANY_NUMBER 100000u
 
 /* Every command, NULL-terminated. */
-extern const struct command *const commands[];
+extern const struct cli_command *const commands[];
 /* Those that every command has: --json, --help. */
 extern const struct command_option common_options[];
-const struct command_option *command_options(const struct command *command);
-const struct command *command_find(const struct command *const *table, const char *name);
+const struct command_option *command_options(const struct cli_command *command);
+const struct cli_command *command_find(const struct cli_command *const *table, const char *name);
 
 /* The parsed command line. */
 struct option_value {
 	const struct command_option *option;
 	const char *text; /* "" for a switch */
 };
-struct arguments {
+struct cli_arguments {
 	struct option_value *values; /* in the order given */
 	unsigned value_count;
 	const char **words; /* arguments that are no options, NULL-terminated */
@@ -72,30 +72,32 @@ struct arguments {
 	const char **inner; /* the inner command, NULL-terminated; NULL = none */
 };
 /* argv without program and command names. */
-MUST_CHECK int arguments_parse(struct arena *a, const struct command *command,
-                               const char *const *argv, struct arguments *ret, struct error *err);
+MUST_CHECK int arguments_parse(struct arena *a, const struct cli_command *command,
+                               const char *const *argv, struct cli_arguments *ret,
+                               struct error *err);
 /* Of the option called `name`, last given wins. */
-bool arguments_has(const struct arguments *args, const char *name);
-const char *arguments_text(const struct arguments *args, const char *name, const char *fallback);
+bool arguments_has(const struct cli_arguments *args, const char *name);
+const char *arguments_text(const struct cli_arguments *args, const char *name,
+                           const char *fallback);
 /* The i-th value of a repeated option, or NULL. */
-const char *arguments_text_at(const struct arguments *args, const char *name, unsigned index);
+const char *arguments_text_at(const struct cli_arguments *args, const char *name, unsigned index);
 /* *ret keeps what it holds when the option was not given. */
-MUST_CHECK int arguments_whole(const struct arguments *args, const char *name, int64_t min,
+MUST_CHECK int arguments_whole(const struct cli_arguments *args, const char *name, int64_t min,
                                int64_t *ret, struct error *err);
-MUST_CHECK int arguments_number(const struct arguments *args, const char *name, double *ret,
+MUST_CHECK int arguments_number(const struct cli_arguments *args, const char *name, double *ret,
                                 struct error *err);
-MUST_CHECK int arguments_duration(const struct arguments *args, const char *name, int64_t *ret_ms,
-                                  struct error *err);
+MUST_CHECK int arguments_duration(const struct cli_arguments *args, const char *name,
+                                  int64_t *ret_ms, struct error *err);
 /* "512", "512m", "2g" -> MiB. */
-MUST_CHECK int arguments_size_mb(const struct arguments *args, const char *name, int64_t *ret,
+MUST_CHECK int arguments_size_mb(const struct cli_arguments *args, const char *name, int64_t *ret,
                                  struct error *err);
 
 struct http_client;
 struct http_client_options;
 struct cli {
 	struct arena *arena;
-	const struct command *command, *parent; /* parent: of a subcommand */
-	struct arguments args;
+	const struct cli_command *command, *parent; /* parent: of a subcommand */
+	struct cli_arguments args;
 	bool json;
 	bool interrupted; /* by Ctrl-C, before there was a command to pass it to: exit status 130 */
 	const struct http_client_options *server; /* NULL until cli_connect */

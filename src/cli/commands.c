@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const struct command *const commands[] = {
+const struct cli_command *const commands[] = {
         &command_run,        &command_exec,     &command_shell,    &command_code,
         &command_cp,         &command_sync,     &command_ls,       &command_job,
         &command_service,    &command_ps,       &command_inspect,  &command_logs,
@@ -27,12 +27,12 @@ const struct command_option common_options[] = {
         {0},
 };
 
-const struct command_option *command_options(const struct command *command)
+const struct command_option *command_options(const struct cli_command *command)
 {
 	return command->make_options ? command->make_options() : command->options;
 }
 
-const struct command *command_find(const struct command *const *table, const char *name)
+const struct cli_command *command_find(const struct cli_command *const *table, const char *name)
 {
 	for (; *table; table++) {
 		if (strcmp((*table)->name, name) == 0)

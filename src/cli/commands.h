@@ -5,9 +5,9 @@
 
 #include "cli/command.h"
 
-extern const struct command command_snapshot_export, command_snapshot_import,
+extern const struct cli_command command_snapshot_export, command_snapshot_import,
         command_snapshot_backups, command_snapshot_forget; /* of command_snapshot */
-extern const struct command command_snapshot, command_diff, command_revert, command_fork,
+extern const struct cli_command command_snapshot, command_diff, command_revert, command_fork,
         command_rollback, command_reset, command_bench, command_budget, command_completion,
         command_config, command_cp, command_doctor, command_events, command_exec, command_help,
         command_inspect, command_job, command_key, command_lease, command_logs, command_ls,
@@ -17,6 +17,6 @@ extern const struct command command_snapshot, command_diff, command_revert, comm
         command_version, command_volume, command_pool, command_tls, command_project, command_member,
         command_settings, command_whoami, command_webhook, command_preview, command_network,
         command_tool, command_mcp;
-extern const struct command command_code, command_service, command_sync, command_artifact,
+extern const struct cli_command command_code, command_service, command_sync, command_artifact,
         command_approval, command_skill;
-extern const struct command command_replay, command_terminal;
+extern const struct cli_command command_replay, command_terminal;

@@ -26,21 +26,22 @@ static const char *names_command(enum completion completion)
 }
 
 /* One visit for every command and subcommand. */
-typedef void on_command(struct buf *out, const struct command *parent,
-                        const struct command *command);
+typedef void on_command(struct buf *out, const struct cli_command *parent,
+                        const struct cli_command *command);
 
 static void each_command(struct buf *out, on_command *visit)
 {
-	for (const struct command *const *at = commands; *at; at++) {
+	for (const struct cli_command *const *at = commands; *at; at++) {
 		visit(out, NULL, *at);
-		for (const struct command *const *child = (*at)->children; child && *child; child++)
+		for (const struct cli_command *const *child = (*at)->children; child && *child;
+		     child++)
 			visit(out, *at, *child);
 	}
 }
 
 typedef void on_option(struct buf *out, const struct command_option *option);
 
-static void each_option(struct buf *out, const struct command *command, on_option *visit)
+static void each_option(struct buf *out, const struct cli_command *command, on_option *visit)
 {
 	const struct command_option *option = command_options(command);
 
@@ -50,7 +51,7 @@ static void each_option(struct buf *out, const struct command *command, on_optio
 		visit(out, option);
 }
 
-static void add_command_names(struct buf *out, const struct command *const *table)
+static void add_command_names(struct buf *out, const struct cli_command *const *table)
 {
 	for (; *table; table++)
 		buf_addf(out, "%s%s", (*table)->name, table[1] ? " " : "");
@@ -63,7 +64,7 @@ static void bash_option(struct buf *out, const struct command_option *option)
 	buf_addf(out, " --%s", option->name);
 }
 
-static void bash_arguments(struct buf *out, const struct command *command)
+static void bash_arguments(struct buf *out, const struct cli_command *command)
 {
 	const char *names = names_command(command->completion);
 
@@ -82,8 +83,8 @@ static void bash_arguments(struct buf *out, const struct command *command)
 		buf_add_text(out, "words=\"$words bash zsh fish\" ");
 }
 
-static void bash_command(struct buf *out, const struct command *parent,
-                         const struct command *command)
+static void bash_command(struct buf *out, const struct cli_command *parent,
+                         const struct cli_command *command)
 {
 	buf_addf(out, "\t%s%s%s) words=\"", parent ? parent->name : "", parent ? "\\ " : "",
 	         command->name);
@@ -93,8 +94,8 @@ static void bash_command(struct buf *out, const struct command *parent,
 	buf_add_text(out, ";;\n");
 }
 
-static void bash_parents(struct buf *out, const struct command *parent,
-                         const struct command *command)
+static void bash_parents(struct buf *out, const struct cli_command *parent,
+                         const struct cli_command *command)
 {
 	if (!parent && command->children)
 		buf_addf(out, "|%s", command->name);
@@ -169,8 +170,8 @@ static void zsh_option(struct buf *out, const struct command_option *option)
 	buf_add_byte(out, '\'');
 }
 
-static void zsh_command(struct buf *out, const struct command *parent,
-                        const struct command *command)
+static void zsh_command(struct buf *out, const struct cli_command *parent,
+                        const struct cli_command *command)
 {
 	buf_addf(out, "\t'%s%s%s') _arguments", parent ? parent->name : "", parent ? " " : "",
 	         command->name);
@@ -185,7 +186,8 @@ static void zsh_command(struct buf *out, const struct command *parent,
 	buf_add_text(out, " ;;\n");
 }
 
-static void zsh_name(struct buf *out, const struct command *parent, const struct command *command)
+static void zsh_name(struct buf *out, const struct cli_command *parent,
+                     const struct cli_command *command)
 {
 	if (parent)
 		return;
@@ -231,8 +233,8 @@ static void fish_add_quoted(struct buf *out, const char *text)
 	buf_add_byte(out, '\'');
 }
 
-static void fish_condition(struct buf *out, const struct command *parent,
-                           const struct command *command)
+static void fish_condition(struct buf *out, const struct cli_command *parent,
+                           const struct cli_command *command)
 {
 	if (parent)
 		buf_addf(out,
@@ -259,8 +261,8 @@ static void fish_value(struct buf *out, enum completion completion)
 		buf_add_text(out, " -f");
 }
 
-static void fish_option(struct buf *out, const struct command *parent,
-                        const struct command *command, const struct command_option *option)
+static void fish_option(struct buf *out, const struct cli_command *parent,
+                        const struct cli_command *command, const struct command_option *option)
 {
 	fish_condition(out, parent, command);
 	buf_addf(out, " -l %s", option->name);
@@ -275,8 +277,8 @@ static void fish_option(struct buf *out, const struct command *parent,
 	buf_add_byte(out, '\n');
 }
 
-static void fish_command(struct buf *out, const struct command *parent,
-                         const struct command *command)
+static void fish_command(struct buf *out, const struct cli_command *parent,
+                         const struct cli_command *command)
 {
 	const struct command_option *option = command_options(command);
 

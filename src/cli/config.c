@@ -72,7 +72,7 @@ static void print_as_json(struct buf *out, const struct config *config)
 	buf_add_text(out, "}\n");
 }
 
-static int config(struct cli *cli)
+static int run_config(struct cli *cli)
 {
 	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX);
 	struct config_source source = {
@@ -107,7 +107,7 @@ static const struct command_option *config_command_options(void)
 	return options;
 }
 
-const struct command command_config = {
+const struct cli_command command_config = {
         .name = "config",
         .usage = "[--reference] [OPTION...]",
         .about = "print the server's options, their values and where to set them",
@@ -115,5 +115,5 @@ const struct command command_config = {
                 "first of these that has it. What is printed can be saved as atoll.yaml,\n"
                 "but that **** stands for a password.",
         .make_options = config_command_options,
-        .run = config,
+        .run = run_config,
 };

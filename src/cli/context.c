@@ -62,7 +62,7 @@ static bool rule_fits(const char *pattern, const char *path)
 	}
 }
 
-static struct span trim(struct span line)
+static struct span trim_line(struct span line)
 {
 	while (line.size > 0 && isspace((unsigned char)line.data[0])) {
 		line.data++;
@@ -73,7 +73,7 @@ static struct span trim(struct span line)
 	return line;
 }
 
-static struct span skip(struct span text, const char *prefix)
+static struct span skip_prefix(struct span text, const char *prefix)
 {
 	while (span_starts_with(text, prefix)) {
 		text.data += strlen(prefix);
@@ -92,13 +92,13 @@ bool ignore_matches(const char *rules, const char *path)
 		bool excepts;
 
 		more = span_split(&rest, '\n', &line);
-		line = trim(line);
+		line = trim_line(line);
 		if (line.size == 0 || line.data[0] == '#')
 			continue;
 		excepts = line.data[0] == '!';
 		if (excepts)
-			line = trim((struct span){line.data + 1, line.size - 1});
-		line = skip(skip(line, "/"), "./");
+			line = trim_line((struct span){line.data + 1, line.size - 1});
+		line = skip_prefix(skip_prefix(line, "/"), "./");
 		while (line.size > 0 && line.data[line.size - 1] == '/')
 			line.size--;
 		if (line.size == 0 || line.size >= sizeof(pattern))
@@ -113,13 +113,13 @@ bool ignore_matches(const char *rules, const char *path)
 
 /* ---- looking through it ---- */
 
-struct walk {
+struct context_walk {
 	struct context *context;
 	const char *rules;
 	bool has_exceptions; /* in a folder that is ignored there may be something that is not */
 };
 
-static int add(struct walk *w, const struct context_entry *entry, struct error *err)
+static int add_entry(struct context_walk *w, const struct context_entry *entry, struct error *err)
 {
 	struct context *c = w->context;
 
@@ -136,10 +136,11 @@ static int add(struct walk *w, const struct context_entry *entry, struct error *
 	return 0;
 }
 
-static int walk_folder(struct walk *w, int fd, const char *path, unsigned depth, struct error *err);
+static int walk_folder(struct context_walk *w, int fd, const char *path, unsigned depth,
+                       struct error *err);
 
-static int enter(struct walk *w, int folder, const struct context_entry *entry, unsigned depth,
-                 struct error *err)
+static int walk_subfolder(struct context_walk *w, int folder, const struct context_entry *entry,
+                          unsigned depth, struct error *err)
 {
 	int fd = openat(folder, path_last(entry->path),
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -149,7 +150,8 @@ static int enter(struct walk *w, int folder, const struct context_entry *entry, 
 	return walk_folder(w, fd, entry->path, depth + 1, err);
 }
 
-static int visit(struct walk *w, int folder, const char *path, unsigned depth, struct error *err)
+static int visit_entry(struct context_walk *w, int folder, const char *path, unsigned depth,
+                       struct error *err)
 {
 	struct context_entry entry = {.path = path, .link = ""};
 	bool ignored = ignore_matches(w->rules, path);
@@ -170,15 +172,16 @@ static int visit(struct walk *w, int folder, const char *path, unsigned depth, s
 	}
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
 		return 0;
-	if (!ignored && add(w, &entry, err) < 0)
+	if (!ignored && add_entry(w, &entry, err) < 0)
 		return -1;
 	if (!S_ISDIR(st.st_mode) || (ignored && !w->has_exceptions))
 		return 0;
-	return enter(w, folder, &entry, depth, err);
+	return walk_subfolder(w, folder, &entry, depth, err);
 }
 
 /* The descriptor is the listing's from here on. */
-static int walk_folder(struct walk *w, int fd, const char *path, unsigned depth, struct error *err)
+static int walk_folder(struct context_walk *w, int fd, const char *path, unsigned depth,
+                       struct error *err)
 {
 	DIR *listing = fdopendir(fd);
 	struct dirent *entry;
@@ -196,7 +199,7 @@ static int walk_folder(struct walk *w, int fd, const char *path, unsigned depth,
 
 		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 			continue;
-		result = visit(
+		result = visit_entry(
 		        w, dirfd(listing),
 		        arena_format(&w->context->arena, "%s%s%s", path, *path ? "/" : "", name),
 		        depth, err);
@@ -228,7 +231,7 @@ static int read_rules(int fd, struct buf *out, struct error *err)
 int context_open(struct context *c, const char *path, struct error *err)
 {
 	AUTO(buf_done) struct buf rules = BUF(RULES_MAX);
-	struct walk walk = {.context = c};
+	struct context_walk walk = {.context = c};
 	int top;
 
 	*c = (struct context){.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -301,7 +304,7 @@ static void add_content(struct context *c, struct context_files *files, const ch
 /* Without '/' around it; "." is all. */
 static int clean_source(struct context *c, const char *source, const char **ret, struct error *err)
 {
-	struct span text = skip(span_of(source), "/");
+	struct span text = skip_prefix(span_of(source), "/");
 
 	while (text.size > 0 && text.data[text.size - 1] == '/')
 		text.size--;
@@ -311,17 +314,17 @@ static int clean_source(struct context *c, const char *source, const char **ret,
 }
 
 /* What sources mean. */
-struct matches {
+struct context_matches {
 	const struct context_entry **items;
 	size_t count, capacity;
 };
 
-static void matches_done(struct matches *m)
+static void matches_done(struct context_matches *m)
 {
 	free(m->items);
 }
 
-static void add_match(struct matches *m, const struct context_entry *entry)
+static void add_match(struct context_matches *m, const struct context_entry *entry)
 {
 	if (m->count == m->capacity) {
 		m->capacity = m->capacity ? 2 * m->capacity : 16;
@@ -332,7 +335,8 @@ static void add_match(struct matches *m, const struct context_entry *entry)
 	m->items[m->count++] = entry;
 }
 
-static int match(struct context *c, const char *source, struct matches *m, struct error *err)
+static int match_source(struct context *c, const char *source, struct context_matches *m,
+                        struct error *err)
 {
 	static const struct context_entry all = {.path = "", .link = "", .mode = S_IFDIR};
 	const char *pattern;
@@ -355,7 +359,7 @@ static int match(struct context *c, const char *source, struct matches *m, struc
 }
 
 /* Whether they go into the target; else it is what the only one becomes. */
-static bool is_folder(const struct matches *m, const char *target)
+static bool is_folder(const struct context_matches *m, const char *target)
 {
 	const char *last = path_last(target);
 
@@ -383,11 +387,11 @@ static int compare_items(const void *a, const void *b)
 int context_select(struct context *c, const char *const *sources, const char *target,
                    struct context_files *ret, struct error *err)
 {
-	AUTO(matches_done) struct matches matches = {0};
+	AUTO(matches_done) struct context_matches matches = {0};
 
 	*ret = (struct context_files){.path = target};
 	for (size_t i = 0; sources[i]; i++)
-		if (match(c, sources[i], &matches, err) < 0)
+		if (match_source(c, sources[i], &matches, err) < 0)
 			return -1;
 	if (matches.count == 0)
 		return FAIL(err, ERROR_INVALID, "there is no source");

@@ -5,18 +5,19 @@
 #include "cli/target.h"
 #include "cli/transfer.h"
 
-static int copy_one(struct cli *cli, const char *from, const char *to)
+static int copy_path(struct cli *cli, const char *from, const char *to)
 {
 	struct copy_targets targets;
 
 	if (copy_targets_parse(cli->arena, from, to, &targets, cli->err) < 0)
 		return -1;
 	if (targets.upload)
-		return transfer_up(cli, targets.from.path, targets.to.sandbox, targets.to.path);
-	return transfer_down(cli, targets.from.sandbox, targets.from.path, targets.to.path);
+		return transfer_to_sandbox(cli, targets.from.path, targets.to.sandbox,
+		                           targets.to.path);
+	return transfer_from_sandbox(cli, targets.from.sandbox, targets.from.path, targets.to.path);
 }
 
-static int cp(struct cli *cli)
+static int run_cp(struct cli *cli)
 {
 	const char *to = cli->args.words[cli->args.count - 1];
 	struct copy_targets checked;
@@ -29,7 +30,7 @@ static int cp(struct cli *cli)
 	if (cli_connect(cli) < 0)
 		return -1;
 	for (unsigned i = 0; i + 1 < cli->args.count; i++) {
-		if (copy_one(cli, cli->args.words[i], to) < 0)
+		if (copy_path(cli, cli->args.words[i], to) < 0)
 			return FAIL_CONTEXT(cli->err, "copy '%s'", cli->args.words[i]);
 	}
 	if (cli->json)
@@ -37,7 +38,7 @@ static int cp(struct cli *cli)
 	return 0;
 }
 
-const struct command command_cp = {
+const struct cli_command command_cp = {
         .name = "cp",
         .usage = "SOURCE... SANDBOX:PATH | SANDBOX:PATH... TARGET",
         .about = "copy files and folders into a sandbox or out of it",
@@ -46,5 +47,5 @@ const struct command command_cp = {
         .arguments_min = 2,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX_OR_FILE,
-        .run = cp,
+        .run = run_cp,
 };

@@ -101,7 +101,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 }
 
 /* What the template is being made from, or else the sandbox's last event. */
-static void tell_progress(struct cli *cli, struct progress *progress,
+static void tell_progress(struct cli *cli, struct progress_line *progress,
                           const struct json_value *sandbox)
 {
 	const char *name = json_text(json_get(sandbox, "template"), "");
@@ -113,11 +113,11 @@ static void tell_progress(struct cli *cli, struct progress *progress,
 	    strcmp(json_text(json_get(template, "state"), ""), "building") == 0)
 		text = arena_format(cli->arena, "Building template '%s': %s", name,
 		                    json_text(json_get(template, "state_text"), ""));
-	progress_tell(progress, cli->arena, text);
+	progress_show(progress, cli->arena, text);
 }
 
 /* 1 = it is usable, 0 = not yet. */
-static int look(struct cli *cli, const struct json_value *sandbox)
+static int check_state(struct cli *cli, const struct json_value *sandbox)
 {
 	const char *state = json_text(json_get(sandbox, "state"), "");
 	const char *event = json_text(json_get(json_get(sandbox, "last_event"), "text"), state);
@@ -129,13 +129,13 @@ static int look(struct cli *cli, const struct json_value *sandbox)
 	return FAIL(cli->err, ERROR_UNAVAILABLE, "create the sandbox: %s", event);
 }
 
-static int wait_for(struct cli *cli, const struct json_value *sandbox, const char *id,
-                    struct progress *progress)
+static int wait_until_started(struct cli *cli, const struct json_value *sandbox, const char *id,
+                              struct progress_line *progress)
 {
 	int64_t quiet_until = deadline_in(QUIET_MS);
 	int result, pause_ms = 1;
 
-	while ((result = look(cli, sandbox)) == 0) {
+	while ((result = check_state(cli, sandbox)) == 0) {
 		if (session_was_interrupted()) {
 			cli->interrupted = true;
 			return -1;
@@ -151,7 +151,7 @@ static int wait_for(struct cli *cli, const struct json_value *sandbox, const cha
 }
 
 /* The server goes on with a create that was answered before it was done. Always fails. */
-static int cancel(struct cli *cli, const char *id)
+static int cancel_create(struct cli *cli, const char *id)
 {
 	struct error *err = cli->err;
 
@@ -166,7 +166,7 @@ static int cancel(struct cli *cli, const char *id)
 int create_sandbox(struct cli *cli, const struct create_options *options, const char **ret_id)
 {
 	struct server_call call = {.method = "POST", .path = INSTANCES "?wait=false"};
-	struct progress progress = {0};
+	struct progress_line progress = {0};
 	const struct json_value *sandbox;
 	const char *id;
 	int result;
@@ -177,12 +177,12 @@ int create_sandbox(struct cli *cli, const struct create_options *options, const 
 	*ret_id = id = json_text(json_get(sandbox, "id"), NULL);
 	if (!id)
 		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server's answer names no sandbox");
-	result = wait_for(cli, sandbox, id, &progress);
+	result = wait_until_started(cli, sandbox, id, &progress);
 	progress_end(&progress);
 	if (!cli->interrupted)
 		return result;
 	*ret_id = NULL;
-	return cancel(cli, id);
+	return cancel_create(cli, id);
 }
 
 int delete_sandbox(struct cli *cli, const char *id)

@@ -225,7 +225,7 @@ static int print_patches(struct cli *cli)
 	return 0;
 }
 
-static int diff(struct cli *cli)
+static int run_diff(struct cli *cli)
 {
 	bool with_status = arguments_has(&cli->args, "name-status");
 
@@ -240,7 +240,7 @@ static int diff(struct cli *cli)
 
 /* ---- revert ---- */
 
-static int report(struct cli *cli, const struct json_value *items)
+static int print_reverted(struct cli *cli, const struct json_value *items)
 {
 	int status = 0;
 
@@ -261,7 +261,7 @@ static int report(struct cli *cli, const struct json_value *items)
 	return status;
 }
 
-static int revert(struct cli *cli)
+static int run_revert(struct cli *cli)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	struct server_call call = {
@@ -279,7 +279,7 @@ static int revert(struct cli *cli)
 		print_json(answer);
 		return 0;
 	}
-	return report(cli, answer_items(answer));
+	return print_reverted(cli, answer_items(answer));
 }
 
 /* ---- tables ---- */
@@ -302,7 +302,7 @@ static const struct command_option revert_options[] = {
         {0},
 };
 
-const struct command command_diff = {
+const struct cli_command command_diff = {
         .name = "diff",
         .usage = "[--base SNAPSHOT] [--name-only|--name-status|--stat] SANDBOX [PATH]",
         .about = "show what a sandbox changed, as a patch",
@@ -310,10 +310,10 @@ const struct command command_diff = {
         .arguments_min = 1,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX,
-        .run = diff,
+        .run = run_diff,
 };
 
-const struct command command_revert = {
+const struct cli_command command_revert = {
         .name = "revert",
         .usage = "[--base SNAPSHOT] SANDBOX PATH...",
         .about = "give files and folders of a sandbox the state they had",
@@ -321,5 +321,5 @@ const struct command command_revert = {
         .arguments_min = 2,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = revert,
+        .run = run_revert,
 };

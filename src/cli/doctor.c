@@ -46,7 +46,7 @@ static void print_as_json(struct buf *out, const struct examination *e)
 	buf_add_text(out, "}\n");
 }
 
-static const char *conclusion(const struct examination *e)
+static const char *conclusion_text(const struct examination *e)
 {
 	if (!e->is_able)
 		return "This host CANNOT run isolated sandboxes as it is: see 'missing' above.\n"
@@ -69,10 +69,10 @@ static void print_as_text(struct arena *a, struct buf *out, const struct examina
 	}
 	buf_add_byte(out, '\n');
 	readiness_add_text(a, &e->readiness, out);
-	buf_addf(out, "\n%s\n", conclusion(e));
+	buf_addf(out, "\n%s\n", conclusion_text(e));
 }
 
-static int doctor(struct cli *cli)
+static int run_doctor(struct cli *cli)
 {
 	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX);
 	struct examination e = {0};
@@ -103,7 +103,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_doctor = {
+const struct cli_command command_doctor = {
         .name = "doctor",
         .usage = "[--data DIR]",
         .about = "tell what this host can and cannot do, and what that means",
@@ -112,5 +112,5 @@ const struct command command_doctor = {
                 "makes and ends a sandbox of each kind of network. The exit status is 0 when\n"
                 "isolated sandboxes can be made here now, else 1.",
         .options = options,
-        .run = doctor,
+        .run = run_doctor,
 };

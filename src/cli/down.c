@@ -91,7 +91,7 @@ static int end_server(struct cli *cli, const struct local_server *local)
 	return ended < 0 ? -1 : 0;
 }
 
-static int down(struct cli *cli)
+static int stop_everything(struct cli *cli)
 {
 	struct local_server local;
 	int64_t stopped;
@@ -116,12 +116,12 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_down = {
+const struct cli_command command_down = {
         .name = "down",
         .usage = "[--yes]",
         .about = "stop every sandbox of this data folder, and its server",
         .more = "The data folder is ATOLL_DATA's, or the usual one. Files are kept: 'atoll start'\n"
                 "starts a sandbox again. A server that does not run is started for it.",
         .options = options,
-        .run = down,
+        .run = stop_everything,
 };

@@ -37,7 +37,7 @@ static void print_rules(const char *word, const struct json_value *list)
 		(void)printf("%s  %s\n", word, json_text(json_at(list, i), ""));
 }
 
-static int print(struct cli *cli, const struct json_value *sandbox)
+static int print_network(struct cli *cli, const struct json_value *sandbox)
 {
 	const struct json_value *rules = json_get(sandbox, "egress");
 
@@ -51,7 +51,7 @@ static int print(struct cli *cli, const struct json_value *sandbox)
 	return 0;
 }
 
-static int network(struct cli *cli)
+static int run_network(struct cli *cli)
 {
 	const char *const *allow = arguments_list(cli, "allow"), *const *deny = arguments_list(
 	                                                                 cli, "deny");
@@ -72,7 +72,7 @@ static int network(struct cli *cli)
 	             : server_get(cli, instance_path(cli->arena, cli->args.words[0], ""),
 	                          &sandbox)) < 0)
 		return -1;
-	return print(cli, sandbox);
+	return print_network(cli, sandbox);
 }
 
 static const struct command_option options[] = {
@@ -81,7 +81,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_network = {
+const struct cli_command command_network = {
         .name = "network",
         .usage = "SANDBOX [--allow ADDRESS|HOST]... [--deny ADDRESS]... | --clear",
         .about = "show or replace the rules of whom a sandbox may reach",
@@ -90,5 +90,5 @@ const struct command command_network = {
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
-        .run = network,
+        .run = run_network,
 };

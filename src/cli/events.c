@@ -44,7 +44,7 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-static int show(struct cli *cli, const char *first)
+static int list_events(struct cli *cli, const char *first)
 {
 	const struct json_value *answer;
 
@@ -59,7 +59,7 @@ static int show(struct cli *cli, const char *first)
 
 /* ---- as they happen ---- */
 
-struct follower {
+struct event_follower {
 	struct buf pending; /* a begun line */
 	int64_t after;      /* the last one shown; -1 = none */
 	bool as_json, failed;
@@ -79,7 +79,7 @@ static void print_line(struct arena *a, const struct json_value *event)
 }
 
 /* {"event":"lost",…}: what was asked for is not kept any more. */
-static int take_line(struct follower *f, struct span line)
+static int take_line(struct event_follower *f, struct span line)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *event;
@@ -101,7 +101,7 @@ static int take_line(struct follower *f, struct span line)
 
 static bool on_body(void *context, struct span piece)
 {
-	struct follower *f = context;
+	struct event_follower *f = context;
 	struct span rest, line;
 
 	buf_add_span(&f->pending, piece);
@@ -117,7 +117,7 @@ static bool on_body(void *context, struct span piece)
 	return !f->failed;
 }
 
-static int follow_once(struct cli *cli, struct follower *f, const char *first)
+static int follow_once(struct cli *cli, struct event_follower *f, const char *first)
 {
 	struct http_answer answer = {0};
 	struct http_call call = {.method = "GET", .on_body = on_body, .context = f};
@@ -135,10 +135,11 @@ static int follow_once(struct cli *cli, struct follower *f, const char *first)
 }
 
 /* A server that has gone may come back: it is asked again for what came after the last one. */
-static int follow(struct cli *cli, const char *first)
+static int follow_events(struct cli *cli, const char *first)
 {
 	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
-	struct follower f = {.pending = BUF(LINE_MAX_SIZE), .after = -1, .as_json = cli->json};
+	struct event_follower f = {
+	        .pending = BUF(LINE_MAX_SIZE), .after = -1, .as_json = cli->json};
 	int result;
 
 	first = arena_format(cli->arena, "stream=ndjson&%s", first);
@@ -153,7 +154,7 @@ static int follow(struct cli *cli, const char *first)
 	return result;
 }
 
-static int events(struct cli *cli)
+static int run_events(struct cli *cli)
 {
 	int64_t after = -1, last = 50;
 	const char *first;
@@ -165,7 +166,8 @@ static int events(struct cli *cli)
 	                   : arena_format(cli->arena, "last=%" PRId64, last);
 	if (cli_connect(cli) < 0)
 		return -1;
-	return arguments_has(&cli->args, "follow") ? follow(cli, first) : show(cli, first);
+	return arguments_has(&cli->args, "follow") ? follow_events(cli, first)
+	                                           : list_events(cli, first);
 }
 
 static const struct command_option options[] = {
@@ -180,10 +182,10 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_events = {
+const struct cli_command command_events = {
         .name = "events",
         .usage = "[OPTION...]",
         .about = "show what happened to sandboxes",
         .options = options,
-        .run = events,
+        .run = run_events,
 };

@@ -26,7 +26,7 @@ static int exec_in_terminal(struct cli *cli, const struct session_options *o)
 	return status;
 }
 
-static int exec(struct cli *cli)
+static int run_exec(struct cli *cli)
 {
 	struct session_options options = {.sandbox = cli->args.words[0]};
 	int status;
@@ -46,7 +46,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_exec = {
+const struct cli_command command_exec = {
         .name = "exec",
         .usage = "[OPTION...] SANDBOX -- COMMAND [ARG...]",
         .about = "run a command in a sandbox",
@@ -59,5 +59,5 @@ const struct command command_exec = {
         .own_arguments = 1,
         .has_inner_command = true,
         .completion = COMPLETE_SANDBOX,
-        .run = exec,
+        .run = run_exec,
 };

@@ -5,12 +5,12 @@
 
 #include "base/path.h"
 
-struct rule {
+struct gitignore_rule {
 	struct span pattern;
 	bool excepts, only_folders, is_anchored;
 };
 struct rules {
-	struct rule *items;
+	struct gitignore_rule *items;
 	size_t count;
 };
 
@@ -28,7 +28,7 @@ bool gitignore_has(const struct gitignore *g, const char *folder)
 /* ---- reading ---- */
 
 /* Spaces at the end count only when a backslash says so. */
-static struct span trim(struct span line)
+static struct span trim_pattern(struct span line)
 {
 	if (line.size > 0 && line.data[line.size - 1] == '\r')
 		line.size--;
@@ -38,10 +38,10 @@ static struct span trim(struct span line)
 	return line;
 }
 
-static bool parse_rule(struct span line, struct rule *ret)
+static bool parse_rule(struct span line, struct gitignore_rule *ret)
 {
-	line = trim(line);
-	*ret = (struct rule){.excepts = line.size > 0 && line.data[0] == '!'};
+	line = trim_pattern(line);
+	*ret = (struct gitignore_rule){.excepts = line.size > 0 && line.data[0] == '!'};
 	if (line.size == 0 || line.data[0] == '#')
 		return false;
 	if (ret->excepts)
@@ -68,7 +68,7 @@ void gitignore_add(struct gitignore *g, const char *folder, struct span text)
 		return;
 	for (size_t i = 0; i < rest.size; i++)
 		lines += rest.data[i] == '\n';
-	*rules = (struct rules){.items = ARENA_ARRAY(&g->arena, struct rule, lines)};
+	*rules = (struct rules){.items = ARENA_ARRAY(&g->arena, struct gitignore_rule, lines)};
 	while (more) {
 		more = span_split(&rest, '\n', &line);
 		rules->count += parse_rule(line, &rules->items[rules->count]);
@@ -123,7 +123,7 @@ static bool byte_fits(struct span p, char byte, size_t *ret_size)
 	return p.data[0] == byte;
 }
 
-static struct span after(struct span s, size_t size)
+static struct span span_after(struct span s, size_t size)
 {
 	return (struct span){s.data + size, s.size - size};
 }
@@ -137,13 +137,13 @@ static bool name_fits(struct span p, struct span name)
 
 	while (name.size > 0) {
 		if (p.size > 0 && p.data[0] == '*') {
-			p = star = after(p, 1);
+			p = star = span_after(p, 1);
 			back = name;
 		} else if (p.size > 0 && byte_fits(p, name.data[0], &size)) {
-			p = after(p, size);
-			name = after(name, 1);
+			p = span_after(p, size);
+			name = span_after(name, 1);
 		} else if (star.data) {
-			back = after(back, 1);
+			back = span_after(back, 1);
 			name = back;
 			p = star;
 		} else {
@@ -151,7 +151,7 @@ static bool name_fits(struct span p, struct span name)
 		}
 	}
 	while (p.size > 0 && p.data[0] == '*')
-		p = after(p, 1);
+		p = span_after(p, 1);
 	return p.size == 0;
 }
 
@@ -160,7 +160,7 @@ static struct span part_of(struct span s, struct span *ret_rest)
 	const char *slash = memchr(s.data, '/', s.size);
 	size_t size = slash ? (size_t)(slash - s.data) : s.size;
 
-	*ret_rest = after(s, slash ? size + 1 : size);
+	*ret_rest = span_after(s, slash ? size + 1 : size);
 	return (struct span){s.data, size};
 }
 
@@ -197,7 +197,7 @@ static bool path_fits(struct span p, struct span path)
 	return p.size == 0;
 }
 
-static bool rule_fits(const struct rule *rule, const char *below, bool is_folder)
+static bool rule_fits(const struct gitignore_rule *rule, const char *below, bool is_folder)
 {
 	if (rule->only_folders && !is_folder)
 		return false;
@@ -206,7 +206,7 @@ static bool rule_fits(const struct rule *rule, const char *below, bool is_folder
 }
 
 /* What the rules of a folder say of a path below it: 1 out, 0 in, -1 nothing. */
-static int ask(const struct rules *rules, const char *below, bool is_folder)
+static int match_rules(const struct rules *rules, const char *below, bool is_folder)
 {
 	for (size_t i = rules ? rules->count : 0; i > 0; i--)
 		if (rule_fits(&rules->items[i - 1], below, is_folder))
@@ -215,7 +215,7 @@ static int ask(const struct rules *rules, const char *below, bool is_folder)
 }
 
 /* This one path, its parents apart: the nearest folder that says something decides. */
-static bool is_out(const struct gitignore *g, const char *path, bool is_folder)
+static bool is_path_ignored(const struct gitignore *g, const char *path, bool is_folder)
 {
 	char folder[PATH_SIZE_MAX];
 	size_t size = strlen(path);
@@ -229,7 +229,7 @@ static bool is_out(const struct gitignore *g, const char *path, bool is_folder)
 			size--;
 		below += size;
 		folder[size > 0 ? size - 1 : 0] = '\0';
-		said = ask(map_find(&g->folders, folder), below, is_folder);
+		said = match_rules(map_find(&g->folders, folder), below, is_folder);
 		if (said >= 0 || size == 0)
 			return said == 1;
 		size--;
@@ -248,8 +248,8 @@ bool gitignore_matches(const struct gitignore *g, const char *path, bool is_fold
 			continue;
 		memcpy(part, path, i);
 		part[i] = '\0';
-		if (is_out(g, part, true))
+		if (is_path_ignored(g, part, true))
 			return true;
 	}
-	return is_out(g, path, is_folder);
+	return is_path_ignored(g, path, is_folder);
 }

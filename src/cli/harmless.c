@@ -5,7 +5,7 @@
 
 #define ESC '\033'
 
-static void hold(struct harmless *h, char c)
+static void hold_byte(struct harmless *h, char c)
 {
 	if (h->size < sizeof(h->held))
 		h->held[h->size++] = c;
@@ -13,18 +13,18 @@ static void hold(struct harmless *h, char c)
 		h->is_long = true;
 }
 
-static void begin(struct harmless *h, enum harmless_state state)
+static void begin_state(struct harmless *h, enum harmless_state state)
 {
 	h->state = state;
 	h->size = 0;
 	h->is_long = false;
 }
 
-static void end(struct harmless *h, bool passes, struct buf *out)
+static void end_sequence(struct harmless *h, bool passes, struct buf *out)
 {
 	if (passes && !h->is_long)
 		buf_add(out, h->held, h->size);
-	begin(h, HARMLESS_TEXT);
+	begin_state(h, HARMLESS_TEXT);
 }
 
 /* Modes of the screen; not those of keys, mouse, focus and paste, which stay when it is over. */
@@ -80,15 +80,15 @@ static bool escape_draws(const struct harmless *h)
 static void take_escape(struct harmless *h, char c, struct buf *out)
 {
 	if (h->size == 1 && c == '[') {
-		hold(h, c);
+		hold_byte(h, c);
 		h->state = HARMLESS_CSI;
 	} else if (h->size == 1 && c && strchr("]P_^X", c)) {
-		begin(h, HARMLESS_STRING);
+		begin_state(h, HARMLESS_STRING);
 	} else if (c >= 0x20 && c < 0x30) {
-		hold(h, c);
+		hold_byte(h, c);
 	} else {
-		hold(h, c);
-		end(h, escape_draws(h), out);
+		hold_byte(h, c);
+		end_sequence(h, escape_draws(h), out);
 	}
 }
 
@@ -96,21 +96,21 @@ static void take_escape(struct harmless *h, char c, struct buf *out)
 static void take_c1(struct harmless *h, unsigned char c)
 {
 	if (strchr("\x90\x98\x9d\x9e\x9f", (int)c)) {
-		begin(h, HARMLESS_STRING);
+		begin_state(h, HARMLESS_STRING);
 		return;
 	}
-	begin(h, c == 0x9b ? HARMLESS_CSI : HARMLESS_TEXT);
+	begin_state(h, c == 0x9b ? HARMLESS_CSI : HARMLESS_TEXT);
 	if (c != 0x9b)
 		return;
-	hold(h, ESC);
-	hold(h, '[');
+	hold_byte(h, ESC);
+	hold_byte(h, '[');
 }
 
 static void take_text(struct harmless *h, unsigned char c, struct buf *out)
 {
 	if (c == ESC) {
-		begin(h, HARMLESS_ESCAPE);
-		hold(h, (char)c);
+		begin_state(h, HARMLESS_ESCAPE);
+		hold_byte(h, (char)c);
 	} else if (c == 0xc2) {
 		h->state = HARMLESS_C2;
 	} else if (c >= 0x20 ? c != 0x7f : strchr("\a\b\t\n\v\f\r\016\017", c) && c) {
@@ -137,16 +137,16 @@ static void take_string(struct harmless *h, unsigned char c, struct buf *out)
 	bool was_c2 = h->state == HARMLESS_STRING_C2;
 
 	if (h->state == HARMLESS_STRING_ESCAPE && c != '\\' && c != ESC) {
-		begin(h, HARMLESS_ESCAPE);
-		hold(h, ESC);
+		begin_state(h, HARMLESS_ESCAPE);
+		hold_byte(h, ESC);
 		take_escape(h, (char)c, out);
 		return;
 	}
 	if (c == '\a' || c == 0x18 || c == 0x1a || h->state == HARMLESS_STRING_ESCAPE ||
 	    (was_c2 && c == 0x9c)) {
-		begin(h, c == ESC ? HARMLESS_ESCAPE : HARMLESS_TEXT);
+		begin_state(h, c == ESC ? HARMLESS_ESCAPE : HARMLESS_TEXT);
 		if (c == ESC)
-			hold(h, ESC);
+			hold_byte(h, ESC);
 		return;
 	}
 	h->state = HARMLESS_STRING;
@@ -157,20 +157,20 @@ static void take_string(struct harmless *h, unsigned char c, struct buf *out)
 }
 
 /* Within a sequence: another one begins, or it is called off. */
-static bool breaks_off(struct harmless *h, unsigned char c)
+static bool is_aborted_by(struct harmless *h, unsigned char c)
 {
 	if (c == ESC) {
-		begin(h, HARMLESS_ESCAPE);
-		hold(h, ESC);
+		begin_state(h, HARMLESS_ESCAPE);
+		hold_byte(h, ESC);
 		return true;
 	}
 	if (c != 0x18 && c != 0x1a)
 		return false;
-	begin(h, HARMLESS_TEXT);
+	begin_state(h, HARMLESS_TEXT);
 	return true;
 }
 
-static void take(struct harmless *h, unsigned char c, struct buf *out)
+static void take_byte(struct harmless *h, unsigned char c, struct buf *out)
 {
 	switch (h->state) {
 	case HARMLESS_TEXT:
@@ -180,15 +180,15 @@ static void take(struct harmless *h, unsigned char c, struct buf *out)
 		take_c2(h, c, out);
 		break;
 	case HARMLESS_ESCAPE:
-		if (!breaks_off(h, c))
+		if (!is_aborted_by(h, c))
 			take_escape(h, (char)c, out);
 		break;
 	case HARMLESS_CSI:
-		if (breaks_off(h, c))
+		if (is_aborted_by(h, c))
 			break;
-		hold(h, (char)c);
+		hold_byte(h, (char)c);
 		if (c >= 0x40 && c < 0x7f)
-			end(h, csi_draws(h), out);
+			end_sequence(h, csi_draws(h), out);
 		else if (c < 0x20 || c >= 0x7f)
 			h->is_long = true; /* what terminals do about it differs */
 		break;
@@ -203,5 +203,5 @@ static void take(struct harmless *h, unsigned char c, struct buf *out)
 void harmless_take(struct harmless *h, struct span in, struct buf *out)
 {
 	for (size_t i = 0; i < in.size; i++)
-		take(h, (unsigned char)in.data[i], out);
+		take_byte(h, (unsigned char)in.data[i], out);
 }

@@ -13,7 +13,7 @@ void help_print_all(struct buf *out)
 	                  "  atoll run -- python3 -c 'print(6 * 7)'   run something, isolated\n"
 	                  "  atoll help COMMAND                       say more\n\n"
 	                  "Commands:\n");
-	for (const struct command *const *at = commands; *at; at++)
+	for (const struct cli_command *const *at = commands; *at; at++)
 		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
 	buf_add_text(out, "\nEnvironment:\n"
 	                  "  ATOLL_API_URL   the server: http://HOST:PORT or unix:/SOCKET;\n"
@@ -38,14 +38,15 @@ static void print_option(struct buf *out, const struct command_option *option)
 	buf_addf(out, "  %s%s\n", option->about, option->repeats ? " (may be repeated)" : "");
 }
 
-static void print_children(struct buf *out, const struct command *command)
+static void print_children(struct buf *out, const struct cli_command *command)
 {
 	buf_add_text(out, "\nCommands:\n");
-	for (const struct command *const *at = command->children; *at; at++)
+	for (const struct cli_command *const *at = command->children; *at; at++)
 		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
 }
 
-void help_print(struct buf *out, const struct command *parent, const struct command *command)
+void help_print(struct buf *out, const struct cli_command *parent,
+                const struct cli_command *command)
 {
 	const struct command_option *options = command_options(command);
 
@@ -63,7 +64,7 @@ void help_print(struct buf *out, const struct command *parent, const struct comm
 		print_option(out, options);
 }
 
-void help_show(const struct command *parent, const struct command *command)
+void help_show(const struct cli_command *parent, const struct cli_command *command)
 {
 	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
 

@@ -11,10 +11,11 @@
 /* All commands, a line each. */
 void help_print_all(struct buf *out);
 /* One command; `parent` of a subcommand, else NULL. */
-void help_print(struct buf *out, const struct command *parent, const struct command *command);
+void help_print(struct buf *out, const struct cli_command *parent,
+                const struct cli_command *command);
 
 /* Either of them to standard output; a NULL command is all of them. */
-void help_show(const struct command *parent, const struct command *command);
+void help_show(const struct cli_command *parent, const struct cli_command *command);
 
 /* A script for "bash", "zsh" or "fish" that the user sources. */
 MUST_CHECK int completion_print(struct buf *out, const char *shell, struct error *err);

@@ -5,10 +5,10 @@
 #include "cli/help.h"
 
 /* "help", "help COMMAND", "help COMMAND SUBCOMMAND". */
-static int help(struct cli *cli)
+static int run_help(struct cli *cli)
 {
-	const struct command *const *table = commands;
-	const struct command *parent = NULL, *command = NULL;
+	const struct cli_command *const *table = commands;
+	const struct cli_command *parent = NULL, *command = NULL;
 
 	for (const char *const *word = cli->args.words; *word; word++) {
 		parent = command;
@@ -21,15 +21,15 @@ static int help(struct cli *cli)
 	return 0;
 }
 
-const struct command command_help = {
+const struct cli_command command_help = {
         .name = "help",
         .usage = "[COMMAND [SUBCOMMAND]]",
         .about = "show help",
         .arguments_max = 2,
-        .run = help,
+        .run = run_help,
 };
 
-static int completion(struct cli *cli)
+static int run_completion(struct cli *cli)
 {
 	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
 
@@ -39,7 +39,7 @@ static int completion(struct cli *cli)
 	return 0;
 }
 
-const struct command command_completion = {
+const struct cli_command command_completion = {
         .name = "completion",
         .usage = "bash|zsh|fish",
         .about = "print a script that completes commands in a shell",
@@ -47,5 +47,5 @@ const struct command command_completion = {
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_SHELL,
-        .run = completion,
+        .run = run_completion,
 };

@@ -10,8 +10,8 @@ const struct idle_option idle_options[IDLE_OPTIONS] = {
         {"lifetime-max", "lifetime_max_seconds", "lifetime_max_ms", false},
 };
 
-int idle_option_get(const struct arguments *args, const struct idle_option *option, int64_t *ret_ms,
-                    struct error *err)
+int idle_option_get(const struct cli_arguments *args, const struct idle_option *option,
+                    int64_t *ret_ms, struct error *err)
 {
 	const char *text = arguments_text(args, option->option, "");
 

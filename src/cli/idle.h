@@ -29,5 +29,5 @@ struct idle_option {
 #define IDLE_OPTIONS 4
 extern const struct idle_option idle_options[IDLE_OPTIONS];
 /* -1 = never. *ret_ms keeps what it holds when the option was not given. */
-MUST_CHECK int idle_option_get(const struct arguments *args, const struct idle_option *option,
+MUST_CHECK int idle_option_get(const struct cli_arguments *args, const struct idle_option *option,
                                int64_t *ret_ms, struct error *err);

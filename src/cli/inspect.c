@@ -3,7 +3,7 @@
 #include "cli/server.h"
 #include "cli/text_out.h"
 
-static int inspect(struct cli *cli)
+static int run_inspect(struct cli *cli)
 {
 	const struct json_value *sandbox;
 
@@ -17,12 +17,12 @@ static int inspect(struct cli *cli)
 	return 0;
 }
 
-const struct command command_inspect = {
+const struct cli_command command_inspect = {
         .name = "inspect",
         .usage = "SANDBOX...",
         .about = "show everything about a sandbox, as JSON",
         .arguments_min = 1,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = inspect,
+        .run = run_inspect,
 };

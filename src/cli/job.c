@@ -204,7 +204,7 @@ static int job_wait(struct cli *cli)
 		print_json(job);
 	else
 		print_output(json_get(job, "logs"));
-	session_tell_cause(job);
+	session_print_cause(job);
 	return exit_status_of(job);
 }
 
@@ -238,7 +238,7 @@ static const struct command_option logs_options[] = {
 };
 
 #define ONE_JOB .arguments_min = 1, .arguments_max = 1
-static const struct command run = {
+static const struct cli_command run = {
         .name = "run",
         .usage = "[OPTION...] SANDBOX -- COMMAND [ARG...]",
         .about = "start a command that outlives the call; prints its resultId",
@@ -250,14 +250,14 @@ static const struct command run = {
         .completion = COMPLETE_SANDBOX,
         .run = job_run,
 };
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "[OPTION...]",
         .about = "list the background jobs of a conversation",
         .options = ls_options,
         .run = job_ls,
 };
-static const struct command status = {
+static const struct cli_command status = {
         .name = "status",
         .usage = "[OPTION...] RESULT",
         .about = "how it is doing",
@@ -265,7 +265,7 @@ static const struct command status = {
         ONE_JOB,
         .run = job_status,
 };
-static const struct command logs = {
+static const struct cli_command logs = {
         .name = "logs",
         .usage = "[OPTION...] RESULT",
         .about = "the end of what it wrote",
@@ -273,7 +273,7 @@ static const struct command logs = {
         ONE_JOB,
         .run = job_logs,
 };
-static const struct command stop = {
+static const struct cli_command stop = {
         .name = "stop",
         .usage = "[OPTION...] RESULT",
         .about = "end it and all that it started",
@@ -281,7 +281,7 @@ static const struct command stop = {
         ONE_JOB,
         .run = job_stop,
 };
-static const struct command wait_for = {
+static const struct cli_command wait_for = {
         .name = "wait",
         .usage = "[OPTION...] RESULT",
         .about = "wait for its end, print its logs, exit with its status",
@@ -289,10 +289,10 @@ static const struct command wait_for = {
         ONE_JOB,
         .run = job_wait,
 };
-static const struct command *const children[] = {&run,  &list,     &status, &logs,
-                                                 &stop, &wait_for, NULL};
+static const struct cli_command *const children[] = {&run,  &list,     &status, &logs,
+                                                     &stop, &wait_for, NULL};
 
-const struct command command_job = {
+const struct cli_command command_job = {
         .name = "job",
         .usage = "COMMAND",
         .about = "commands in the background",

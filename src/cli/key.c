@@ -125,13 +125,13 @@ static const struct command_option rotate_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list the keys of the project",
         .run = key_ls,
 };
-static const struct command create = {
+static const struct cli_command create = {
         .name = "create",
         .usage = "[OPTION...] NAME",
         .about = "make a key and print it, once",
@@ -140,7 +140,7 @@ static const struct command create = {
         .arguments_max = 1,
         .run = key_create,
 };
-static const struct command revoke_key = {
+static const struct cli_command revoke_key = {
         .name = "revoke",
         .usage = "ID",
         .about = "make a key useless, at once",
@@ -148,7 +148,7 @@ static const struct command revoke_key = {
         .arguments_max = 1,
         .run = key_revoke,
 };
-static const struct command rotate_secrets = {
+static const struct cli_command rotate_secrets = {
         .name = "rotate-secrets",
         .usage = "",
         .about = "encrypt all stored environments with a new key",
@@ -157,7 +157,7 @@ static const struct command rotate_secrets = {
                 "interrupted has lost nothing. See docs/storage.md.",
         .run = key_rotate_secrets,
 };
-static const struct command rotate = {
+static const struct cli_command rotate = {
         .name = "rotate",
         .usage = "[--grace DURATION] ID",
         .about = "give a key a new text and print it, once",
@@ -166,10 +166,10 @@ static const struct command rotate = {
         .arguments_max = 1,
         .run = key_rotate,
 };
-static const struct command *const children[] = {&list,       &create,         &rotate,
-                                                 &revoke_key, &rotate_secrets, NULL};
+static const struct cli_command *const children[] = {&list,       &create,         &rotate,
+                                                     &revoke_key, &rotate_secrets, NULL};
 
-const struct command command_key = {
+const struct cli_command command_key = {
         .name = "key",
         .usage = "COMMAND",
         .about = "list, make, rotate and revoke API keys",

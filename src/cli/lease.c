@@ -166,14 +166,14 @@ static const struct command_option keep_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "[--prefix TEXT]",
         .about = "list leases by key",
         .options = prefix_options,
         .run = lease_ls,
 };
-static const struct command acquire = {
+static const struct cli_command acquire = {
         .name = "acquire",
         .usage = "[OPTION...] KEY",
         .about = "print the id of the key's sandbox: found, started or made",
@@ -182,7 +182,7 @@ static const struct command acquire = {
         .arguments_max = 1,
         .run = lease_acquire,
 };
-static const struct command keep = {
+static const struct cli_command keep = {
         .name = "keep",
         .usage = "[--for DURATION] KEY",
         .about = "keep the key's sandbox from being idle",
@@ -191,7 +191,7 @@ static const struct command keep = {
         .arguments_max = 1,
         .run = lease_keep,
 };
-static const struct command release = {
+static const struct cli_command release = {
         .name = "release",
         .usage = "KEY",
         .about = "end its use; the sandbox stays warm",
@@ -199,7 +199,7 @@ static const struct command release = {
         .arguments_max = 1,
         .run = lease_release,
 };
-static const struct command pause_lease = {
+static const struct cli_command pause_lease = {
         .name = "pause",
         .usage = "KEY",
         .about = "end its use and freeze it until the next one",
@@ -207,7 +207,7 @@ static const struct command pause_lease = {
         .arguments_max = 1,
         .run = lease_pause,
 };
-static const struct command remove_lease = {
+static const struct cli_command remove_lease = {
         .name = "rm",
         .usage = "KEY... | --prefix TEXT",
         .about = "delete leases and their sandboxes",
@@ -215,10 +215,10 @@ static const struct command remove_lease = {
         .arguments_max = ANY_NUMBER,
         .run = lease_rm,
 };
-static const struct command *const children[] = {&list,        &acquire,      &keep, &release,
-                                                 &pause_lease, &remove_lease, NULL};
+static const struct cli_command *const children[] = {&list,        &acquire,      &keep, &release,
+                                                     &pause_lease, &remove_lease, NULL};
 
-const struct command command_lease = {
+const struct cli_command command_lease = {
         .name = "lease",
         .usage = "COMMAND",
         .about = "the one warm sandbox of a key: a user, a workspace, a chat",

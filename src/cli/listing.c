@@ -43,7 +43,7 @@ static const char *plain_cell(struct arena *a, const struct json_value *value)
 	return arena_format(a, "%" PRId64, least);
 }
 
-static void begin_table(struct table *t, struct arena *a, const struct listing_column *columns)
+static void begin_table(struct text_table *t, struct arena *a, const struct listing_column *columns)
 {
 	const char *head[COLUMNS_MAX + 1] = {NULL};
 
@@ -52,7 +52,7 @@ static void begin_table(struct table *t, struct arena *a, const struct listing_c
 	table_init(t, a, head);
 }
 
-static void add_rows(struct table *t, const struct json_value *items,
+static void add_rows(struct text_table *t, const struct json_value *items,
                      const struct listing_column *columns)
 {
 	for (size_t i = 0; i < json_count(items); i++) {
@@ -71,7 +71,7 @@ static void add_rows(struct table *t, const struct json_value *items,
 void listing_print(struct cli *cli, const struct json_value *items,
                    const struct listing_column *columns)
 {
-	struct table table;
+	struct text_table table;
 
 	begin_table(&table, cli->arena, columns);
 	add_rows(&table, items, columns);
@@ -112,7 +112,7 @@ int listing_run(struct cli *cli, const char *path, const struct listing_column *
 {
 	AUTO(buf_done) struct buf json = BUF(JSON_SIZE_MAX);
 	const struct json_value *answer;
-	struct table table;
+	struct text_table table;
 
 	if (cli_connect(cli) < 0)
 		return -1;

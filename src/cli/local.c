@@ -83,7 +83,7 @@ int local_server_find(struct arena *a, struct local_server *ret, struct error *e
 }
 
 /* The connected socket, or -1. */
-static int dial(const struct local_server *server)
+static int connect_socket(const struct local_server *server)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -96,7 +96,7 @@ static int dial(const struct local_server *server)
 
 bool local_server_answers(const struct local_server *server)
 {
-	AUTO_CLOSE int fd = dial(server);
+	AUTO_CLOSE int fd = connect_socket(server);
 
 	return fd >= 0;
 }
@@ -141,8 +141,8 @@ static int open_lock(struct arena *a, const struct local_server *server, int *re
 }
 
 /* Its own session, so that neither this terminal's Ctrl-C nor its end reaches it. */
-static int spawn(struct arena *a, const struct local_server *server, pid_t *ret_pid,
-                 struct error *err)
+static int spawn_server(struct arena *a, const struct local_server *server, pid_t *ret_pid,
+                        struct error *err)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -213,7 +213,7 @@ static bool has_answered(const struct local_server *server, int pidfd, int64_t d
 {
 	static const char question[] =
 	        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-	AUTO_CLOSE int fd = dial(server);
+	AUTO_CLOSE int fd = connect_socket(server);
 	struct pollfd waits[] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
 	char byte;
 
@@ -255,7 +255,7 @@ static int wait_until_it_answers(struct arena *a, const struct local_server *ser
 	return 0;
 }
 
-static int start_it(struct arena *a, const struct local_server *server, struct error *err)
+static int start_server(struct arena *a, const struct local_server *server, struct error *err)
 {
 	pid_t pid;
 
@@ -264,7 +264,7 @@ static int start_it(struct arena *a, const struct local_server *server, struct e
 		error_hint(err, "use sudo, or set ATOLL_API_URL to a server that runs");
 		return -1;
 	}
-	if (spawn(a, server, &pid, err) < 0)
+	if (spawn_server(a, server, &pid, err) < 0)
 		return -1;
 	return wait_until_it_answers(a, server, pid, err);
 }
@@ -288,7 +288,7 @@ int local_server_start(struct arena *a, struct local_server *server, struct erro
 
 		if (open_lock(a, server, &lock, err) < 0)
 			return -1;
-		if (!local_server_answers(server) && start_it(a, server, err) < 0)
+		if (!local_server_answers(server) && start_server(a, server, err) < 0)
 			return -1;
 	}
 	return read_key(a, server, err);

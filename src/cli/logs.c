@@ -24,7 +24,7 @@ static bool on_body(void *context, struct span piece)
 	return result == 0;
 }
 
-static int logs(struct cli *cli)
+static int run_logs(struct cli *cli)
 {
 	const char *process = cli->args.words[1];
 	int64_t number = 0;
@@ -57,7 +57,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_logs = {
+const struct cli_command command_logs = {
         .name = "logs",
         .usage = "[--follow] SANDBOX [PROCESS]",
         .about = "show what a command in a sandbox wrote, the newest by default",
@@ -65,5 +65,5 @@ const struct command command_logs = {
         .arguments_min = 1,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX,
-        .run = logs,
+        .run = run_logs,
 };

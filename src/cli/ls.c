@@ -25,7 +25,7 @@ static const char *shown_name(struct arena *a, const struct json_value *entry)
 	return link && link[0] ? arena_format(a, "%s -> %s", name, link) : name;
 }
 
-static void add_row(struct table *t, const struct json_value *entry)
+static void add_row(struct text_table *t, const struct json_value *entry)
 {
 	const char *type = json_text(json_get(entry, "type"), "");
 
@@ -38,17 +38,17 @@ static void add_row(struct table *t, const struct json_value *entry)
 	table_add(t, shown_name(t->arena, entry));
 }
 
-static int ls(struct cli *cli)
+static int run_ls(struct cli *cli)
 {
-	struct place target;
+	struct path_argument target;
 	const struct json_value *answer, *items;
-	struct table table;
+	struct text_table table;
 	const char *path;
 
-	if (place_parse(cli->arena, cli->args.words[0], &target, cli->err) < 0)
+	if (path_argument_parse(cli->arena, cli->args.words[0], &target, cli->err) < 0)
 		return -1;
 	if (!target.sandbox) /* "atoll ls SANDBOX" is its project folder */
-		target = (struct place){.sandbox = target.path, .path = ""};
+		target = (struct path_argument){.sandbox = target.path, .path = ""};
 	path = escaped_path(cli->arena, "/files?path=", target.path[0] ? target.path : ".", "");
 	if (cli_connect(cli) < 0 ||
 	    server_get(cli, instance_path(cli->arena, target.sandbox, path), &answer) < 0)
@@ -68,12 +68,12 @@ static int ls(struct cli *cli)
 	return 0;
 }
 
-const struct command command_ls = {
+const struct cli_command command_ls = {
         .name = "ls",
         .usage = "SANDBOX[:PATH]",
         .about = "list files in a sandbox (sandboxes: 'atoll ps')",
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
-        .run = ls,
+        .run = run_ls,
 };

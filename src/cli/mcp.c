@@ -57,7 +57,7 @@ static void answer_failure(struct bridge *b, const char *line, const struct erro
 
 /* ---- answers ---- */
 
-struct answer {
+struct mcp_answer {
 	struct bridge *bridge;
 	struct buf rest; /* of a line that is not whole yet */
 };
@@ -75,7 +75,7 @@ static void write_message(struct bridge *b, struct span line)
 
 static bool on_body(void *context, struct span piece)
 {
-	struct answer *answer = context;
+	struct mcp_answer *answer = context;
 	struct span line;
 
 	while (span_find(piece, '\n') >= 0) {
@@ -90,9 +90,9 @@ static bool on_body(void *context, struct span piece)
 	return !answer->rest.overflowed;
 }
 
-static void pass_on(struct bridge *b, struct http_client *client, const char *line)
+static void forward_line(struct bridge *b, struct http_client *client, const char *line)
 {
-	struct answer answer = {b, BUF(ANSWER_MAX)};
+	struct mcp_answer answer = {b, BUF(ANSWER_MAX)};
 	const struct http_call call = {
 	        .method = "POST",
 	        .path = b->path,
@@ -174,7 +174,7 @@ static void drop_waiting(struct bridge *b, struct span id)
 
 /* ---- threads ---- */
 
-static void *work(void *context)
+static void *forward_lines(void *context)
 {
 	struct bridge *b = context;
 	struct http_client *client = NULL;
@@ -185,7 +185,7 @@ static void *work(void *context)
 		if (line[0] && !client && http_client_open(b->server, &client, &err) < 0)
 			answer_failure(b, line, &err);
 		else if (line[0])
-			pass_on(b, client, line);
+			forward_line(b, client, line);
 		free(line);
 	}
 	http_client_close(client);
@@ -211,7 +211,7 @@ static bool pass_notification(struct bridge *b, struct http_client **client, con
 		drop_waiting(b, buf_span(&id));
 	}
 	if (*client || http_client_open(b->server, client, &ignored) == 0)
-		pass_on(b, *client, line);
+		forward_line(b, *client, line);
 	return true;
 }
 
@@ -248,7 +248,7 @@ static int run_bridge(struct bridge *b, struct error *err)
 	unsigned started = 0;
 	int result = -1;
 
-	while (started < THREADS && pthread_create(&threads[started], NULL, work, b) == 0)
+	while (started < THREADS && pthread_create(&threads[started], NULL, forward_lines, b) == 0)
 		started++;
 	if (started > 0)
 		result = read_lines(b, &client, err);
@@ -272,7 +272,7 @@ static void add_query(struct buf *path, const char *name, const char *value)
 	http_escape(path, value);
 }
 
-static int mcp(struct cli *cli)
+static int run_mcp(struct cli *cli)
 {
 	AUTO(buf_done) struct buf path = BUF(16 * 1024);
 	struct bridge bridge = {.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -306,12 +306,12 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_mcp = {
+const struct cli_command command_mcp = {
         .name = "mcp",
         .usage = "[OPTION...]",
         .about = "speak the Model Context Protocol on stdin and stdout",
         .more = "For clients that start a program: {\"command\": \"atoll\", \"args\": [\"mcp\"]}.\n"
                 "Starts the local server when none is there.",
         .options = options,
-        .run = mcp,
+        .run = run_mcp,
 };

@@ -85,14 +85,14 @@ static const struct command_option role_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "[--project PROJECT]",
         .about = "list a project's members",
         .options = project_options,
         .run = member_ls,
 };
-static const struct command add = {
+static const struct cli_command add = {
         .name = "add",
         .usage = "--role ROLE USER",
         .about = "add a user, by id or e-mail address",
@@ -101,7 +101,7 @@ static const struct command add = {
         .arguments_max = 1,
         .run = member_add,
 };
-static const struct command set = {
+static const struct cli_command set = {
         .name = "set",
         .usage = "--role ROLE USER",
         .about = "change a member's role, and with it what his keys may do",
@@ -110,7 +110,7 @@ static const struct command set = {
         .arguments_max = 1,
         .run = member_set,
 };
-static const struct command remove_it = {
+static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "USER",
         .about = "remove a member and revoke his keys",
@@ -119,9 +119,9 @@ static const struct command remove_it = {
         .arguments_max = 1,
         .run = member_rm,
 };
-static const struct command *const children[] = {&list, &add, &set, &remove_it, NULL};
+static const struct cli_command *const children[] = {&list, &add, &set, &remove_it, NULL};
 
-const struct command command_member = {
+const struct cli_command command_member = {
         .name = "member",
         .usage = "COMMAND",
         .about = "list, add, change and remove a project's members",

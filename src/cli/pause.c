@@ -2,14 +2,14 @@
 #include "cli/commands.h"
 #include "cli/sandboxes.h"
 
-static int pause_one(struct cli *cli, const char *sandbox)
+static int pause_sandbox(struct cli *cli, const char *sandbox)
 {
 	return sandbox_act(cli, sandbox, "/pause");
 }
 
-static int pause(struct cli *cli)
+static int run_pause(struct cli *cli)
 {
-	return sandboxes_each(cli, &(struct sandboxes_verb){pause_one, "paused"});
+	return sandboxes_each(cli, &(struct sandboxes_verb){pause_sandbox, "paused"});
 }
 
 static const struct command_option options[] = {
@@ -17,12 +17,12 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_pause = {
+const struct cli_command command_pause = {
         .name = "pause",
         .usage = "SANDBOX... | --all",
         .about = "freeze sandboxes; memory and processes are kept, their next use resumes them",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = pause,
+        .run = run_pause,
 };

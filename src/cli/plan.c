@@ -52,7 +52,7 @@ static void print_as_json(struct buf *out, const struct buf *text)
 	buf_add_text(out, "]}\n");
 }
 
-static int plan(struct cli *cli)
+static int run_plan(struct cli *cli)
 {
 	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX), json = BUF(2 * TEXT_SIZE_MAX);
 	struct sandbox_resources layers[2] = {{0}, SANDBOX_BUILT_IN_RESOURCES}, no_cap = {0};
@@ -84,7 +84,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_plan = {
+const struct cli_command command_plan = {
         .name = "plan",
         .usage = "[OPTION...]",
         .about = "print the steps that set a sandbox up, without taking them",
@@ -93,5 +93,5 @@ const struct command command_plan = {
                 "of their own. The\n"
                 "mounts they name by number are made by the broker beforehand.",
         .options = options,
-        .run = plan,
+        .run = run_plan,
 };

@@ -72,13 +72,13 @@ static int pool_set(struct cli *cli)
 	return 0;
 }
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list pools, and how often they had what was asked for",
         .run = pool_ls,
 };
-static const struct command set = {
+static const struct cli_command set = {
         .name = "set",
         .usage = "TEMPLATE TARGET[:MIN[:MAX]]",
         .about = "how many sandboxes of a template are prepared; 0 = none",
@@ -89,9 +89,9 @@ static const struct command set = {
         .completion = COMPLETE_TEMPLATE,
         .run = pool_set,
 };
-static const struct command *const children[] = {&list, &set, NULL};
+static const struct cli_command *const children[] = {&list, &set, NULL};
 
-const struct command command_pool = {
+const struct cli_command command_pool = {
         .name = "pool",
         .usage = "COMMAND",
         .about = "sandboxes that are prepared before anybody asks",

@@ -52,7 +52,7 @@ static bool has_change(const struct cli *cli)
 	return false;
 }
 
-static int change(struct cli *cli)
+static int change_preview(struct cli *cli)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	struct server_call call = {.method = "PATCH", .path = path_of(cli, "/preview")};
@@ -98,11 +98,11 @@ static int make_link(struct cli *cli)
 	return 0;
 }
 
-static int preview(struct cli *cli)
+static int run_preview(struct cli *cli)
 {
 	const struct json_value *state;
 
-	if (cli_connect(cli) < 0 || (has_change(cli) && change(cli) < 0))
+	if (cli_connect(cli) < 0 || (has_change(cli) && change_preview(cli) < 0))
 		return -1;
 	if (cli->args.count > 1)
 		return make_link(cli);
@@ -124,7 +124,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_preview = {
+const struct cli_command command_preview = {
         .name = "preview",
         .usage = "SANDBOX [PORT]",
         .about = "a link to a server inside, or what may be seen of a sandbox from outside",
@@ -132,5 +132,5 @@ const struct command command_preview = {
         .arguments_min = 1,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX,
-        .run = preview,
+        .run = run_preview,
 };

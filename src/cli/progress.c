@@ -7,7 +7,7 @@
 
 #include "cli/text_out.h"
 
-void progress_tell(struct progress *p, struct arena *a, const char *text)
+void progress_show(struct progress_line *p, struct arena *a, const char *text)
 {
 	if (strncmp(p->shown, text, sizeof(p->shown) - 1) == 0)
 		return;
@@ -21,13 +21,13 @@ void progress_tell(struct progress *p, struct arena *a, const char *text)
 	}
 }
 
-void progress_tell_passing(struct progress *p, struct arena *a, const char *text)
+void progress_show_passing(struct progress_line *p, struct arena *a, const char *text)
 {
 	if (isatty(STDERR_FILENO))
-		progress_tell(p, a, text);
+		progress_show(p, a, text);
 }
 
-void progress_end(struct progress *p)
+void progress_end(struct progress_line *p)
 {
 	if (p->is_open)
 		(void)fputs("\r\033[K", stderr);

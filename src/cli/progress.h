@@ -7,11 +7,11 @@
 
 #include "base/arena.h"
 
-struct progress {
+struct progress_line {
 	char shown[256];
 	bool is_open; /* a line without its end is on the terminal */
 };
-void progress_tell(struct progress *p, struct arena *a, const char *text);
+void progress_show(struct progress_line *p, struct arena *a, const char *text);
 /* Only where the line can change: news that are old at once. */
-void progress_tell_passing(struct progress *p, struct arena *a, const char *text);
-void progress_end(struct progress *p);
+void progress_show_passing(struct progress_line *p, struct arena *a, const char *text);
+void progress_end(struct progress_line *p);

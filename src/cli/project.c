@@ -159,13 +159,13 @@ static const struct command_option rm_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list projects: all of them, with a key of the platform's admin",
         .run = project_ls,
 };
-static const struct command inspect = {
+static const struct cli_command inspect = {
         .name = "inspect",
         .usage = "PROJECT",
         .about = "show everything about a project, as JSON; 'me' is the key's own",
@@ -173,7 +173,7 @@ static const struct command inspect = {
         .arguments_max = 1,
         .run = project_inspect,
 };
-static const struct command storage = {
+static const struct cli_command storage = {
         .name = "storage",
         .usage = "PROJECT",
         .about = "show what a project keeps on the disk, and how much it may, as JSON",
@@ -181,7 +181,7 @@ static const struct command storage = {
         .arguments_max = 1,
         .run = project_storage,
 };
-static const struct command create = {
+static const struct cli_command create = {
         .name = "create",
         .usage = "[OPTION...] NAME",
         .about = "make a project and print its id",
@@ -190,7 +190,7 @@ static const struct command create = {
         .arguments_max = 1,
         .run = project_create,
 };
-static const struct command set = {
+static const struct cli_command set = {
         .name = "set",
         .usage = "PROJECT OPTION...",
         .about = "change a project",
@@ -199,7 +199,7 @@ static const struct command set = {
         .arguments_max = 1,
         .run = project_set,
 };
-static const struct command remove_it = {
+static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "[--force] PROJECT",
         .about = "delete a project and all that is its own",
@@ -208,10 +208,10 @@ static const struct command remove_it = {
         .arguments_max = 1,
         .run = project_rm,
 };
-static const struct command *const children[] = {&list, &inspect,   &storage, &create,
-                                                 &set,  &remove_it, NULL};
+static const struct cli_command *const children[] = {&list, &inspect,   &storage, &create,
+                                                     &set,  &remove_it, NULL};
 
-const struct command command_project = {
+const struct cli_command command_project = {
         .name = "project",
         .usage = "COMMAND",
         .about = "list, make, change and remove projects",

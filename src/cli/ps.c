@@ -24,7 +24,7 @@ static const char *state_note(const struct json_value *sandbox)
 	return is_of_build ? " (build)" : "";
 }
 
-static void add_row(struct table *t, const struct json_value *sandbox)
+static void add_row(struct text_table *t, const struct json_value *sandbox)
 {
 	const struct json_value *resources = json_get(sandbox, "resources");
 	struct arena *a = t->arena;
@@ -45,7 +45,7 @@ static void add_row(struct table *t, const struct json_value *sandbox)
 
 static void print_table(struct cli *cli, const struct sandbox_names *found)
 {
-	struct table table;
+	struct text_table table;
 
 	table_init(&table, cli->arena,
 	           (const char *const[]){"ID", "NAME", "TEMPLATE", "STATE", "CPU", "MEMORY",
@@ -100,7 +100,7 @@ static const struct listing_column command_columns[] = {
         {0},
 };
 
-static int ps(struct cli *cli)
+static int run_ps(struct cli *cli)
 {
 	const char *sandbox = cli->args.words[0];
 	bool only_names = arguments_has(&cli->args, "names");
@@ -129,12 +129,12 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_ps = {
+const struct cli_command command_ps = {
         .name = "ps",
         .usage = "[--all] | SANDBOX",
         .about = "list sandboxes, or the commands that were started in one",
         .options = options,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
-        .run = ps,
+        .run = run_ps,
 };

@@ -32,7 +32,8 @@ static int read_answer(struct arena *a, const struct http_answer *answer,
 	return 0;
 }
 
-static int ask(struct arena *a, const char *url, struct readiness_report *r, struct error *err)
+static int ask_server(struct arena *a, const char *url, struct readiness_report *r,
+                      struct error *err)
 {
 	const struct http_call call = {
 	        .method = "GET", .path = "/readyz", .timeout_ms = ASK_MS, .keeps_errors = true};
@@ -56,13 +57,13 @@ static int ask(struct arena *a, const char *url, struct readiness_report *r, str
 static void ask_trial(struct arena *a, const char *data_dir, const struct config *config,
                       struct readiness_report *r)
 {
-	struct trial trial;
+	struct trial_server trial;
 	struct error err = {0};
 
 	r->asked = "";
 	if (trial_open(a, data_dir, config, &trial, &r->failure) < 0)
 		return;
-	if (ask(a, arena_format(a, "unix:%s", trial.server.socket), r, &r->failure) < 0)
+	if (ask_server(a, arena_format(a, "unix:%s", trial.server.socket), r, &r->failure) < 0)
 		local_server_show_log(a, &trial.server);
 	if (trial_close(&trial, &err) == 0)
 		return;
@@ -90,7 +91,7 @@ static bool ask_named(struct arena *a, struct readiness_report *r)
 	if (!url || !url[0])
 		return false;
 	r->asked = url;
-	if (ask(a, url, r, &err) == 0)
+	if (ask_server(a, url, r, &err) == 0)
 		return true;
 	r->skipped = arena_format(a, "%s: %s", url, err.text);
 	return false;
@@ -115,7 +116,7 @@ void readiness_ask(struct cli *cli, const char *data_dir, bool is_given,
 	ret->asked = address_of(a, folder);
 	if (!ret->asked)
 		ask_trial(a, folder, &config, ret);
-	else if (ask(a, ret->asked, ret, &ret->failure) < 0)
+	else if (ask_server(a, ret->asked, ret, &ret->failure) < 0)
 		error_hint(&ret->failure,
 		           "a server holds '%s': set ATOLL_API_URL to where it "
 		           "listens, or look at its log",

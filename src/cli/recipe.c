@@ -10,7 +10,7 @@
 #define PORT_MAX 65535
 
 /* What can be emptied, by the name of its option where it has one. */
-static const struct field {
+static const struct recipe_field {
 	const char *name, *option, *empty;
 } fields[] = {
         {"description", "description", "\"\""},
@@ -28,12 +28,12 @@ static const struct field {
 static const char *const limits_options[] = {"cpu", "memory", "disk", "pids", NULL};
 static const char *const texts[] = {"description", "runtime", "isolation", "user", "workdir", NULL};
 
-static void begin(struct buf *out, const char *member)
+static void begin_member(struct buf *out, const char *member)
 {
 	buf_addf(out, "%s\"%s\":", out->size > 1 ? "," : "", member);
 }
 
-static unsigned count_limits(const struct arguments *args)
+static unsigned count_limits(const struct cli_arguments *args)
 {
 	unsigned count = 0;
 
@@ -42,7 +42,7 @@ static unsigned count_limits(const struct arguments *args)
 	return count;
 }
 
-static unsigned count_idle(const struct arguments *args)
+static unsigned count_idle(const struct cli_arguments *args)
 {
 	unsigned count = 0;
 
@@ -51,14 +51,14 @@ static unsigned count_idle(const struct arguments *args)
 	return count;
 }
 
-bool recipe_needs_limits(const struct arguments *args)
+bool recipe_needs_limits(const struct cli_arguments *args)
 {
 	unsigned count = count_limits(args);
 
 	return count > 0 && count < COUNT_OF(limits_options) - 1;
 }
 
-static bool is_given(const struct arguments *args, const struct field *field)
+static bool is_given(const struct cli_arguments *args, const struct recipe_field *field)
 {
 	if (strcmp(field->name, "entrypoint") == 0)
 		return args->inner != NULL;
@@ -69,7 +69,7 @@ static bool is_given(const struct arguments *args, const struct field *field)
 	return arguments_has(args, field->option);
 }
 
-static const struct field *find_field(const char *name)
+static const struct recipe_field *find_field(const char *name)
 {
 	for (unsigned i = 0; i < COUNT_OF(fields); i++) {
 		if (strcmp(fields[i].name, name) == 0)
@@ -78,7 +78,7 @@ static const struct field *find_field(const char *name)
 	return NULL;
 }
 
-static bool is_named_before(const struct arguments *args, unsigned index)
+static bool is_named_before(const struct cli_arguments *args, unsigned index)
 {
 	const char *name = arguments_text_at(args, "clear", index);
 
@@ -89,12 +89,12 @@ static bool is_named_before(const struct arguments *args, unsigned index)
 	return false;
 }
 
-static int write_cleared(const struct arguments *args, struct buf *out, struct error *err)
+static int write_cleared(const struct cli_arguments *args, struct buf *out, struct error *err)
 {
 	const char *name;
 
 	for (unsigned i = 0; (name = arguments_text_at(args, "clear", i)); i++) {
-		const struct field *field = find_field(name);
+		const struct recipe_field *field = find_field(name);
 
 		if (!field) {
 			(void)FAIL(err, ERROR_INVALID,
@@ -107,20 +107,20 @@ static int write_cleared(const struct arguments *args, struct buf *out, struct e
 			return FAIL(err, ERROR_INVALID, "'%s' is both given and emptied", name);
 		if (is_named_before(args, i))
 			continue;
-		begin(out, name);
+		begin_member(out, name);
 		buf_add_text(out, field->empty);
 	}
 	return 0;
 }
 
-static void write_texts(const struct arguments *args, struct buf *out)
+static void write_texts(const struct cli_arguments *args, struct buf *out)
 {
 	for (const char *const *name = texts; *name; name++) {
 		const char *text = arguments_text(args, *name, NULL);
 
 		if (!text)
 			continue;
-		begin(out, *name);
+		begin_member(out, *name);
 		json_write_text(out, span_of(text));
 	}
 }
@@ -133,19 +133,19 @@ static int write_env(struct cli *cli, struct buf *out)
 		return 0;
 	if (session_env_json(cli->arena, arguments_list(cli, "env"), &env, cli->err) < 0)
 		return -1;
-	begin(out, "env");
+	begin_member(out, "env");
 	buf_add_text(out, env);
 	return 0;
 }
 
-static int write_ports(const struct arguments *args, struct buf *out, struct error *err)
+static int write_ports(const struct cli_arguments *args, struct buf *out, struct error *err)
 {
 	const char *text;
 	int64_t port;
 
 	if (!arguments_has(args, "port"))
 		return 0;
-	begin(out, "ports");
+	begin_member(out, "ports");
 	for (unsigned i = 0; (text = arguments_text_at(args, "port", i)); i++) {
 		if (i == PORTS_MAX)
 			return FAIL(err, ERROR_INVALID, "option '--port': at most %d", PORTS_MAX);
@@ -180,13 +180,13 @@ static int write_warm_one(struct span text, struct buf *out, struct error *err)
 	return 0;
 }
 
-static int write_warm(const struct arguments *args, struct buf *out, struct error *err)
+static int write_warm(const struct cli_arguments *args, struct buf *out, struct error *err)
 {
 	const char *text;
 
 	if (!arguments_has(args, "warm"))
 		return 0;
-	begin(out, "warm");
+	begin_member(out, "warm");
 	for (unsigned i = 0; (text = arguments_text_at(args, "warm", i)); i++) {
 		buf_add_byte(out, i > 0 ? ',' : '[');
 		if (write_warm_one(span_of(text), out, err) < 0)
@@ -200,7 +200,7 @@ static void write_entrypoint(const char **words, struct buf *out)
 {
 	if (!words)
 		return;
-	begin(out, "entrypoint");
+	begin_member(out, "entrypoint");
 	buf_add_byte(out, '[');
 	for (const char **word = words; *word; word++) {
 		if (word > words)
@@ -210,7 +210,7 @@ static void write_entrypoint(const char **words, struct buf *out)
 	buf_add_byte(out, ']');
 }
 
-static int write_limits(const struct arguments *args, const struct json_value *limits,
+static int write_limits(const struct cli_arguments *args, const struct json_value *limits,
                         struct buf *out, struct error *err)
 {
 	const struct sandbox_resources so_far = {
@@ -226,19 +226,19 @@ static int write_limits(const struct arguments *args, const struct json_value *l
 	if (resources_parse(args, &layers[0], err) < 0)
 		return -1;
 	r = sandbox_resources_resolve(layers, COUNT_OF(layers), &(struct sandbox_resources){0});
-	begin(out, "resources");
+	begin_member(out, "resources");
 	buf_addf(out, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", r.cpu,
 	         (long long)r.memory_mb, (long long)r.disk_mb, (long long)r.pids);
 	return 0;
 }
 
-static int write_idle(const struct arguments *args, struct buf *out, struct error *err)
+static int write_idle(const struct cli_arguments *args, struct buf *out, struct error *err)
 {
 	const char *separator = "{";
 
 	if (count_idle(args) == 0)
 		return 0;
-	begin(out, "idle");
+	begin_member(out, "idle");
 	for (size_t i = 0; i < IDLE_OPTIONS; i++) {
 		int64_t ms = 0;
 
@@ -261,14 +261,14 @@ static int write_pool(struct cli *cli, struct buf *out)
 		return 0;
 	if (pool_size_json(cli->arena, text, &size, cli->err) < 0)
 		return FAIL_CONTEXT(cli->err, "option '--pool'");
-	begin(out, "pool");
+	begin_member(out, "pool");
 	buf_add_text(out, size);
 	return 0;
 }
 
 int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *out)
 {
-	const struct arguments *args = &cli->args;
+	const struct cli_arguments *args = &cli->args;
 
 	write_texts(args, out);
 	write_entrypoint(args->inner, out);

@@ -38,7 +38,7 @@
 
 /* True when some limit was given, but not all: the server replaces limits together, so that
  * recipe_write wants those that there are. */
-bool recipe_needs_limits(const struct arguments *args);
+bool recipe_needs_limits(const struct cli_arguments *args);
 /* Appends a member for each option that was given to the object begun in `out`; the inner command
  * is the entrypoint. `limits` is what the template has so far, NULL = none. */
 MUST_CHECK int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *out);

@@ -18,7 +18,7 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-static int bring_back(struct cli *cli, const char *id)
+static int recover_entry(struct cli *cli, const char *id)
 {
 	const struct server_call call = {
 	        .method = "POST",
@@ -35,7 +35,7 @@ static int recover_trash(struct cli *cli)
 	if (cli_connect(cli) < 0)
 		return -1;
 	if (cli->args.count > 0)
-		return sandboxes_each_of(cli, &(struct sandboxes_verb){bring_back, "recovered"},
+		return sandboxes_each_of(cli, &(struct sandboxes_verb){recover_entry, "recovered"},
 		                         cli->args.words);
 	if (server_get(cli, "/api/sandbox/trash?all=true", &answer) < 0)
 		return -1;
@@ -63,7 +63,7 @@ static int run_server(struct cli *cli)
 	return FAIL_ERRNO(cli->err, "run '%s'", program);
 }
 
-static int recover(struct cli *cli)
+static int run_recover(struct cli *cli)
 {
 	if (arguments_has(&cli->args, "trash"))
 		return recover_trash(cli);
@@ -86,7 +86,7 @@ static const struct command_option *recover_options(void)
 	return options;
 }
 
-const struct command command_recover = {
+const struct cli_command command_recover = {
         .name = "recover",
         .usage = "[OPTION...] | --trash [ID...]",
         .about = "run the server on a store that lost its rows, and make them again",
@@ -101,5 +101,5 @@ const struct command command_recover = {
                 "a server that runs, with the admin key.",
         .make_options = recover_options,
         .arguments_max = ANY_NUMBER,
-        .run = recover,
+        .run = run_recover,
 };

@@ -45,7 +45,7 @@ static int play_event(struct player *p, const struct cast_event *event, struct e
 	return fd_write_all(STDOUT_FILENO, out.data, out.size, err);
 }
 
-static int play(struct cli *cli, struct player *p, struct span text)
+static int play_recording(struct cli *cli, struct player *p, struct span text)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct span line;
@@ -90,7 +90,7 @@ static bool on_body(void *context, struct span piece)
 	return !out->overflowed;
 }
 
-static int fetch(struct cli *cli, const char *id, struct buf *out)
+static int fetch_recording(struct cli *cli, const char *id, struct buf *out)
 {
 	struct http_answer answer = {0};
 	struct http_call call = {
@@ -110,7 +110,7 @@ static int fetch(struct cli *cli, const char *id, struct buf *out)
 	return result;
 }
 
-static int replay(struct cli *cli)
+static int run_replay(struct cli *cli)
 {
 	AUTO(buf_done) struct buf text = BUF(RECORDING_MAX);
 	struct player player = {.speed = 1};
@@ -124,9 +124,9 @@ static int replay(struct cli *cli)
 		return FAIL(cli->err, ERROR_INVALID, "speed: from 0.01 to 1000");
 	player.idle_max_us = idle_ms * 1000;
 	if (access(what, F_OK) == 0 ? read_file(what, &text, cli->err) < 0
-	                            : fetch(cli, what, &text) < 0)
+	                            : fetch_recording(cli, what, &text) < 0)
 		return -1;
-	return play(cli, &player, buf_span(&text));
+	return play_recording(cli, &player, buf_span(&text));
 }
 
 static const struct command_option options[] = {
@@ -138,7 +138,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_replay = {
+const struct cli_command command_replay = {
         .name = "replay",
         .usage = "[OPTION...] FILE|RECORDING",
         .about = "show a recording of a terminal again",
@@ -148,5 +148,5 @@ const struct command command_replay = {
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_FILE,
-        .run = replay,
+        .run = run_replay,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/resources.h"
 
-int resources_parse(const struct arguments *args, struct sandbox_resources *ret, struct error *err)
+int resources_parse(const struct cli_arguments *args, struct sandbox_resources *ret,
+                    struct error *err)
 {
 	struct sandbox_resources r = {0};
 

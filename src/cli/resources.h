@@ -39,5 +39,5 @@
 		.about = "an address or range that it may not reach"                               \
 	}
 
-MUST_CHECK int resources_parse(const struct arguments *args, struct sandbox_resources *ret,
+MUST_CHECK int resources_parse(const struct cli_arguments *args, struct sandbox_resources *ret,
                                struct error *err);

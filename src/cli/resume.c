@@ -2,14 +2,14 @@
 #include "cli/commands.h"
 #include "cli/sandboxes.h"
 
-static int resume_one(struct cli *cli, const char *sandbox)
+static int resume_sandbox(struct cli *cli, const char *sandbox)
 {
 	return sandbox_act(cli, sandbox, "/resume");
 }
 
-static int resume(struct cli *cli)
+static int run_resume(struct cli *cli)
 {
-	return sandboxes_each(cli, &(struct sandboxes_verb){resume_one, "resumed"});
+	return sandboxes_each(cli, &(struct sandboxes_verb){resume_sandbox, "resumed"});
 }
 
 static const struct command_option options[] = {
@@ -17,12 +17,12 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_resume = {
+const struct cli_command command_resume = {
         .name = "resume",
         .usage = "SANDBOX... | --all",
         .about = "let paused sandboxes go on",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = resume,
+        .run = run_resume,
 };

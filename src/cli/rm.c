@@ -7,7 +7,7 @@
 #include "cli/sandboxes.h"
 #include "cli/text_out.h"
 
-static int remove_one(struct cli *cli, const char *sandbox)
+static int remove_sandbox(struct cli *cli, const char *sandbox)
 {
 	bool keeps = arguments_has(&cli->args, "all") || arguments_has(&cli->args, "keep");
 	const struct server_call call = {
@@ -23,7 +23,7 @@ static int remove_one(struct cli *cli, const char *sandbox)
 }
 
 /* The sandboxes of running builds are the builds' own, and end with them. */
-static const char **choose_all(struct cli *cli, size_t *ret_count, size_t *ret_spared)
+static const char **list_removable(struct cli *cli, size_t *ret_count, size_t *ret_spared)
 {
 	struct sandbox_names found;
 	const char **ids;
@@ -40,14 +40,14 @@ static const char **choose_all(struct cli *cli, size_t *ret_count, size_t *ret_s
 	return ids;
 }
 
-static int remove_all(struct cli *cli)
+static int remove_all_sandboxes(struct cli *cli)
 {
-	const struct sandboxes_verb verb = {remove_one, "removed"};
+	const struct sandboxes_verb verb = {remove_sandbox, "removed"};
 	size_t count, spared;
 	const char **ids;
 	int status;
 
-	if (cli_connect(cli) < 0 || !(ids = choose_all(cli, &count, &spared)))
+	if (cli_connect(cli) < 0 || !(ids = list_removable(cli, &count, &spared)))
 		return -1;
 	if (spared > 0)
 		(void)fprintf(stderr, "%zu sandboxes of running builds are spared\n", spared);
@@ -61,11 +61,11 @@ static int remove_all(struct cli *cli)
 	return status;
 }
 
-static int rm(struct cli *cli)
+static int run_rm(struct cli *cli)
 {
 	if (arguments_has(&cli->args, "all") && cli->args.count == 0)
-		return remove_all(cli);
-	return sandboxes_each(cli, &(struct sandboxes_verb){remove_one, "removed"});
+		return remove_all_sandboxes(cli);
+	return sandboxes_each(cli, &(struct sandboxes_verb){remove_sandbox, "removed"});
 }
 
 static const struct command_option options[] = {
@@ -79,7 +79,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_rm = {
+const struct cli_command command_rm = {
         .name = "rm",
         .usage = "[--force] [--keep] SANDBOX... | --all [--yes]",
         .about = "end sandboxes and remove their files",
@@ -88,5 +88,5 @@ const struct command command_rm = {
         .options = options,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = rm,
+        .run = run_rm,
 };

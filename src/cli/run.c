@@ -12,13 +12,13 @@
 #include "cli/text_out.h"
 #include "cli/transfer.h"
 
-static int copy_in(struct cli *cli, const char *id)
+static int copy_files_in(struct cli *cli, const char *id)
 {
 	const char *local, *remote, *text;
 
 	for (unsigned i = 0; (text = arguments_text_at(&cli->args, "copy", i)); i++) {
 		if (copy_option_parse(cli->arena, text, &local, &remote, cli->err) < 0 ||
-		    transfer_up(cli, local, id, remote) < 0)
+		    transfer_to_sandbox(cli, local, id, remote) < 0)
 			return FAIL_CONTEXT(cli->err, "copy '%s'", text);
 	}
 	return 0;
@@ -30,7 +30,7 @@ static int run_inside(struct cli *cli, const struct session_options *o, bool *re
 	        .sandbox = o->sandbox, .args = o->args, .cwd = o->cwd, .user = o->user};
 	int status;
 
-	if (copy_in(cli, o->sandbox) < 0)
+	if (copy_files_in(cli, o->sandbox) < 0)
 		return -1;
 	if (arguments_has(&cli->args, "interactive") && terminal_is_here())
 		return terminal_run(cli, &terminal, &status, ret_detached) < 0 ? -1 : status;
@@ -40,7 +40,7 @@ static int run_inside(struct cli *cli, const struct session_options *o, bool *re
 }
 
 /* Keeps the first failure: what the end of it adds is only told. */
-static void end(struct cli *cli, const char *id)
+static void end_sandbox(struct cli *cli, const char *id)
 {
 	struct error *first = cli->err, second;
 
@@ -62,7 +62,7 @@ static void tell_kept(struct cli *cli, const char *id, bool detached)
 }
 
 /* Before anything is made. */
-static int check(struct cli *cli)
+static int check_copies(struct cli *cli)
 {
 	const char *local, *remote, *text;
 
@@ -73,7 +73,7 @@ static int check(struct cli *cli)
 	return 0;
 }
 
-static int run(struct cli *cli)
+static int run_in_new_sandbox(struct cli *cli)
 {
 	bool keep = arguments_has(&cli->args, "keep"), detached = false;
 	struct session_options session = {0};
@@ -82,7 +82,7 @@ static int run(struct cli *cli)
 	int status;
 
 	if (run_options_parse(cli, &session) < 0 || create_options_parse(cli, &create) < 0 ||
-	    check(cli) < 0)
+	    check_copies(cli) < 0)
 		return -1;
 	create.env = session.env; /* the sandbox's own, so that --keep keeps it */
 	session.env = NULL;
@@ -96,7 +96,7 @@ static int run(struct cli *cli)
 	if (id && (keep || detached))
 		tell_kept(cli, id, detached);
 	else if (id)
-		end(cli, id);
+		end_sandbox(cli, id);
 	return status;
 }
 
@@ -120,7 +120,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_run = {
+const struct cli_command command_run = {
         .name = "run",
         .usage = "[OPTION...] -- COMMAND [ARG...]",
         .about = "run a command in a new sandbox, and delete it afterwards",
@@ -132,5 +132,5 @@ const struct command command_run = {
                 "124 that the time was over.",
         .options = options,
         .has_inner_command = true,
-        .run = run,
+        .run = run_in_new_sandbox,
 };

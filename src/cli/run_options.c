@@ -12,7 +12,7 @@ const char *const *arguments_list(struct cli *cli, const char *name)
 
 int run_options_parse(struct cli *cli, struct session_options *options)
 {
-	const struct arguments *args = &cli->args;
+	const struct cli_arguments *args = &cli->args;
 	const char *ignored;
 
 	if (!args->inner) {

@@ -3,18 +3,18 @@
 
 #include <stdlib.h>
 
-void samples_done(struct samples *s)
+void samples_done(struct time_samples *s)
 {
 	free(s->values);
-	*s = (struct samples){0};
+	*s = (struct time_samples){0};
 }
 
-void samples_reset(struct samples *s)
+void samples_reset(struct time_samples *s)
 {
 	s->count = 0;
 }
 
-void samples_add(struct samples *s, int64_t value)
+void samples_add(struct time_samples *s, int64_t value)
 {
 	if (s->count == s->capacity) {
 		s->capacity = s->capacity ? s->capacity * 2 : 256;
@@ -25,20 +25,20 @@ void samples_add(struct samples *s, int64_t value)
 	s->values[s->count++] = value;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
 	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
 
 	return left < right ? -1 : left > right;
 }
 
-void samples_sort(struct samples *s)
+void samples_sort(struct time_samples *s)
 {
 	if (s->count > 0)
-		qsort(s->values, s->count, sizeof(s->values[0]), compare);
+		qsort(s->values, s->count, sizeof(s->values[0]), compare_values);
 }
 
-double samples_percentile(const struct samples *s, unsigned percent)
+double samples_percentile(const struct time_samples *s, unsigned percent)
 {
 	uint64_t rank = ((uint64_t)s->count * percent + 99) / 100;
 

@@ -4,13 +4,13 @@
 
 #include <stdint.h>
 
-struct samples {
+struct time_samples {
 	int64_t *values;
 	unsigned count, capacity;
 };
-void samples_done(struct samples *s);
-void samples_reset(struct samples *s);
-void samples_add(struct samples *s, int64_t value);
-void samples_sort(struct samples *s);
+void samples_done(struct time_samples *s);
+void samples_reset(struct time_samples *s);
+void samples_add(struct time_samples *s, int64_t value);
+void samples_sort(struct time_samples *s);
 /* Of sorted samples, nearest rank; 0 when there are none. */
-double samples_percentile(const struct samples *s, unsigned percent);
+double samples_percentile(const struct time_samples *s, unsigned percent);

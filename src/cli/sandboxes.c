@@ -55,7 +55,7 @@ int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
 	return 0;
 }
 
-static int act_on_one(struct cli *cli, const struct sandboxes_verb *verb, const char *sandbox)
+static int apply_verb(struct cli *cli, const struct sandboxes_verb *verb, const char *sandbox)
 {
 	if (verb->each(cli, sandbox) < 0) {
 		(void)fprintf(stderr, "atoll: %s: %s\n", text_out_safe(cli->arena, sandbox),
@@ -112,7 +112,7 @@ int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const 
 	unsigned done = 0, failed = 0;
 
 	for (; *names; names++) {
-		if (act_on_one(cli, verb, *names) < 0)
+		if (apply_verb(cli, verb, *names) < 0)
 			failed++;
 		else
 			done++;

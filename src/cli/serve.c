@@ -40,7 +40,7 @@ static char **add_start_flags(struct cli *cli, char **argv)
 	return grown;
 }
 
-static int serve(struct cli *cli)
+static int run_serve(struct cli *cli)
 {
 	const char *program;
 	char **argv = server_options_flags(cli->arena, &cli->args, "--");
@@ -52,7 +52,7 @@ static int serve(struct cli *cli)
 	return FAIL_ERRNO(cli->err, "run '%s'", program);
 }
 
-const struct command command_serve = {
+const struct cli_command command_serve = {
         .name = "serve",
         .usage = "[OPTION...]",
         .about = "run the server in the foreground",
@@ -60,5 +60,5 @@ const struct command command_serve = {
                 "it; sandboxes go on and are adopted by the next start. Every option may be in\n"
                 "DATA/atoll.yaml or in the environment as well: see 'atoll config'.",
         .make_options = serve_options,
-        .run = serve,
+        .run = run_serve,
 };

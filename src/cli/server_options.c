@@ -30,7 +30,7 @@ static const char *value_name(enum config_kind kind)
 	return "VALUE";
 }
 
-static void dashed(char out[NAME_MAX_SIZE], const char *name)
+static void dashed_name(char out[NAME_MAX_SIZE], const char *name)
 {
 	(void)snprintf(out, NAME_MAX_SIZE, "%s", name);
 	for (char *at = out; *at; at++)
@@ -47,7 +47,7 @@ const struct command_option *server_options(void)
 		return options;
 	for (const struct config_option *at = config_options; at->name; at++, count++) {
 		assert(count + 2 < OPTIONS_MAX);
-		dashed(names[count], at->name);
+		dashed_name(names[count], at->name);
 		options[count] = (struct command_option){
 		        .name = names[count],
 		        .value = value_name(at->kind),
@@ -88,7 +88,7 @@ static bool is_server_option(const struct command_option *option)
 	return false;
 }
 
-char **server_options_flags(struct arena *a, const struct arguments *args, const char *prefix)
+char **server_options_flags(struct arena *a, const struct cli_arguments *args, const char *prefix)
 {
 	char **flags = ARENA_ARRAY(a, char *, args->value_count + 2);
 	unsigned count = 1;

@@ -11,4 +11,4 @@ const struct command_option *server_options(void);
 const struct command_option *server_options_with(const struct command_option *own);
 /* Those that were given, from index 1 on, as PREFIX "name=value"; NULL-terminated. Index 0 is the
  * caller's. `json` and `help` are left out. */
-char **server_options_flags(struct arena *a, const struct arguments *args, const char *prefix);
+char **server_options_flags(struct arena *a, const struct cli_arguments *args, const char *prefix);

@@ -52,7 +52,7 @@ static int add_env(struct cli *cli, struct buf *body)
 static int create_body(struct cli *cli, struct buf *body)
 {
 	int64_t delay_ms = 0, stop_ms = 0, limit = 0;
-	const struct arguments *args = &cli->args;
+	const struct cli_arguments *args = &cli->args;
 
 	if (!args->inner || !args->inner[0])
 		return FAIL(cli->err, ERROR_INVALID, "no command is given after '--'");
@@ -97,7 +97,7 @@ static int service_create(struct cli *cli)
 
 /* ---- one ---- */
 
-static int call_one(struct cli *cli, const char *suffix)
+static int post_service(struct cli *cli, const char *suffix)
 {
 	struct server_call call = {.method = "POST"};
 	const struct json_value *service;
@@ -113,17 +113,17 @@ static int call_one(struct cli *cli, const char *suffix)
 
 static int service_start(struct cli *cli)
 {
-	return call_one(cli, "/start");
+	return post_service(cli, "/start");
 }
 
 static int service_stop(struct cli *cli)
 {
-	return call_one(cli, "/stop");
+	return post_service(cli, "/stop");
 }
 
 static int service_restart(struct cli *cli)
 {
-	return call_one(cli, "/restart");
+	return post_service(cli, "/restart");
 }
 
 static int service_rm(struct cli *cli)
@@ -177,7 +177,7 @@ static int follow_once(struct cli *cli, int64_t next[2])
 	return result;
 }
 
-static int follow(struct cli *cli, const struct json_value *log)
+static int follow_log(struct cli *cli, const struct json_value *log)
 {
 	const struct timespec pause = {.tv_nsec = FOLLOW_EVERY_MS * 1000000L};
 	int64_t next[2] = {json_whole(json_get(log, "stdout_next"), 0),
@@ -207,7 +207,7 @@ static int service_logs(struct cli *cli)
 	}
 	print_stream(log, "stdout", stdout);
 	print_stream(log, "stderr", stderr);
-	return arguments_has(&cli->args, "follow") ? follow(cli, log) : 0;
+	return arguments_has(&cli->args, "follow") ? follow_log(cli, log) : 0;
 }
 
 /* ---- the table ---- */
@@ -236,7 +236,7 @@ static const struct command_option logs_options[] = {
 #define ONE_SERVICE                                                                                \
 	.usage = "SANDBOX SERVICE", .arguments_min = 2, .arguments_max = 2,                        \
 	.completion = COMPLETE_SANDBOX
-static const struct command create = {
+static const struct cli_command create = {
         .name = "create",
         .usage = "[OPTION...] SANDBOX SERVICE -- COMMAND [ARG...]",
         .about = "make a service or change it, and run it",
@@ -249,7 +249,7 @@ static const struct command create = {
         .completion = COMPLETE_SANDBOX,
         .run = service_create,
 };
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "SANDBOX",
         .about = "list the services of a sandbox",
@@ -258,7 +258,7 @@ static const struct command list = {
         .completion = COMPLETE_SANDBOX,
         .run = service_ls,
 };
-static const struct command logs = {
+static const struct cli_command logs = {
         .name = "logs",
         .usage = "[OPTION...] SANDBOX SERVICE",
         .about = "the end of what it wrote",
@@ -268,34 +268,34 @@ static const struct command logs = {
         .completion = COMPLETE_SANDBOX,
         .run = service_logs,
 };
-static const struct command start = {
+static const struct cli_command start = {
         .name = "start",
         .about = "start one that was stopped, or has ended",
         .run = service_start,
         ONE_SERVICE,
 };
-static const struct command restart = {
+static const struct cli_command restart = {
         .name = "restart",
         .about = "end it and start it anew",
         .run = service_restart,
         ONE_SERVICE,
 };
-static const struct command stop = {
+static const struct cli_command stop = {
         .name = "stop",
         .about = "stop it, for good",
         .run = service_stop,
         ONE_SERVICE,
 };
-static const struct command rm = {
+static const struct cli_command rm = {
         .name = "rm",
         .about = "end it and forget it",
         .run = service_rm,
         ONE_SERVICE,
 };
-static const struct command *const children[] = {&create,  &list, &logs, &start,
-                                                 &restart, &stop, &rm,   NULL};
+static const struct cli_command *const children[] = {&create,  &list, &logs, &start,
+                                                     &restart, &stop, &rm,   NULL};
 
-const struct command command_service = {
+const struct cli_command command_service = {
         .name = "service",
         .usage = "COMMAND",
         .about = "commands in a sandbox that are kept running",

@@ -31,7 +31,7 @@ static const struct {
         {SIGQUIT, "SIGQUIT"},
 };
 
-struct session {
+struct command_session {
 	struct cli *cli;
 	const struct session_options *options;
 	struct session_events events;
@@ -132,7 +132,7 @@ const char *session_body(struct arena *a, const struct session_options *options,
 /* ---- the threads: each with its own client, because a client belongs to one thread ---- */
 
 /* False when it is time to end. */
-static bool wait_for_input(const struct session *s, int fd)
+static bool wait_for_input(const struct command_session *s, int fd)
 {
 	struct pollfd entries[] = {{.fd = fd, .events = POLLIN},
 	                           {.fd = s->stop_fd, .events = POLLIN}};
@@ -142,7 +142,7 @@ static bool wait_for_input(const struct session *s, int fd)
 	return !entries[1].revents;
 }
 
-static void call_alone(const struct session *s, const struct http_call *call)
+static void call_alone(const struct command_session *s, const struct http_call *call)
 {
 	struct http_client *client;
 	struct http_answer answer = {0};
@@ -159,7 +159,7 @@ static void call_alone(const struct session *s, const struct http_call *call)
  * nobody types. */
 static void *send_stdin(void *argument)
 {
-	const struct session *s = argument;
+	const struct command_session *s = argument;
 	struct http_client *client;
 	struct error err;
 	char room[STDIN_PIECE_SIZE];
@@ -208,7 +208,7 @@ static const char *signal_body(int number, unsigned interrupts)
 /* The first Ctrl-C goes to the command; the second kills it and all it started. */
 static void *send_signals(void *argument)
 {
-	const struct session *s = argument;
+	const struct command_session *s = argument;
 	struct signalfd_siginfo info;
 	unsigned interrupts = 0;
 
@@ -224,13 +224,13 @@ static void *send_signals(void *argument)
 	return NULL;
 }
 
-static void start_thread(struct session *s, void *(*run)(void *))
+static void start_thread(struct command_session *s, void *(*run)(void *))
 {
 	if (pthread_create(&s->threads[s->thread_count], NULL, run, s) == 0)
 		s->thread_count++;
 }
 
-static int open_helpers(struct session *s)
+static int open_helpers(struct command_session *s)
 {
 	sigset_t set = signal_set();
 
@@ -241,7 +241,7 @@ static int open_helpers(struct session *s)
 	return 0;
 }
 
-static void end_helpers(struct session *s)
+static void end_helpers(struct command_session *s)
 {
 	/* Nobody takes its output any more (`| head`): as SIGPIPE would have done here. It also
 	 * frees a thread that waits for it to take input. */
@@ -258,7 +258,7 @@ static void end_helpers(struct session *s)
 
 static void on_started(void *context, int64_t process)
 {
-	struct session *s = context;
+	struct command_session *s = context;
 	struct arena *a = s->cli->arena;
 	const char *suffix = arena_format(a, "/processes/%lld/", (long long)process);
 
@@ -274,7 +274,7 @@ static void on_started(void *context, int64_t process)
 
 static bool on_body(void *context, struct span piece)
 {
-	struct session *s = context;
+	struct command_session *s = context;
 
 	if (session_events_add(&s->events, piece, &s->failure) == 0)
 		return true;
@@ -282,7 +282,8 @@ static bool on_body(void *context, struct span piece)
 	return false;
 }
 
-static int stream(struct session *s, const char *method, const char *path, const char *body)
+static int read_stream(struct command_session *s, const char *method, const char *path,
+                       const char *body)
 {
 	struct http_call call = {
 	        .method = method,
@@ -305,7 +306,7 @@ static int stream(struct session *s, const char *method, const char *path, const
 }
 
 /* The server may have been restarted: the command goes on meanwhile, and its output is kept. */
-static int resume(struct session *s)
+static int resume_stream(struct command_session *s)
 {
 	const char *path;
 	int result = -1;
@@ -314,8 +315,8 @@ static int resume(struct session *s)
 		(void)poll(NULL, 0, RESUME_EVERY_MS);
 		path = arena_format(s->cli->arena, "/processes/%lld/stream?stream=ndjson&since=%s",
 		                    (long long)s->events.process, s->events.since);
-		result = stream(s, "GET", instance_path(s->cli->arena, s->options->sandbox, path),
-		                NULL);
+		result = read_stream(s, "GET",
+		                     instance_path(s->cli->arena, s->options->sandbox, path), NULL);
 		if (s->failed || (result < 0 && s->cli->err->code != ERROR_UNAVAILABLE &&
 		                  s->cli->err->code != ERROR_TIMEOUT))
 			return -1;
@@ -336,7 +337,7 @@ static bool can_read_stdin(void)
 
 int session_run(struct cli *cli, const struct session_options *options, int *ret_status)
 {
-	struct session *s = ARENA_NEW(cli->arena, struct session);
+	struct command_session *s = ARENA_NEW(cli->arena, struct command_session);
 	const char *path = instance_path(cli->arena, options->sandbox, "/exec?stream=ndjson"), *env;
 	int result;
 
@@ -350,9 +351,10 @@ int session_run(struct cli *cli, const struct session_options *options, int *ret
 	s->events.context = s;
 	result = open_helpers(s);
 	if (result == 0)
-		result = stream(s, "POST", path, session_body(cli->arena, options, s->stdin_open));
+		result = read_stream(s, "POST", path,
+		                     session_body(cli->arena, options, s->stdin_open));
 	if (s->events.process > 0 && !s->events.ended && !s->failed)
-		result = resume(s);
+		result = resume_stream(s);
 	else if (result == 0 && !s->events.ended)
 		result = FAIL(cli->err, ERROR_UNAVAILABLE, "the server did not start the command");
 	if (result == 0)
@@ -379,6 +381,6 @@ int session_collect(struct cli *cli, const struct session_options *options, int 
 	*ret_status = code < 0 || code > 255 ? 255 : (int)code;
 	if (json_bool(json_get(result, "timed_out"), false))
 		*ret_status = SESSION_STATUS_TIMED_OUT;
-	session_tell_cause(result);
+	session_print_cause(result);
 	return 0;
 }

@@ -58,4 +58,4 @@ void session_events_done(struct session_events *e);
 MUST_CHECK int session_events_add(struct session_events *e, struct span bytes, struct error *err);
 struct json_value;
 /* One line on stderr for an end that its exit code does not explain: out of memory, a full disk. */
-void session_tell_cause(const struct json_value *ended);
+void session_print_cause(const struct json_value *ended);

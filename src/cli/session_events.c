@@ -27,7 +27,7 @@ void session_events_done(struct session_events *e)
 	buf_done(&e->pending);
 }
 
-static int sextet(char c)
+static int sextet_of(char c)
 {
 	static const char alphabet[] =
 	        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -44,7 +44,7 @@ static int decode_base64(struct arena *a, const char *text, struct span *ret, st
 	size_t size = 0;
 
 	for (; *text && *text != '='; text++) {
-		int value = sextet(*text);
+		int value = sextet_of(*text);
 
 		if (value < 0)
 			return FAIL(err, ERROR_UNAVAILABLE, "the server sent malformed base64");
@@ -71,7 +71,7 @@ static int on_output(struct session_events *e, const struct json_value *event, i
 	return 0;
 }
 
-void session_tell_cause(const struct json_value *ended)
+void session_print_cause(const struct json_value *ended)
 {
 	const char *why = agent_cause_explain(json_text(json_get(ended, "cause"), ""));
 
@@ -87,7 +87,7 @@ static void on_exit_event(struct session_events *e, const struct json_value *eve
 	e->status = code < 0 || code > 255 ? 255 : (int)code;
 	if (json_bool(json_get(event, "timed_out"), false))
 		e->status = SESSION_STATUS_TIMED_OUT;
-	session_tell_cause(event);
+	session_print_cause(event);
 }
 
 static void on_started_event(struct session_events *e, const struct json_value *event)

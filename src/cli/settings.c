@@ -91,22 +91,22 @@ static const struct command_option set_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "show what holds in the project, as JSON",
         .run = settings_ls,
 };
-static const struct command set = {
+static const struct cli_command set = {
         .name = "set",
         .usage = "OPTION...",
         .about = "change what holds in the project from now on",
         .options = set_options,
         .run = settings_set,
 };
-static const struct command *const children[] = {&list, &set, NULL};
+static const struct cli_command *const children[] = {&list, &set, NULL};
 
-const struct command command_settings = {
+const struct cli_command command_settings = {
         .name = "settings",
         .usage = "COMMAND",
         .about = "show and change the project's settings",

@@ -5,7 +5,7 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 
-static int shell(struct cli *cli)
+static int run_shell(struct cli *cli)
 {
 	struct terminal_options options = {
 	        .sandbox = cli->args.words[0],
@@ -37,7 +37,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_shell = {
+const struct cli_command command_shell = {
         .name = "shell",
         .usage = "[OPTION...] SANDBOX [-- COMMAND [ARG...]]",
         .about = "open a terminal in a sandbox",
@@ -48,5 +48,5 @@ const struct command command_shell = {
         .own_arguments = 1,
         .has_inner_command = true,
         .completion = COMPLETE_SANDBOX,
-        .run = shell,
+        .run = run_shell,
 };

@@ -209,13 +209,13 @@ static const struct command_option add_options[] = {
          .about = "when to use it; else what " MAIN_FILE " says at its beginning"},
         {0},
 };
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list the skills that load_skill can load",
         .run = skill_ls,
 };
-static const struct command add = {
+static const struct cli_command add = {
         .name = "add",
         .usage = "[OPTION...] FOLDER",
         .about = "keep a folder with a " MAIN_FILE " as a skill, in place of one of its name",
@@ -225,7 +225,7 @@ static const struct command add = {
         .completion = COMPLETE_FOLDER,
         .run = skill_add,
 };
-static const struct command rm = {
+static const struct cli_command rm = {
         .name = "rm",
         .usage = "SKILL...",
         .about = "remove them",
@@ -233,9 +233,9 @@ static const struct command rm = {
         .arguments_max = ANY_NUMBER,
         .run = skill_rm,
 };
-static const struct command *const children[] = {&list, &add, &rm, NULL};
+static const struct cli_command *const children[] = {&list, &add, &rm, NULL};
 
-const struct command command_skill = {
+const struct cli_command command_skill = {
         .name = "skill",
         .usage = "COMMAND",
         .about = "folders of instructions and scripts for agents",

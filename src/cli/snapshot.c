@@ -96,7 +96,7 @@ static int snapshot_rm(struct cli *cli)
 
 /* ---- fork ---- */
 
-static int fork_sandbox(struct cli *cli)
+static int run_fork(struct cli *cli)
 {
 	const struct json_value *answer, *items;
 	struct server_call call = {.method = "POST"};
@@ -122,7 +122,7 @@ static int fork_sandbox(struct cli *cli)
 
 /* ---- rollback ---- */
 
-static int rollback(struct cli *cli)
+static int run_rollback(struct cli *cli)
 {
 	const char *name = cli->args.words[0];
 	struct server_call call = {
@@ -145,7 +145,7 @@ static int rollback(struct cli *cli)
 
 /* ---- reset ---- */
 
-static int reset(struct cli *cli)
+static int run_reset(struct cli *cli)
 {
 	struct server_call call = {
 	        .method = "POST",
@@ -186,7 +186,7 @@ static const struct command_option rollback_options[] = {
         {0},
 };
 
-static const struct command create = {
+static const struct cli_command create = {
         .name = "create",
         .usage = "[--name NAME] [--backup] SANDBOX",
         .about = "take a snapshot of a sandbox's files",
@@ -196,14 +196,14 @@ static const struct command create = {
         .completion = COMPLETE_SANDBOX,
         .run = snapshot_create,
 };
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "[--sandbox SANDBOX]",
         .about = "list snapshots, newest first",
         .options = ls_options,
         .run = snapshot_ls,
 };
-static const struct command inspect = {
+static const struct cli_command inspect = {
         .name = "inspect",
         .usage = "SNAPSHOT",
         .about = "show everything about a snapshot, as JSON",
@@ -211,7 +211,7 @@ static const struct command inspect = {
         .arguments_max = 1,
         .run = snapshot_inspect,
 };
-static const struct command remove_it = {
+static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "SNAPSHOT...",
         .about = "remove snapshots; what was made of them goes on",
@@ -219,24 +219,24 @@ static const struct command remove_it = {
         .arguments_max = ANY_NUMBER,
         .run = snapshot_rm,
 };
-static const struct command *const children[] = {&create,
-                                                 &list,
-                                                 &inspect,
-                                                 &remove_it,
-                                                 &command_snapshot_export,
-                                                 &command_snapshot_import,
-                                                 &command_snapshot_backups,
-                                                 &command_snapshot_forget,
-                                                 NULL};
+static const struct cli_command *const children[] = {&create,
+                                                     &list,
+                                                     &inspect,
+                                                     &remove_it,
+                                                     &command_snapshot_export,
+                                                     &command_snapshot_import,
+                                                     &command_snapshot_backups,
+                                                     &command_snapshot_forget,
+                                                     NULL};
 
-const struct command command_snapshot = {
+const struct cli_command command_snapshot = {
         .name = "snapshot",
         .usage = "COMMAND",
         .about = "keep the files of a sandbox as they are at one moment",
         .children = children,
 };
 
-const struct command command_fork = {
+const struct cli_command command_fork = {
         .name = "fork",
         .usage = "[--count N] [--name NAME] SANDBOX",
         .about = "make sandboxes with the files that one has now; it goes on",
@@ -244,25 +244,25 @@ const struct command command_fork = {
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
-        .run = fork_sandbox,
+        .run = run_fork,
 };
 
-const struct command command_rollback = {
+const struct cli_command command_rollback = {
         .name = "rollback",
         .usage = "[--new | --name NAME] SNAPSHOT",
         .about = "give a snapshot's sandbox its files back, or a new one when that is deleted",
         .options = rollback_options,
         .arguments_min = 1,
         .arguments_max = 1,
-        .run = rollback,
+        .run = run_rollback,
 };
 
-const struct command command_reset = {
+const struct cli_command command_reset = {
         .name = "reset",
         .usage = "SANDBOX",
         .about = "end all processes and give a sandbox the files that it was made with",
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
-        .run = reset,
+        .run = run_reset,
 };

@@ -2,14 +2,14 @@
 #include "cli/commands.h"
 #include "cli/sandboxes.h"
 
-static int start_one(struct cli *cli, const char *sandbox)
+static int start_sandbox(struct cli *cli, const char *sandbox)
 {
 	return sandbox_act(cli, sandbox, "/start");
 }
 
-static int start(struct cli *cli)
+static int run_start(struct cli *cli)
 {
-	return sandboxes_each(cli, &(struct sandboxes_verb){start_one, "started"});
+	return sandboxes_each(cli, &(struct sandboxes_verb){start_sandbox, "started"});
 }
 
 static const struct command_option options[] = {
@@ -17,12 +17,12 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_start = {
+const struct cli_command command_start = {
         .name = "start",
         .usage = "SANDBOX... | --all",
         .about = "start stopped sandboxes with the files they had",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = start,
+        .run = run_start,
 };

@@ -9,11 +9,11 @@
 #define FOLLOW_EVERY_MS 1000
 
 /* Two samples give the load between them; one gives the average since the start. */
-struct sample {
+struct stats_sample {
 	int64_t cpu_us, uptime_ms;
 };
 
-static double cpu_percent(const struct sample *before, const struct sample *now)
+static double cpu_percent(const struct stats_sample *before, const struct stats_sample *now)
 {
 	int64_t took_ms = now->uptime_ms - before->uptime_ms;
 
@@ -36,7 +36,7 @@ static const char *used_of(struct arena *a, const struct json_value *stats, cons
 
 static void print_stats(struct arena *a, const struct json_value *stats, double cpu, bool has_head)
 {
-	struct table table;
+	struct text_table table;
 
 	table_init(&table, a,
 	           (const char *const[]){"CPU", "MEMORY", "DISK", "PIDS", "NET IN", "NET OUT",
@@ -58,11 +58,11 @@ static void print_stats(struct arena *a, const struct json_value *stats, double 
 	(void)fflush(stdout);
 }
 
-static int print_sample(struct cli *cli, struct sample *before, bool is_first)
+static int print_sample(struct cli *cli, struct stats_sample *before, bool is_first)
 {
 	const char *path = instance_path(cli->arena, cli->args.words[0], "/stats");
 	const struct json_value *stats;
-	struct sample now;
+	struct stats_sample now;
 
 	if (server_get(cli, path, &stats) < 0)
 		return -1;
@@ -76,12 +76,12 @@ static int print_sample(struct cli *cli, struct sample *before, bool is_first)
 	return 0;
 }
 
-static int stats(struct cli *cli)
+static int run_stats(struct cli *cli)
 {
 	struct arena *outer = cli->arena;
 	bool follow = arguments_has(&cli->args, "follow"), is_first = true;
 	AUTO(arena_done) struct arena arena = {0}; /* of one sample: following may take days */
-	struct sample before = {0};
+	struct stats_sample before = {0};
 	int result;
 
 	if (cli_connect(cli) < 0)
@@ -103,7 +103,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_stats = {
+const struct cli_command command_stats = {
         .name = "stats",
         .usage = "[--follow] SANDBOX",
         .about = "show what a sandbox uses",
@@ -111,5 +111,5 @@ const struct command command_stats = {
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
-        .run = stats,
+        .run = run_stats,
 };

@@ -2,14 +2,14 @@
 #include "cli/commands.h"
 #include "cli/sandboxes.h"
 
-static int stop_one(struct cli *cli, const char *sandbox)
+static int stop_sandbox(struct cli *cli, const char *sandbox)
 {
 	return sandbox_act(cli, sandbox, "/stop");
 }
 
-static int stop(struct cli *cli)
+static int run_stop(struct cli *cli)
 {
-	return sandboxes_each(cli, &(struct sandboxes_verb){stop_one, "stopped"});
+	return sandboxes_each(cli, &(struct sandboxes_verb){stop_sandbox, "stopped"});
 }
 
 static const struct command_option options[] = {
@@ -17,12 +17,12 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_stop = {
+const struct cli_command command_stop = {
         .name = "stop",
         .usage = "SANDBOX... | --all",
         .about = "stop sandboxes; their files are kept",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,
-        .run = stop,
+        .run = run_stop,
 };

@@ -19,7 +19,7 @@
 #define DELETIONS_MIN 10
 #define AGAIN_S 2
 
-void sync_round_done(struct sync *s)
+void sync_round_done(struct folder_sync *s)
 {
 	sync_plan_done(&s->plan);
 	sync_list_done(&s->here);
@@ -37,7 +37,7 @@ void sync_round_done(struct sync *s)
 	arena_reset(&s->arena);
 }
 
-void sync_say(struct sync *s, const char *what, const char *path, const char *note)
+void sync_say(struct folder_sync *s, const char *what, const char *path, const char *note)
 {
 	if (s->cli->json)
 		return;
@@ -47,7 +47,7 @@ void sync_say(struct sync *s, const char *what, const char *path, const char *no
 
 /* ---- one round ---- */
 
-static int check_deletions(struct sync *s, enum sync_step step, const struct sync_list *side,
+static int check_deletions(struct folder_sync *s, enum sync_step step, const struct sync_list *side,
                            const char *where)
 {
 	size_t count = s->plan.counts[step];
@@ -60,7 +60,7 @@ static int check_deletions(struct sync *s, enum sync_step step, const struct syn
 	return -1;
 }
 
-static void tell_plan(struct sync *s)
+static void tell_plan(struct folder_sync *s)
 {
 	static const char *const words[SYNC_STEP_COUNT] = {
 	        [SYNC_UP] = "up",
@@ -75,7 +75,7 @@ static void tell_plan(struct sync *s)
 }
 
 /* What this round does not touch is known as it was. */
-static void carry_on(struct sync *s)
+static void carry_over_unchanged(struct folder_sync *s)
 {
 	struct map touched = {0};
 
@@ -94,7 +94,7 @@ static void carry_on(struct sync *s)
 
 /* A file that was left for the next round is known as it was, too: else its deletion elsewhere
  * would be forgotten. */
-static void keep_unfinished(struct sync *s)
+static void keep_unfinished(struct folder_sync *s)
 {
 	struct map done = {0};
 
@@ -113,7 +113,7 @@ static void keep_unfinished(struct sync *s)
 	map_done(&done);
 }
 
-static void report(struct sync *s)
+static void print_report(struct folder_sync *s)
 {
 	const size_t *counts = s->plan.counts;
 
@@ -131,20 +131,20 @@ static void report(struct sync *s)
 	(void)fflush(stdout);
 }
 
-static int apply(struct sync *s)
+static int apply_plan(struct folder_sync *s)
 {
 	if (check_deletions(s, SYNC_DELETE_HERE, &s->here, "here") < 0 ||
 	    check_deletions(s, SYNC_DELETE_THERE, &s->there, "in the sandbox") < 0)
 		return -1;
-	carry_on(s);
-	if (sync_down(s) < 0 || sync_up(s) < 0)
+	carry_over_unchanged(s);
+	if (sync_receive_changes(s) < 0 || sync_send_changes(s) < 0)
 		return -1;
 	keep_unfinished(s);
 	return sync_state_write(s);
 }
 
 /* *ret_again: there is something new, which the next round sends. */
-static int run_round(struct sync *s, bool *ret_again)
+static int run_round(struct folder_sync *s, bool *ret_again)
 {
 	struct arena *lasting = s->cli->arena;
 	int result;
@@ -159,17 +159,17 @@ static int run_round(struct sync *s, bool *ret_again)
 		if (s->is_dry)
 			tell_plan(s);
 		else
-			result = apply(s);
+			result = apply_plan(s);
 	}
 	if (result == 0)
-		report(s);
+		print_report(s);
 	*ret_again = result == 0 && s->conflicts > 0;
 	sync_round_done(s);
 	s->cli->arena = lasting;
 	return result;
 }
 
-static int run_rounds(struct sync *s)
+static int run_rounds(struct folder_sync *s)
 {
 	bool again;
 
@@ -180,7 +180,7 @@ static int run_rounds(struct sync *s)
 
 /* ---- the command ---- */
 
-static int follow(struct sync *s)
+static int follow_changes(struct folder_sync *s)
 {
 	const struct timespec pause = {.tv_sec = AGAIN_S};
 	struct sync_watch *watch;
@@ -202,7 +202,7 @@ static int follow(struct sync *s)
 }
 
 /* The sandbox by its id, and the folder by its whole path: both name the state. */
-static int find_there(struct sync *s, const struct place *place)
+static int find_there(struct folder_sync *s, const struct path_argument *place)
 {
 	const struct json_value *sandbox, *entry;
 	const char *path = place->path[0] ? place->path : ".";
@@ -225,7 +225,7 @@ static int find_there(struct sync *s, const struct place *place)
 	return 0;
 }
 
-static int find_here(struct sync *s, const char *local)
+static int find_here(struct folder_sync *s, const char *local)
 {
 	char *resolved = realpath(local, NULL);
 
@@ -237,15 +237,15 @@ static int find_here(struct sync *s, const char *local)
 	return s->folder < 0 ? FAIL_ERRNO(s->cli->err, "open the folder '%s'", local) : 0;
 }
 
-static int open_both(struct sync *s, bool watches)
+static int open_both(struct folder_sync *s, bool watches)
 {
 	struct cli *cli = s->cli;
-	struct place place;
+	struct path_argument place;
 
-	if (place_parse(cli->arena, cli->args.words[1], &place, cli->err) < 0)
+	if (path_argument_parse(cli->arena, cli->args.words[1], &place, cli->err) < 0)
 		return -1;
 	if (!place.sandbox)
-		place = (struct place){.sandbox = place.path, .path = ""};
+		place = (struct path_argument){.sandbox = place.path, .path = ""};
 	if (find_here(s, cli->args.words[0]) < 0 || cli_connect(cli) < 0 ||
 	    find_there(s, &place) < 0 ||
 	    sync_state_open(s, cli->server->base_url ? cli->server->base_url
@@ -259,7 +259,7 @@ static int open_both(struct sync *s, bool watches)
 
 static int sync_folders(struct cli *cli)
 {
-	struct sync s = {.cli = cli, .folder = -1, .inotify = -1};
+	struct folder_sync s = {.cli = cli, .folder = -1, .inotify = -1};
 	bool watches = arguments_has(&cli->args, "watch");
 	int64_t size_mb = SIZE_MAX_MB;
 	int result;
@@ -275,7 +275,7 @@ static int sync_folders(struct cli *cli)
 	if (result == 0)
 		result = run_rounds(&s);
 	if (result == 0 && watches)
-		result = follow(&s);
+		result = follow_changes(&s);
 	arena_done(&s.arena);
 	if (s.folder >= 0)
 		(void)close(s.folder);
@@ -292,7 +292,7 @@ static const struct command_option options[] = {
         {.name = NULL},
 };
 
-const struct command command_sync = {
+const struct cli_command command_sync = {
         .name = "sync",
         .usage = "FOLDER SANDBOX[:PATH]",
         .about = "keep a folder here and one in a sandbox the same, both ways",

@@ -24,7 +24,7 @@
 #define NAMES_BYTES (400 * 1024)
 
 struct coming {
-	struct sync *sync;
+	struct folder_sync *sync;
 	struct map wanted; /* path -> struct sync_action, of one request */
 	struct sync_action *action;
 	struct sync_part part;
@@ -68,9 +68,9 @@ static bool is_the_same(struct coming *c, int parent, const char *name)
 }
 
 /* Both sides have this, so it is not looked at again until one of them changes it. */
-static void remember(struct coming *c, int parent, const char *name)
+static void record_state(struct coming *c, int parent, const char *name)
 {
-	struct sync *s = c->sync;
+	struct folder_sync *s = c->sync;
 	struct sync_file local, remote = *c->action->remote;
 
 	if (sync_stat_here(s, parent, name, &local) != 1)
@@ -80,14 +80,14 @@ static void remember(struct coming *c, int parent, const char *name)
 	sync_list_add(&s->next.remote, &remote);
 }
 
-static void leave_out(struct coming *c, const struct sync_action *action, const char *why)
+static void skip_file(struct coming *c, const struct sync_action *action, const char *why)
 {
 	c->sync->skipped++;
 	(void)fprintf(stderr, "atoll: '%s' is left out: %s\n", action->path, why);
 }
 
 /* What is here, against what the plan has seen: 1 the same, 0 another one, -1 no file at all. */
-static int look_again(struct coming *c, int parent, const char *name)
+static int compare_with_plan(struct coming *c, int parent, const char *name)
 {
 	struct sync_file now;
 	int found = sync_stat_here(c->sync, parent, name, &now);
@@ -110,10 +110,10 @@ static void keep_mode(struct coming *c, int parent, const char *name)
 }
 
 /* As sync_replace. */
-static int put(struct coming *c, const struct sync_place *at, const struct stat *before,
-               struct error *err)
+static int move_into_place(struct coming *c, const struct sync_place *at, const struct stat *before,
+                           struct error *err)
 {
-	struct sync *s = c->sync;
+	struct folder_sync *s = c->sync;
 
 	if (c->action->local)
 		return sync_replace(s, &c->part, at, before, err);
@@ -127,7 +127,7 @@ static int keep_both(struct coming *c, const struct sync_place *at, struct error
 {
 	if (!sync_part_is_ours(c->sync, &c->part)) {
 		/* The next run fetches it again. */
-		leave_out(c, c->action, "it was moved or replaced here meanwhile");
+		skip_file(c, c->action, "it was moved or replaced here meanwhile");
 		return 0;
 	}
 	if (sync_keep_beside(c->sync, c->part.name, at, err) < 0)
@@ -136,37 +136,37 @@ static int keep_both(struct coming *c, const struct sync_place *at, struct error
 	return 0;
 }
 
-static int place(struct coming *c, const struct sync_place *at, struct error *err)
+static int place_file(struct coming *c, const struct sync_place *at, struct error *err)
 {
 	struct stat before = {.st_size = 0};
 	int found, result = 0;
 
 	(void)fstatat(at->parent, at->name, &before, AT_SYMLINK_NOFOLLOW);
-	found = look_again(c, at->parent, at->name);
+	found = compare_with_plan(c, at->parent, at->name);
 	if (found < 0) {
-		leave_out(c, c->action, "a link or a folder is in its place");
+		skip_file(c, c->action, "a link or a folder is in its place");
 		return 0;
 	}
 	if (c->action->step == SYNC_BOTH && is_the_same(c, at->parent, at->name)) {
-		remember(c, at->parent, at->name);
+		record_state(c, at->parent, at->name);
 		return 0;
 	}
 	if (c->action->step != SYNC_BOTH && found > 0) {
 		keep_mode(c, at->parent, at->name);
-		result = put(c, at, &before, err);
+		result = move_into_place(c, at, &before, err);
 		if (result < 0)
 			return -1;
 	}
 	if (result == 0)
 		return keep_both(c, at, err);
 	sync_say(c->sync, "down", at->path, NULL);
-	remember(c, at->parent, at->name);
+	record_state(c, at->parent, at->name);
 	return 0;
 }
 
 /* ---- the bytes ---- */
 
-static int begin(struct coming *c, struct sync_action *action, struct error *err)
+static int begin_file(struct coming *c, struct sync_action *action, struct error *err)
 {
 	struct id id = id_new();
 	const struct fd_open_options options = {
@@ -182,7 +182,7 @@ static int begin(struct coming *c, struct sync_action *action, struct error *err
 	return 0;
 }
 
-static int end(struct coming *c, struct error *err)
+static int finish_file(struct coming *c, struct error *err)
 {
 	AUTO_CLOSE UNUSED int fd = c->part.fd;
 	AUTO_CLOSE int parent = -1;
@@ -190,9 +190,9 @@ static int end(struct coming *c, struct error *err)
 	int result = 0;
 
 	if (sync_open_parent(c->sync, c->action->path, true, &parent, &problem) < 0)
-		leave_out(c, c->action, problem.text);
+		skip_file(c, c->action, problem.text);
 	else
-		result = place(
+		result = place_file(
 		        c,
 		        &(struct sync_place){parent, path_last(c->action->path), c->action->path},
 		        err);
@@ -203,7 +203,7 @@ static int end(struct coming *c, struct error *err)
 	return result;
 }
 
-static void give_up(struct coming *c)
+static void discard_file(struct coming *c)
 {
 	if (c->part.fd >= 0)
 		(void)unlinkat(c->sync->folder, c->part.name, 0);
@@ -215,7 +215,7 @@ static bool is_too_large(struct coming *c, const struct sync_action *action)
 {
 	if (action->remote->size <= c->sync->size_max)
 		return false;
-	leave_out(c, action, "it is larger than --max-size");
+	skip_file(c, action, "it is larger than --max-size");
 	return true;
 }
 
@@ -234,7 +234,7 @@ static bool on_body(void *context, struct span piece)
 	return !c->failed;
 }
 
-static int fetch(struct coming *c, struct sync_action *action)
+static int fetch_file(struct coming *c, struct sync_action *action)
 {
 	struct error *err = c->sync->cli->err;
 	struct http_answer answer = {0};
@@ -242,18 +242,18 @@ static int fetch(struct coming *c, struct sync_action *action)
 	int result;
 
 	call.path = sync_url(c->sync, "/files/content?path=", action->path, "");
-	if (begin(c, action, err) < 0)
+	if (begin_file(c, action, err) < 0)
 		return -1;
 	result = http_client_call(c->sync->cli->client, &call, &answer, err);
 	buf_done(&answer.body);
 	if (result == 0 && !c->failed)
-		return end(c, err);
-	give_up(c);
+		return finish_file(c, err);
+	discard_file(c);
 	if (c->failed)
 		*err = c->failure;
 	/* It went meanwhile, or may not be read: the others come all the same. */
 	if (!c->failed && (err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN)) {
-		leave_out(c, action, err->text);
+		skip_file(c, action, err->text);
 		error_clear(err);
 		return 0;
 	}
@@ -270,10 +270,10 @@ static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, 
 	if (!action)
 		return 0;
 	if (size > c->sync->size_max) {
-		leave_out(c, action, "it grows beyond --max-size");
+		skip_file(c, action, "it grows beyond --max-size");
 		return 0;
 	}
-	if (begin(c, action, err) < 0)
+	if (begin_file(c, action, err) < 0)
 		return -1;
 	*ret_fd = c->part.fd;
 	return 0;
@@ -281,7 +281,7 @@ static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, 
 
 static int on_end(void *context, struct error *err)
 {
-	return end(context, err);
+	return finish_file(context, err);
 }
 
 struct taking {
@@ -290,7 +290,7 @@ struct taking {
 	struct error err;
 };
 
-static void *take(void *argument)
+static void *unpack_files(void *argument)
 {
 	struct taking *t = argument;
 	const struct archive_taker taker = {on_begin, on_end, t->coming};
@@ -334,7 +334,7 @@ static int fetch_stream(struct coming *c, const char *const *names)
 		return FAIL_ERRNO(err, "make a pipe");
 	taking.fd = ends[0];
 	piping.fd = ends[1];
-	errno = pthread_create(&thread, NULL, take, &taking);
+	errno = pthread_create(&thread, NULL, unpack_files, &taking);
 	if (errno) {
 		(void)close(ends[0]);
 		(void)close(ends[1]);
@@ -344,7 +344,7 @@ static int fetch_stream(struct coming *c, const char *const *names)
 	(void)close(ends[1]);
 	(void)pthread_join(thread, NULL);
 	buf_done(&answer.body);
-	give_up(c);
+	discard_file(c);
 	/* A pipe that was not taken is only what followed from the taker's failure. */
 	if (taking.result < 0 && (result == 0 || piping.failed)) {
 		*err = taking.err;
@@ -356,7 +356,7 @@ static int fetch_stream(struct coming *c, const char *const *names)
 /* ---- what is wanted ---- */
 
 /* As many as one request may name, from the action `from` on; returns the one after the last. */
-static size_t choose(struct coming *c, size_t from, const char **names)
+static size_t choose_files(struct coming *c, size_t from, const char **names)
 {
 	struct sync_plan *plan = &c->sync->plan;
 	size_t i, count = 0, bytes = 0;
@@ -379,19 +379,19 @@ static int fetch_chosen(struct coming *c, const char **names)
 	if (!names[0])
 		return 0;
 	if (!names[1])
-		return fetch(c, map_remove(&c->wanted, names[0]));
+		return fetch_file(c, map_remove(&c->wanted, names[0]));
 	if (fetch_stream(c, names) < 0)
 		return -1;
 	for (; *names; names++) {
 		struct sync_action *action = map_remove(&c->wanted, *names);
 
 		if (action)
-			leave_out(c, action, "it went meanwhile, or may not be read");
+			skip_file(c, action, "it went meanwhile, or may not be read");
 	}
 	return 0;
 }
 
-int sync_down(struct sync *s)
+int sync_receive_changes(struct folder_sync *s)
 {
 	struct coming c = {.sync = s, .part = {.fd = -1}};
 	const char **names = ARENA_ARRAY(&s->arena, const char *, NAMES_COUNT + 1);
@@ -399,7 +399,7 @@ int sync_down(struct sync *s)
 	int result = 0;
 
 	while (result == 0 && next < s->plan.count) {
-		next = choose(&c, next, names);
+		next = choose_files(&c, next, names);
 		result = fetch_chosen(&c, names);
 	}
 	map_done(&c.wanted);

@@ -39,7 +39,7 @@ const char *sync_exchanged_name(const char *name)
 	return has_id(name, '-') && *end ? end : NULL;
 }
 
-bool sync_part_is_ours(const struct sync *s, const struct sync_part *part)
+bool sync_part_is_ours(const struct folder_sync *s, const struct sync_part *part)
 {
 	struct stat ours, now;
 
@@ -50,7 +50,7 @@ bool sync_part_is_ours(const struct sync *s, const struct sync_part *part)
 
 /* ---- the exchange ---- */
 
-int sync_keep_beside(struct sync *s, const char *old, const struct sync_place *at,
+int sync_keep_beside(struct folder_sync *s, const char *old, const struct sync_place *at,
                      struct error *err)
 {
 	time_t now = time(NULL);
@@ -76,7 +76,7 @@ int sync_keep_beside(struct sync *s, const char *old, const struct sync_place *a
 	return 0;
 }
 
-int sync_put_back(struct sync *s, const struct sync_part *part, const struct sync_place *at,
+int sync_put_back(struct folder_sync *s, const struct sync_part *part, const struct sync_place *at,
                   struct error *err)
 {
 	if (renameat2(s->folder, part->name, at->parent, at->name, RENAME_EXCHANGE) == 0) {
@@ -90,7 +90,7 @@ int sync_put_back(struct sync *s, const struct sync_part *part, const struct syn
 	return sync_keep_beside(s, part->name, at, err);
 }
 
-int sync_replace(struct sync *s, struct sync_part *part, const struct sync_place *at,
+int sync_replace(struct folder_sync *s, struct sync_part *part, const struct sync_place *at,
                  const struct stat *before, struct error *err)
 {
 	const char *name = arena_format(&s->arena, "%s-%.200s", part->name, at->name);

@@ -55,7 +55,7 @@ void sync_plan_done(struct sync_plan *p)
 	*p = (struct sync_plan){0};
 }
 
-static void add(struct sync_plan *p, struct sync_action action)
+static void add_action(struct sync_plan *p, struct sync_action action)
 {
 	if (p->count == p->capacity) {
 		p->capacity = p->capacity ? 2 * p->capacity : 64;
@@ -75,7 +75,7 @@ static int change_of(const struct sync_file *now, const struct sync_file *before
 	return !before || !sync_file_is_same(now, before);
 }
 
-static bool decide(int local, int remote, bool was_known, enum sync_step *ret)
+static bool choose_step(int local, int remote, bool was_known, enum sync_step *ret)
 {
 	if (local == 0 && remote == 0)
 		return false;
@@ -88,17 +88,17 @@ static bool decide(int local, int remote, bool was_known, enum sync_step *ret)
 	return true;
 }
 
-static void look_at(struct sync_plan *p, const char *path, const struct sync_file *local,
-                    const struct sync_file *remote, const struct sync_state *state)
+static void plan_file(struct sync_plan *p, const char *path, const struct sync_file *local,
+                      const struct sync_file *remote, const struct sync_state *state)
 {
 	const struct sync_file *local_before = sync_list_find(&state->local, path);
 	const struct sync_file *remote_before = sync_list_find(&state->remote, path);
 	bool was_known = local_before && remote_before;
 	enum sync_step step;
 
-	if (decide(change_of(local, was_known ? local_before : NULL),
-	           change_of(remote, was_known ? remote_before : NULL), was_known, &step))
-		add(p, (struct sync_action){step, path, local, remote});
+	if (choose_step(change_of(local, was_known ? local_before : NULL),
+	                change_of(remote, was_known ? remote_before : NULL), was_known, &step))
+		add_action(p, (struct sync_action){step, path, local, remote});
 }
 
 void sync_plan_make(struct sync_plan *p, struct sync_list *local, struct sync_list *remote,
@@ -109,11 +109,11 @@ void sync_plan_make(struct sync_plan *p, struct sync_list *local, struct sync_li
 
 		if (other)
 			other->was_seen = true;
-		look_at(p, local->items[i].path, &local->items[i], other, state);
+		plan_file(p, local->items[i].path, &local->items[i], other, state);
 	}
 	for (size_t i = 0; i < remote->count; i++)
 		if (!remote->items[i].was_seen)
-			look_at(p, remote->items[i].path, NULL, &remote->items[i], state);
+			plan_file(p, remote->items[i].path, NULL, &remote->items[i], state);
 }
 
 /* Some filesystems take these for ".git", too. */

@@ -18,7 +18,7 @@
 	(IN_CREATE | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |        \
 	 IN_ONLYDIR)
 
-static bool is_ignored(const struct sync *s, const char *path, bool is_folder)
+static bool is_ignored(const struct folder_sync *s, const char *path, bool is_folder)
 {
 	return gitignore_matches(&s->ignore, path, is_folder);
 }
@@ -30,7 +30,7 @@ static const char *time_text(struct arena *a, const struct stat *st)
 	return arena_format(a, "%lld.%09ld", (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
 }
 
-static struct sync_file file_of(struct sync *s, const char *path, const struct stat *st)
+static struct sync_file file_of(struct folder_sync *s, const char *path, const struct stat *st)
 {
 	return (struct sync_file){.path = path,
 	                          .size = st->st_size,
@@ -38,7 +38,7 @@ static struct sync_file file_of(struct sync *s, const char *path, const struct s
 	                          .time = time_text(&s->arena, st)};
 }
 
-int sync_stat_here(struct sync *s, int parent, const char *name, struct sync_file *ret)
+int sync_stat_here(struct folder_sync *s, int parent, const char *name, struct sync_file *ret)
 {
 	struct stat st;
 
@@ -48,7 +48,7 @@ int sync_stat_here(struct sync *s, int parent, const char *name, struct sync_fil
 	return S_ISREG(st.st_mode) ? 1 : -1;
 }
 
-static int read_rules(struct sync *s, int folder, const char *path)
+static int read_rules(struct folder_sync *s, int folder, const char *path)
 {
 	const struct fd_open_options options = {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY};
 	AUTO(buf_done) struct buf text = BUF(GITIGNORE_SIZE_MAX);
@@ -64,9 +64,9 @@ static int read_rules(struct sync *s, int folder, const char *path)
 	return 0;
 }
 
-static int scan_folder(struct sync *s, int fd, const char *path, unsigned depth);
+static int scan_folder(struct folder_sync *s, int fd, const char *path, unsigned depth);
 
-static int visit(struct sync *s, int folder, const char *path, unsigned depth)
+static int scan_path(struct folder_sync *s, int folder, const char *path, unsigned depth)
 {
 	const struct fd_open_options options = {.flags = O_RDONLY | O_DIRECTORY};
 	struct sync_file file;
@@ -100,7 +100,7 @@ static int visit(struct sync *s, int folder, const char *path, unsigned depth)
 
 /* What a run left that was killed: bytes that came go; a file that was being exchanged may be the
  * only one, and gets a name that people see. 1: it was such a one. */
-static int tidy(struct sync *s, const char *name)
+static int clean_leftover(struct folder_sync *s, const char *name)
 {
 	const char *exchanged = sync_exchanged_name(name);
 
@@ -116,20 +116,21 @@ static int tidy(struct sync *s, const char *name)
 	return 1;
 }
 
-static int look_at(struct sync *s, int folder, const char *path, const char *name, unsigned depth)
+static int scan_entry(struct folder_sync *s, int folder, const char *path, const char *name,
+                      unsigned depth)
 {
-	int tidied = depth == 0 ? tidy(s, name) : 0;
+	int tidied = depth == 0 ? clean_leftover(s, name) : 0;
 
 	if (tidied != 0)
 		return tidied < 0 ? -1 : 0;
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
-	return visit(s, folder, arena_format(&s->arena, "%s%s%s", path, *path ? "/" : "", name),
-	             depth);
+	return scan_path(s, folder, arena_format(&s->arena, "%s%s%s", path, *path ? "/" : "", name),
+	                 depth);
 }
 
 /* The descriptor is the listing's from here on. */
-static int scan_folder(struct sync *s, int fd, const char *path, unsigned depth)
+static int scan_folder(struct folder_sync *s, int fd, const char *path, unsigned depth)
 {
 	DIR *listing = fdopendir(fd);
 	struct dirent *entry;
@@ -148,12 +149,12 @@ static int scan_folder(struct sync *s, int fd, const char *path, unsigned depth)
 	if (result == 0)
 		result = read_rules(s, fd, path);
 	while (result == 0 && (entry = readdir(listing)))
-		result = look_at(s, dirfd(listing), path, entry->d_name, depth);
+		result = scan_entry(s, dirfd(listing), path, entry->d_name, depth);
 	(void)closedir(listing);
 	return result;
 }
 
-static int look_here(struct sync *s)
+static int look_here(struct folder_sync *s)
 {
 	int top = openat(s->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -165,7 +166,8 @@ static int look_here(struct sync *s)
 	return 0;
 }
 
-int sync_open_parent(struct sync *s, const char *path, bool make, int *ret_fd, struct error *err)
+int sync_open_parent(struct folder_sync *s, const char *path, bool make, int *ret_fd,
+                     struct error *err)
 {
 	const struct fd_open_options options = {.flags = O_RDONLY | O_DIRECTORY};
 	AUTO_CLOSE int fd = openat(s->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -191,14 +193,15 @@ int sync_open_parent(struct sync *s, const char *path, bool make, int *ret_fd, s
 
 /* ---- there ---- */
 
-const char *sync_url(struct sync *s, const char *kind, const char *path, const char *rest)
+const char *sync_url(struct folder_sync *s, const char *kind, const char *path, const char *rest)
 {
 	const char *whole = arena_format(&s->arena, "%s%s%s", s->remote, *path ? "/" : "", path);
 
 	return instance_path(&s->arena, s->sandbox, escaped_path(&s->arena, kind, whole, rest));
 }
 
-static void take_entry(struct sync *s, struct sync_list *list, const struct json_value *entry)
+static void take_entry(struct folder_sync *s, struct sync_list *list,
+                       const struct json_value *entry)
 {
 	const char *path = json_text(json_get(entry, "path"), "");
 	const char *mode = json_text(json_get(entry, "mode"), "0644");
@@ -221,7 +224,7 @@ static void take_entry(struct sync *s, struct sync_list *list, const struct json
 		s->skipped++;
 }
 
-static int list_there(struct sync *s, struct sync_list *ret)
+static int list_there(struct folder_sync *s, struct sync_list *ret)
 {
 	const char *path = sync_url(s, "/files?path=", "", "&depth=64");
 	const struct json_value *answer, *items;
@@ -262,7 +265,7 @@ static const char *rules_folder(struct arena *a, const char *path)
 }
 
 /* Where this side has no rules yet, those of the sandbox decide what comes. */
-static int read_rules_there(struct sync *s, const struct sync_list *list)
+static int read_rules_there(struct folder_sync *s, const struct sync_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct sync_file *file = &list->items[i];
@@ -282,7 +285,7 @@ static int read_rules_there(struct sync *s, const struct sync_list *list)
 	return 0;
 }
 
-static void drop_ignored(struct sync *s, struct sync_list *list)
+static void drop_ignored(struct folder_sync *s, struct sync_list *list)
 {
 	size_t kept = 0;
 
@@ -292,7 +295,7 @@ static void drop_ignored(struct sync *s, struct sync_list *list)
 	list->count = kept;
 }
 
-int sync_look_there(struct sync *s, struct sync_list *ret)
+int sync_look_there(struct folder_sync *s, struct sync_list *ret)
 {
 	size_t links = s->links, skipped = s->skipped;
 
@@ -306,7 +309,7 @@ int sync_look_there(struct sync *s, struct sync_list *ret)
 	return 0;
 }
 
-int sync_look(struct sync *s)
+int sync_look(struct folder_sync *s)
 {
 	/* Rules of this side come first, and hold in folders that have some. */
 	if (look_here(s) < 0 || list_there(s, &s->there) < 0)

@@ -49,7 +49,7 @@ static int state_folder(struct arena *a, const char **ret, struct error *err)
 	return make_folders(*ret, err);
 }
 
-int sync_state_open(struct sync *s, const char *server)
+int sync_state_open(struct folder_sync *s, const char *server)
 {
 	const char *pair = arena_format(s->cli->arena, "%s\n%s\n%s\n%s", server ? server : "",
 	                                s->sandbox, s->remote, s->local);
@@ -90,7 +90,7 @@ static bool take_side(struct span *line, struct sync_file *ret, struct arena *a)
 	return true;
 }
 
-static int take_line(struct sync *s, struct span line)
+static int take_line(struct folder_sync *s, struct span line)
 {
 	struct sync_file local = {0}, remote = {0};
 
@@ -103,7 +103,7 @@ static int take_line(struct sync *s, struct span line)
 	return 0;
 }
 
-int sync_state_read(struct sync *s)
+int sync_state_read(struct folder_sync *s)
 {
 	AUTO(buf_done) struct buf text = BUF(STATE_SIZE_MAX);
 	struct span rest, line;
@@ -134,7 +134,7 @@ static void write_side(struct buf *out, const struct sync_file *file)
 	buf_addf(out, "%s\t%lld\t%d\t", file->time, (long long)file->size, file->is_program);
 }
 
-int sync_state_write(struct sync *s)
+int sync_state_write(struct folder_sync *s)
 {
 	AUTO(buf_done) struct buf text = BUF(STATE_SIZE_MAX);
 

@@ -32,7 +32,7 @@ static bool is_as_planned(const struct sync_action *a, const struct sync_list *n
 
 /* ---- bytes ---- */
 
-static void *pack(void *argument)
+static void *pack_files(void *argument)
 {
 	struct packing *p = argument;
 
@@ -43,7 +43,7 @@ static void *pack(void *argument)
 
 /* What changes in the sandbox while it unpacks is kept beside. The kernel's clock for files is
  * coarse, and a round may follow upon the last one at once. */
-static const char *since(struct sync *s)
+static const char *changed_since_query(struct folder_sync *s)
 {
 	return s->listed_ms > CLOCK_SLACK_MS
 	               ? arena_format(&s->arena, "&changed_since_ms=%lld",
@@ -51,7 +51,7 @@ static const char *since(struct sync *s)
 	               : "";
 }
 
-static int send(struct sync *s, struct archive_item *items, size_t count)
+static int send_archive(struct folder_sync *s, struct archive_item *items, size_t count)
 {
 	struct packing packing = {.items = {items, count, s->folder}};
 	struct http_answer answer = {0};
@@ -62,12 +62,12 @@ static int send(struct sync *s, struct archive_item *items, size_t count)
 	pthread_t thread;
 	int ends[2], result;
 
-	call.path = sync_url(s, "/files/tar?path=", "", since(s));
+	call.path = sync_url(s, "/files/tar?path=", "", changed_since_query(s));
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(s->cli->err, "make a pipe");
 	call.body_fd = ends[0];
 	packing.fd = ends[1];
-	errno = pthread_create(&thread, NULL, pack, &packing);
+	errno = pthread_create(&thread, NULL, pack_files, &packing);
 	if (errno) {
 		(void)close(ends[0]);
 		(void)close(ends[1]);
@@ -97,7 +97,7 @@ static struct archive_item item_of(const struct sync_file *file)
 }
 
 /* What the sandbox has after it was sent: its agent gives files the times of the archive. */
-static void remember(struct sync *s, const struct sync_file *file)
+static void record_sent(struct folder_sync *s, const struct sync_file *file)
 {
 	AUTO(buf_done) struct buf time = BUF(64);
 	struct sync_file remote = *file;
@@ -110,7 +110,7 @@ static void remember(struct sync *s, const struct sync_file *file)
 
 /* A folder in the place of the file, or a file or link in the place of one of its folders: the
  * archive would fail as a whole. */
-static bool has_room(const struct sync *s, const char *path, const struct sync_list *now)
+static bool has_room(const struct folder_sync *s, const char *path, const struct sync_list *now)
 {
 	char part[PATH_SIZE_MAX];
 
@@ -125,7 +125,8 @@ static bool has_room(const struct sync *s, const char *path, const struct sync_l
 	return !map_find(&s->folders_there, path) && !map_find(&s->links_there, path);
 }
 
-static bool goes_up(struct sync *s, const struct sync_action *a, const struct sync_list *now)
+static bool should_send(struct folder_sync *s, const struct sync_action *a,
+                        const struct sync_list *now)
 {
 	if (a->step != SYNC_UP || !a->local || !is_as_planned(a, now))
 		return false;
@@ -139,7 +140,7 @@ static bool goes_up(struct sync *s, const struct sync_action *a, const struct sy
 	return false;
 }
 
-static int send_all(struct sync *s, const struct sync_list *now)
+static int send_files(struct folder_sync *s, const struct sync_list *now)
 {
 	struct archive_item *items = ARENA_ARRAY(&s->arena, struct archive_item, s->plan.count + 1);
 	size_t count = 0;
@@ -147,18 +148,18 @@ static int send_all(struct sync *s, const struct sync_list *now)
 	for (size_t i = 0; i < s->plan.count; i++) {
 		const struct sync_action *a = &s->plan.items[i];
 
-		if (!goes_up(s, a, now))
+		if (!should_send(s, a, now))
 			continue;
 		items[count++] = item_of(a->local);
 		sync_say(s, "up", a->path, NULL);
-		remember(s, a->local);
+		record_sent(s, a->local);
 	}
-	return count > 0 ? send(s, items, count) : 0;
+	return count > 0 ? send_archive(s, items, count) : 0;
 }
 
 /* ---- deletions ---- */
 
-static int delete_there(struct sync *s, const struct sync_action *a)
+static int delete_there(struct folder_sync *s, const struct sync_action *a)
 {
 	const char *path =
 	        arena_format(&s->arena, "%s/%s", strcmp(s->remote, "/") ? s->remote : "", a->path);
@@ -178,7 +179,7 @@ static int delete_there(struct sync *s, const struct sync_action *a)
 }
 
 /* Folders that are empty now go with it. */
-static void prune(struct sync *s, const char *path)
+static void remove_empty_parents(struct folder_sync *s, const char *path)
 {
 	char *copy = arena_text(&s->arena, path);
 	char *slash;
@@ -198,7 +199,7 @@ static void prune(struct sync *s, const char *path)
 	}
 }
 
-static int delete_here(struct sync *s, const struct sync_action *a)
+static int delete_here(struct folder_sync *s, const struct sync_action *a)
 {
 	struct error ignored = {0};
 	struct sync_file now;
@@ -211,17 +212,17 @@ static int delete_here(struct sync *s, const struct sync_action *a)
 	    sync_file_is_same(&now, a->local) && unlinkat(parent, path_last(a->path), 0) == 0)
 		sync_say(s, "delete here", a->path, NULL);
 	(void)close(parent);
-	prune(s, a->path);
+	remove_empty_parents(s, a->path);
 	return 0;
 }
 
-int sync_up(struct sync *s)
+int sync_send_changes(struct folder_sync *s)
 {
 	struct sync_list now = {0};
 	int result = sync_look_there(s, &now);
 
 	if (result == 0)
-		result = send_all(s, &now);
+		result = send_files(s, &now);
 	for (size_t i = 0; result == 0 && i < s->plan.count; i++) {
 		const struct sync_action *a = &s->plan.items[i];
 

@@ -57,7 +57,7 @@ static void *listen_there(void *argument)
 	return NULL;
 }
 
-int sync_watch_open(struct sync *s, struct sync_watch **ret)
+int sync_watch_open(struct folder_sync *s, struct sync_watch **ret)
 {
 	struct sync_watch *w = ARENA_NEW(s->cli->arena, struct sync_watch);
 	pthread_t thread;
@@ -77,7 +77,7 @@ int sync_watch_open(struct sync *s, struct sync_watch **ret)
 	return 0;
 }
 
-static void drain(int fd)
+static void drain_fd(int fd)
 {
 	char bytes[4096];
 
@@ -92,8 +92,8 @@ int sync_watch_wait(struct sync_watch *w, struct error *err)
 	int found = poll(fds, 2, LOOK_EVERY_MS);
 
 	for (int i = 0; found > 0 && i < CROWDS_MAX; i++) {
-		drain(w->inotify);
-		drain(w->told[0]);
+		drain_fd(w->inotify);
+		drain_fd(w->told[0]);
 		found = poll(fds, 2, QUIET_MS);
 	}
 	return found < 0 && errno != EINTR ? FAIL_ERRNO(err, "wait for changes") : 0;

@@ -3,14 +3,15 @@
 
 #include <string.h>
 
-int place_parse(struct arena *a, const char *text, struct place *ret, struct error *err)
+int path_argument_parse(struct arena *a, const char *text, struct path_argument *ret,
+                        struct error *err)
 {
 	size_t size = strcspn(text, ":/");
 
 	if (!text[0])
 		return FAIL(err, ERROR_INVALID, "a path is empty");
 	if (text[size] != ':') {
-		*ret = (struct place){.path = text};
+		*ret = (struct path_argument){.path = text};
 		return 0;
 	}
 	if (size == 0) {
@@ -28,7 +29,8 @@ int copy_targets_parse(struct arena *a, const char *from, const char *to, struct
 {
 	struct copy_targets both = {0};
 
-	if (place_parse(a, from, &both.from, err) < 0 || place_parse(a, to, &both.to, err) < 0)
+	if (path_argument_parse(a, from, &both.from, err) < 0 ||
+	    path_argument_parse(a, to, &both.to, err) < 0)
 		return -1;
 	if (!both.from.sandbox == !both.to.sandbox) {
 		(void)FAIL(err, ERROR_INVALID, "%s",

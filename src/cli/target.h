@@ -7,15 +7,16 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-struct place {
+struct path_argument {
 	const char *sandbox; /* NULL = a path of this machine */
 	const char *path;    /* "" = the sandbox's home */
 };
 /* A ':' before any '/' makes it one of a sandbox, as with scp; "./a:b" is a local file. */
-MUST_CHECK int place_parse(struct arena *a, const char *text, struct place *ret, struct error *err);
+MUST_CHECK int path_argument_parse(struct arena *a, const char *text, struct path_argument *ret,
+                                   struct error *err);
 /* The pieces of a copy: exactly one side is a sandbox. */
 struct copy_targets {
-	struct place from, to;
+	struct path_argument from, to;
 	bool upload;
 };
 MUST_CHECK int copy_targets_parse(struct arena *a, const char *from, const char *to,

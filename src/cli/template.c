@@ -184,14 +184,14 @@ static const struct command_option import_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list templates",
         .options = ls_options,
         .run = template_ls,
 };
-static const struct command inspect = {
+static const struct cli_command inspect = {
         .name = "inspect",
         .usage = "TEMPLATE",
         .about = "show everything about a template, as JSON",
@@ -200,13 +200,13 @@ static const struct command inspect = {
         .completion = COMPLETE_TEMPLATE,
         .run = template_inspect,
 };
-static const struct command seed = {
+static const struct cli_command seed = {
         .name = "seed",
         .usage = "",
         .about = "add the default templates that are missing",
         .run = template_seed,
 };
-static const struct command build = {
+static const struct cli_command build = {
         .name = "build",
         .usage = "-f FILE --name NAME [OPTION...] [CONTEXT] | TEMPLATE",
         .about = "build a template by the steps of a file, or one now instead of on first use",
@@ -221,7 +221,7 @@ static const struct command build = {
         .completion = COMPLETE_TEMPLATE,
         .run = template_build,
 };
-static const struct command import = {
+static const struct cli_command import = {
         .name = "import",
         .usage = "[--format FORMAT] [--login USER] NAME SOURCE",
         .about = "make a template from a file, an OCI layout or a registry's image",
@@ -233,7 +233,7 @@ static const struct command import = {
         .completion = COMPLETE_FILE,
         .run = template_import,
 };
-static const struct command remove_it = {
+static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "TEMPLATE...",
         .about = "remove templates that no sandbox uses",
@@ -242,17 +242,17 @@ static const struct command remove_it = {
         .completion = COMPLETE_TEMPLATE,
         .run = template_rm,
 };
-static const struct command *const children[] = {&list,
-                                                 &inspect,
-                                                 &command_template_create,
-                                                 &command_template_set,
-                                                 &seed,
-                                                 &build,
-                                                 &import,
-                                                 &remove_it,
-                                                 NULL};
+static const struct cli_command *const children[] = {&list,
+                                                     &inspect,
+                                                     &command_template_create,
+                                                     &command_template_set,
+                                                     &seed,
+                                                     &build,
+                                                     &import,
+                                                     &remove_it,
+                                                     NULL};
 
-const struct command command_template = {
+const struct cli_command command_template = {
         .name = "template",
         .usage = "COMMAND",
         .about = "list, make, change and remove what sandboxes start from",

@@ -6,7 +6,7 @@
 #include "cli/server.h"
 
 /* In template_recipe.c. */
-extern const struct command command_template_create, command_template_set;
+extern const struct cli_command command_template_create, command_template_set;
 
 /* In template_steps.c: `atoll template build -f`. */
 extern const struct command_option template_build_options[];

@@ -18,10 +18,10 @@ struct builder {
 	const struct http_client_options *server;
 	const char *template;
 	int stop_fd; /* readable when the call is answered */
-	struct progress progress;
+	struct progress_line progress;
 };
 
-static void look(struct builder *b, struct cli *cli)
+static void show_state(struct builder *b, struct cli *cli)
 {
 	const struct server_call call = {
 	        .method = "GET",
@@ -32,13 +32,13 @@ static void look(struct builder *b, struct cli *cli)
 
 	if (server_call(cli, &call, &template) == 0 &&
 	    strcmp(json_text(json_get(template, "state"), ""), "building") == 0)
-		progress_tell(&b->progress, cli->arena,
+		progress_show(&b->progress, cli->arena,
 		              arena_format(cli->arena, "Building template '%s': %s", b->template,
 		                           json_text(json_get(template, "state_text"), "")));
 	arena_reset(cli->arena);
 }
 
-static void *watch(void *argument)
+static void *watch_build(void *argument)
 {
 	struct builder *b = argument;
 	AUTO(arena_done) struct arena arena = {0};
@@ -49,7 +49,7 @@ static void *watch(void *argument)
 	if (http_client_open(b->server, &cli.client, &ignored) < 0)
 		return NULL;
 	while (poll(&stop, 1, LOOK_MS) <= 0)
-		look(b, &cli);
+		show_state(b, &cli);
 	http_client_close(cli.client);
 	return NULL;
 }
@@ -64,7 +64,7 @@ int template_call(struct cli *cli, const struct server_call *call, const char *t
 	int result;
 
 	if (stop_fd >= 0)
-		is_watched = pthread_create(&thread, NULL, watch, &b) == 0;
+		is_watched = pthread_create(&thread, NULL, watch_build, &b) == 0;
 	result = server_call(cli, call, ret);
 	if (!is_watched)
 		return result;

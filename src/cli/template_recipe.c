@@ -23,7 +23,7 @@ static int find_limits(struct cli *cli, const char *template, const struct json_
 	return 0;
 }
 
-static void tell(struct cli *cli, const struct json_value *template, const char *news)
+static void print_outcome(struct cli *cli, const struct json_value *template, const char *news)
 {
 	if (cli->json)
 		print_json(template);
@@ -82,7 +82,7 @@ static int template_create(struct cli *cli)
 	call.body = buf_text(&body);
 	if (template_call(cli, &call, from ? from : name, &made) < 0)
 		return FAIL_CONTEXT(cli->err, "create template '%.64s'", name);
-	tell(cli, made, "is ready");
+	print_outcome(cli, made, "is ready");
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static int template_set(struct cli *cli)
 	call.body = buf_text(&body);
 	if (server_call(cli, &call, &changed) < 0)
 		return FAIL_CONTEXT(cli->err, "change template '%.64s'", name);
-	tell(cli, changed, "is changed");
+	print_outcome(cli, changed, "is changed");
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static const struct command_option set_options[] = {OPTIONS_RECIPE, {0}};
 	"The words after -- are the entrypoint. What is not given stays as the template, or the\n" \
 	"image, has it; --env and --port replace all that there were, a limit only itself."
 
-const struct command command_template_create = {
+const struct cli_command command_template_create = {
         .name = "create",
         .usage = "NAME --from TEMPLATE|--image REF [OPTION...] [-- ENTRYPOINT [ARG...]]",
         .about = "make a template from another one or from a registry's image",
@@ -131,7 +131,7 @@ const struct command command_template_create = {
         .has_inner_command = true,
         .run = template_create,
 };
-const struct command command_template_set = {
+const struct cli_command command_template_set = {
         .name = "set",
         .usage = "TEMPLATE OPTION... [-- ENTRYPOINT [ARG...]]",
         .about = "change what a template gives sandboxes that are made from now on",

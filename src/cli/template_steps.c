@@ -51,7 +51,8 @@ static bool is_json(const char *path)
 	return size > 5 && strcmp(path + size - 5, ".json") == 0;
 }
 
-static int translate(struct cli *cli, const char *path, struct span text, struct buf *out)
+static int translate_dockerfile(struct cli *cli, const char *path, struct span text,
+                                struct buf *out)
 {
 	AUTO(buf_done) struct buf notes = BUF(FILE_MAX);
 	const char **args = ARENA_ARRAY(cli->arena, const char *, cli->args.value_count + 1);
@@ -72,14 +73,14 @@ static int translate(struct cli *cli, const char *path, struct span text, struct
 	return 0;
 }
 
-static int load(struct cli *cli, const struct json_value **ret)
+static int load_steps(struct cli *cli, const struct json_value **ret)
 {
 	const char *path = arguments_text(&cli->args, "file", "");
 	AUTO(buf_done) struct buf text = BUF(FILE_MAX), body = BUF(BODY_MAX);
 
 	if (file_read(AT_FDCWD, path, &text, cli->err) < 0)
 		return FAIL_CONTEXT(cli->err, "read '%s'", path);
-	if (!is_json(path) && translate(cli, path, buf_span(&text), &body) < 0)
+	if (!is_json(path) && translate_dockerfile(cli, path, buf_span(&text), &body) < 0)
 		return -1;
 	if (json_load(cli->arena, buf_span(is_json(path) ? &text : &body), ret, cli->err) < 0)
 		return FAIL_CONTEXT(cli->err, "%s", path);
@@ -88,7 +89,7 @@ static int load(struct cli *cli, const struct json_value **ret)
 
 /* ---- copy steps ---- */
 
-static int upload(struct steps *s, const struct context_files *files, const char *path)
+static int upload_files(struct steps *s, const struct context_files *files, const char *path)
 {
 	struct cli *cli = s->cli;
 	const struct archive_items items = {files->items, files->count, s->context.fd};
@@ -116,7 +117,7 @@ static int upload(struct steps *s, const struct context_files *files, const char
 }
 
 /* They go up unless the server has them. */
-static int put(struct steps *s, const struct context_files *files, const char **ret_hash)
+static int put_files(struct steps *s, const struct context_files *files, const char **ret_hash)
 {
 	struct cli *cli = s->cli;
 	char hash[CONTEXT_HASH_SIZE + 1];
@@ -129,7 +130,7 @@ static int put(struct steps *s, const struct context_files *files, const char **
 	path = escaped_path(cli->arena, BUILDS "/files/", hash, "");
 	if (server_get(cli, path, &there) < 0)
 		return -1;
-	return json_bool(json_get(there, "present"), false) ? 0 : upload(s, files, path);
+	return json_bool(json_get(there, "present"), false) ? 0 : upload_files(s, files, path);
 }
 
 static const char **source_list(struct arena *a, const struct json_value *source)
@@ -172,7 +173,7 @@ static int add_copy(struct steps *s, const struct json_value *step)
 		return -1;
 	if (context_select(&s->context, source_list(cli->arena, json_get(step, "source")),
 	                   json_text(json_get(step, "path"), ""), &files, cli->err) < 0 ||
-	    put(s, &files, &hash) < 0)
+	    put_files(s, &files, &hash) < 0)
 		return FAIL_CONTEXT(cli->err, "%s", at);
 	buf_add_text(&s->body, "{\"type\":\"copy\"");
 	add_text(&s->body, "files", hash);
@@ -271,7 +272,7 @@ struct canceller {
 	bool interrupted;
 };
 
-static void cancel(struct canceller *c)
+static void cancel_build(struct canceller *c)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct error ignored; /* the state of the build tells */
@@ -285,7 +286,7 @@ static void cancel(struct canceller *c)
 	http_client_close(cli.client);
 }
 
-static void *watch(void *argument)
+static void *watch_interrupt(void *argument)
 {
 	struct canceller *c = argument;
 	struct pollfd stop = {.fd = c->stop_fd, .events = POLLIN};
@@ -294,20 +295,20 @@ static void *watch(void *argument)
 		if (!session_was_interrupted())
 			continue;
 		c->interrupted = true;
-		cancel(c);
+		cancel_build(c);
 	}
 	return NULL;
 }
 
 /* ---- the log ---- */
 
-struct follower {
+struct build_log_follower {
 	struct buf pending; /* a begun line */
 	int64_t next;
 	bool as_json;
 };
 
-static void show_line(struct follower *f, struct span line)
+static void show_line(struct build_log_follower *f, struct span line)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *entry;
@@ -328,7 +329,7 @@ static void show_line(struct follower *f, struct span line)
 
 static bool on_body(void *context, struct span piece)
 {
-	struct follower *f = context;
+	struct build_log_follower *f = context;
 	struct span rest, line;
 
 	buf_add_span(&f->pending, piece);
@@ -339,7 +340,7 @@ static bool on_body(void *context, struct span piece)
 	return fflush(stdout) == 0 && !f->pending.overflowed;
 }
 
-static int read_log(struct cli *cli, struct follower *f, const char *path)
+static int read_log(struct cli *cli, struct build_log_follower *f, const char *path)
 {
 	struct http_answer answer = {0};
 	const struct http_call call = {
@@ -364,10 +365,10 @@ static bool has_ended(const struct json_value *build)
 }
 
 /* A server that has gone may come back: the build has failed then, and says so. */
-static int follow(struct cli *cli, const char *path, const struct json_value **ret)
+static int follow_build(struct cli *cli, const char *path, const struct json_value **ret)
 {
 	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
-	struct follower f = {.pending = BUF(LINE_MAX_SIZE), .as_json = cli->json};
+	struct build_log_follower f = {.pending = BUF(LINE_MAX_SIZE), .as_json = cli->json};
 	unsigned tries = 0;
 	int result = -1;
 
@@ -397,9 +398,9 @@ static int follow_watched(struct cli *cli, const char *path, const struct json_v
 	if (stop_fd < 0)
 		return FAIL_ERRNO(cli->err, "make an event");
 	session_block_signals();
-	if (pthread_create(&thread, NULL, watch, &c) != 0)
+	if (pthread_create(&thread, NULL, watch_interrupt, &c) != 0)
 		return FAIL(cli->err, ERROR_SYSTEM, "start a thread");
-	result = follow(cli, path, ret);
+	result = follow_build(cli, path, ret);
 	(void)eventfd_write(stop_fd, 1);
 	(void)pthread_join(thread, NULL);
 	cli->interrupted = c.interrupted;
@@ -435,7 +436,7 @@ int template_build_steps(struct cli *cli)
 	const struct json_value *file, *build;
 	const char *path;
 
-	if (load(cli, &file) < 0 || cli_connect(cli) < 0 || make_body(&s, file) < 0)
+	if (load_steps(cli, &file) < 0 || cli_connect(cli) < 0 || make_body(&s, file) < 0)
 		return -1;
 	call.body = buf_text(&s.body);
 	if (server_call(cli, &call, &build) < 0)

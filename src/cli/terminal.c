@@ -19,7 +19,7 @@
 #define DETACH_BYTE 0x1C /* Ctrl-\ */
 #define READ_SIZE 4096
 
-struct terminal {
+struct local_terminal {
 	struct cli *cli;
 	struct http_websocket *ws;
 	struct termios saved;
@@ -62,7 +62,7 @@ static struct winsize size_here(void)
 	return size;
 }
 
-static int set_raw(struct terminal *t)
+static int set_raw(struct local_terminal *t)
 {
 	struct termios raw;
 
@@ -76,7 +76,7 @@ static int set_raw(struct terminal *t)
 	return 0;
 }
 
-static void restore(struct terminal *t)
+static void restore_terminal(struct local_terminal *t)
 {
 	if (t->is_raw)
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &t->saved);
@@ -85,7 +85,7 @@ static void restore(struct terminal *t)
 
 static void on_message(void *context, bool text, struct span message)
 {
-	struct terminal *t = context;
+	struct local_terminal *t = context;
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *event;
 	struct error err;
@@ -102,7 +102,7 @@ static void on_message(void *context, bool text, struct span message)
 	t->status = (int)json_whole(json_get(event, "exit_code"), 0) & 0xFF;
 }
 
-static int send_size(struct terminal *t)
+static int send_size(struct local_terminal *t)
 {
 	struct winsize size = size_here();
 	const char *text =
@@ -113,7 +113,7 @@ static int send_size(struct terminal *t)
 }
 
 /* What was typed before a Ctrl-\ still goes out. */
-static int on_typed(struct terminal *t)
+static int on_typed(struct local_terminal *t)
 {
 	char room[READ_SIZE];
 	ssize_t got = read(STDIN_FILENO, room, sizeof(room));
@@ -135,7 +135,7 @@ static int on_typed(struct terminal *t)
 	return http_websocket_send(t->ws, false, (struct span){room, (size_t)got}, t->cli->err);
 }
 
-static int on_signal(struct terminal *t)
+static int on_signal(struct local_terminal *t)
 {
 	struct signalfd_siginfo info;
 
@@ -147,7 +147,7 @@ static int on_signal(struct terminal *t)
 	return 0;
 }
 
-static int pump(struct terminal *t)
+static int relay_terminal(struct local_terminal *t)
 {
 	struct pollfd entries[] = {
 	        {.fd = http_websocket_fd(t->ws), .events = POLLIN},
@@ -180,7 +180,7 @@ static int pump(struct terminal *t)
 	return 0;
 }
 
-static int watch_signals(struct terminal *t)
+static int watch_signals(struct local_terminal *t)
 {
 	sigset_t set;
 
@@ -235,7 +235,7 @@ static int env_of(struct cli *cli, const char *const *given, const char **ret)
 	return session_env_json(cli->arena, all, ret, cli->err);
 }
 
-static int open_terminal(struct terminal *t, const struct terminal_options *options)
+static int open_terminal(struct local_terminal *t, const struct terminal_options *options)
 {
 	struct server_call call = {
 	        .method = "POST",
@@ -261,12 +261,12 @@ static int open_terminal(struct terminal *t, const struct terminal_options *opti
 int terminal_run(struct cli *cli, const struct terminal_options *options, int *ret_status,
                  bool *ret_detached)
 {
-	struct terminal t = {.cli = cli, .signals = -1};
+	struct local_terminal t = {.cli = cli, .signals = -1};
 	int result = -1;
 
 	if (open_terminal(&t, options) == 0 && watch_signals(&t) == 0 && set_raw(&t) == 0)
-		result = pump(&t);
-	restore(&t);
+		result = relay_terminal(&t);
+	restore_terminal(&t);
 	http_websocket_close(t.ws);
 	if (t.signals >= 0)
 		(void)close(t.signals);

@@ -53,16 +53,16 @@ const char *text_out_duration(struct arena *a, int64_t ms)
 	return arena_format(a, "%ds", seconds);
 }
 
-void table_init(struct table *t, struct arena *a, const char *const *head)
+void table_init(struct text_table *t, struct arena *a, const char *const *head)
 {
-	*t = (struct table){.arena = a};
+	*t = (struct text_table){.arena = a};
 	while (head[t->columns])
 		t->columns++;
 	for (unsigned i = 0; i < t->columns; i++)
 		table_add(t, head[i]);
 }
 
-void table_add(struct table *t, const char *cell)
+void table_add(struct text_table *t, const char *cell)
 {
 	if (t->count == t->capacity) {
 		unsigned capacity = t->capacity ? t->capacity * 2 : 64;
@@ -86,7 +86,7 @@ static unsigned width_of(const char *text)
 	return width;
 }
 
-static unsigned column_width(const struct table *t, unsigned column)
+static unsigned column_width(const struct text_table *t, unsigned column)
 {
 	unsigned widest = 0;
 
@@ -99,7 +99,7 @@ static unsigned column_width(const struct table *t, unsigned column)
 	return widest;
 }
 
-void table_print(const struct table *t, FILE *out)
+void table_print(const struct text_table *t, FILE *out)
 {
 	unsigned *widths = ARENA_ARRAY(t->arena, unsigned, t->columns);
 

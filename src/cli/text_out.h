@@ -18,16 +18,16 @@ const char *text_out_bytes(struct arena *a, double bytes);
 const char *text_out_duration(struct arena *a, int64_t ms);
 
 /* Columns as wide as their widest cell; the last one is not padded. */
-struct table {
+struct text_table {
 	struct arena *arena;
 	unsigned columns;
 	const char **cells;
 	unsigned count, capacity;
 };
 /* Head cells, NULL-terminated. */
-void table_init(struct table *t, struct arena *a, const char *const *head);
-void table_add(struct table *t, const char *cell); /* made safe; NULL = "-" */
-void table_print(const struct table *t, FILE *out);
+void table_init(struct text_table *t, struct arena *a, const char *const *head);
+void table_add(struct text_table *t, const char *cell); /* made safe; NULL = "-" */
+void table_print(const struct text_table *t, FILE *out);
 
 /* The value as indented JSON and a newline. */
 void print_json(const struct json_value *value);

@@ -19,8 +19,8 @@
 static const char *const authority_files[] = {"ca.pem", "ca.key"};
 static const char *const server_files[] = {"server.pem", "server.key"};
 
-static const char *add(struct cli *cli, struct certificate_names *names, const char *prefix,
-                       const char *name)
+static const char *add_dns_name(struct cli *cli, struct certificate_names *names,
+                                const char *prefix, const char *name)
 {
 	if (names->count == CERTIFICATE_NAMES_MAX)
 		return NULL;
@@ -35,15 +35,15 @@ static int choose_names(struct cli *cli, struct certificate_names *ret)
 	char own[254] = "";
 	unsigned i = 0;
 
-	(void)add(cli, ret, "", domain);
-	(void)add(cli, ret, "*.", domain);
-	(void)add(cli, ret, "", "localhost");
-	(void)add(cli, ret, "", "127.0.0.1");
-	(void)add(cli, ret, "", "::1");
+	(void)add_dns_name(cli, ret, "", domain);
+	(void)add_dns_name(cli, ret, "*.", domain);
+	(void)add_dns_name(cli, ret, "", "localhost");
+	(void)add_dns_name(cli, ret, "", "127.0.0.1");
+	(void)add_dns_name(cli, ret, "", "::1");
 	if (gethostname(own, sizeof(own) - 1) == 0 && own[0] && strcmp(own, "localhost") != 0)
-		(void)add(cli, ret, "", own);
+		(void)add_dns_name(cli, ret, "", own);
 	while ((more = arguments_text_at(&cli->args, "name", i++)))
-		if (!add(cli, ret, "", more))
+		if (!add_dns_name(cli, ret, "", more))
 			return FAIL(cli->err, ERROR_LIMIT, "more than %d names",
 			            CERTIFICATE_NAMES_MAX);
 	return 0;
@@ -108,7 +108,7 @@ static int make_server(struct cli *cli, int folder, const struct certificate_pai
 	return write_pair(cli, folder, server_files, &server);
 }
 
-static int tell(struct cli *cli, const char *path)
+static int print_files(struct cli *cli, const char *path)
 {
 	AUTO(buf_done) struct buf out = BUF(16 * 1024);
 
@@ -130,7 +130,7 @@ static int tell(struct cli *cli, const char *path)
 	return fd_write_all(1, out.data, out.size, cli->err);
 }
 
-static int init(struct cli *cli)
+static int run_tls_init(struct cli *cli)
 {
 	AUTO(certificate_pair_done) struct certificate_pair authority = CERTIFICATE_PAIR;
 	struct certificate_names names = {.count = 0};
@@ -143,10 +143,10 @@ static int init(struct cli *cli)
 	    write_pair(cli, folder, authority_files, &authority) < 0 ||
 	    make_server(cli, folder, &authority) < 0)
 		return -1;
-	return tell(cli, path);
+	return print_files(cli, path);
 }
 
-static int renew(struct cli *cli)
+static int run_tls_renew(struct cli *cli)
 {
 	AUTO(certificate_pair_done) struct certificate_pair authority = CERTIFICATE_PAIR;
 	AUTO_CLOSE int folder = -1;
@@ -161,7 +161,7 @@ static int renew(struct cli *cli)
 	}
 	if (make_server(cli, folder, &authority) < 0)
 		return -1;
-	return tell(cli, path);
+	return print_files(cli, path);
 }
 
 #define OUT                                                                                        \
@@ -183,23 +183,23 @@ static const struct command_option init_options[] = {
         DOMAIN, NAME, OUT, {.name = "force", .about = "replace what is there"}, {.name = NULL}};
 static const struct command_option renew_options[] = {DOMAIN, NAME, OUT, {.name = NULL}};
 
-static const struct command init_it = {
+static const struct cli_command init_it = {
         .name = "init",
         .usage = "[--domain NAME] [--name NAME]... [--out FOLDER] [--force]",
         .about = "make an authority of this machine, and a certificate for --tls-cert",
         .options = init_options,
-        .run = init,
+        .run = run_tls_init,
 };
-static const struct command renew_it = {
+static const struct cli_command renew_it = {
         .name = "renew",
         .usage = "[--domain NAME] [--name NAME]... [--out FOLDER]",
         .about = "make another certificate by the same authority; a running server takes it up",
         .options = renew_options,
-        .run = renew,
+        .run = run_tls_renew,
 };
-static const struct command *const children[] = {&init_it, &renew_it, NULL};
+static const struct cli_command *const children[] = {&init_it, &renew_it, NULL};
 
-const struct command command_tls = {
+const struct cli_command command_tls = {
         .name = "tls",
         .usage = "COMMAND",
         .about = "certificates for a server that speaks TLS itself",

@@ -12,11 +12,11 @@
 #define LEASE_DEFAULT "tool"
 #define PENDING_STATUS 75 /* EX_TEMPFAIL: nothing was done, and may be later */
 
-static int list(struct cli *cli)
+static int list_tools(struct cli *cli)
 {
 	static const char *const head[] = {"TOOL", "WHAT IT DOES", NULL};
 	const struct json_value *answer, *items;
-	struct table table;
+	struct text_table table;
 
 	if (server_get(cli, TOOLS, &answer) < 0)
 		return -1;
@@ -96,7 +96,7 @@ static int read_input(struct cli *cli, const struct json_value *schema, struct b
 
 static int request_body(struct cli *cli, const struct buf *input, struct buf *body)
 {
-	const struct arguments *args = &cli->args;
+	const struct cli_arguments *args = &cli->args;
 	const char *sandbox = arguments_text(args, "sandbox", NULL);
 	const char *lease = arguments_text(args, "lease", sandbox ? NULL : LEASE_DEFAULT);
 
@@ -147,7 +147,7 @@ static int print_result(struct cli *cli, const struct json_value *answer)
 	return (int)(status & 0xff);
 }
 
-static int tool(struct cli *cli)
+static int run_tool(struct cli *cli)
 {
 	AUTO(buf_done) struct buf input = BUF(BODY_MAX), body = BUF(BODY_MAX + 4096);
 	const struct json_value *listed, *schema, *answer;
@@ -156,7 +156,7 @@ static int tool(struct cli *cli)
 	if (cli_connect(cli) < 0)
 		return -1;
 	if (cli->args.count == 0)
-		return list(cli);
+		return list_tools(cli);
 	if (server_get(cli, TOOLS, &listed) < 0)
 		return -1;
 	schema = find_schema(listed, cli->args.words[0]);
@@ -192,7 +192,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_tool = {
+const struct cli_command command_tool = {
         .name = "tool",
         .usage = "[OPTION...] [NAME KEY=VALUE...]",
         .about = "call one of the agent tools, or list them",
@@ -202,5 +202,5 @@ const struct command command_tool = {
                 "Exits as the command did; 75 when the call waits for approval.",
         .options = options,
         .arguments_max = ANY_NUMBER,
-        .run = tool,
+        .run = run_tool,
 };

@@ -21,9 +21,9 @@
 
 #define PROGRESS_EVERY_MS 200
 
-struct transfer {
+struct file_transfer {
 	struct cli *cli;
-	struct progress progress;
+	struct progress_line progress;
 	struct arena arena; /* of progress lines */
 	int64_t told_at;
 	const char *name; /* shown */
@@ -46,14 +46,14 @@ const char *transfer_place(struct arena *a, const char *target, bool target_is_f
 
 static void on_progress(void *context, int64_t sent, int64_t received)
 {
-	struct transfer *t = context;
+	struct file_transfer *t = context;
 	int64_t now = clock_monotonic_ms();
 
 	if (now - t->told_at < PROGRESS_EVERY_MS)
 		return;
 	t->told_at = now;
 	arena_reset(&t->arena);
-	progress_tell_passing(
+	progress_show_passing(
 	        &t->progress, &t->arena,
 	        arena_format(
 	                &t->arena, "%s: %s", t->name,
@@ -62,7 +62,7 @@ static void on_progress(void *context, int64_t sent, int64_t received)
 
 static bool on_body(void *context, struct span piece)
 {
-	struct transfer *t = context;
+	struct file_transfer *t = context;
 
 	if (fd_write_all(t->out_fd, piece.data, piece.size, &t->failure) == 0)
 		return true;
@@ -70,7 +70,7 @@ static bool on_body(void *context, struct span piece)
 	return false;
 }
 
-static int call(struct transfer *t, struct http_call *http)
+static int call_with_progress(struct file_transfer *t, struct http_call *http)
 {
 	struct http_answer answer = {0};
 	int result;
@@ -108,13 +108,14 @@ static const char *content_path(struct cli *cli, const char *sandbox, const char
 
 /* ---- up ---- */
 
-static int send_file(struct transfer *t, struct http_call *http, int fd, const struct stat *status)
+static int send_file(struct file_transfer *t, struct http_call *http, int fd,
+                     const struct stat *status)
 {
 	http->content_type = "application/octet-stream";
 	http->body_fd = fd;
 	http->has_body_fd = true;
 	http->body_fd_size = S_ISREG(status->st_mode) ? status->st_size : -1;
-	return call(t, http);
+	return call_with_progress(t, http);
 }
 
 /* One end of the pipe is a thread that packs or unpacks, the other the request. */
@@ -125,7 +126,7 @@ struct packer {
 	int result;
 };
 
-static void *pack(void *argument)
+static void *pack_folder(void *argument)
 {
 	struct packer *p = argument;
 
@@ -134,7 +135,7 @@ static void *pack(void *argument)
 	return NULL;
 }
 
-static void *unpack(void *argument)
+static void *unpack_folder(void *argument)
 {
 	struct packer *p = argument;
 
@@ -155,7 +156,7 @@ static int start_packer(struct packer *p, void *(*run)(void *), pthread_t *ret_t
 	return FAIL_ERRNO(err, "start a thread");
 }
 
-static int send_folder(struct transfer *t, struct http_call *http, const char *local)
+static int send_folder(struct file_transfer *t, struct http_call *http, const char *local)
 {
 	struct packer packer = {.path = local};
 	pthread_t thread;
@@ -168,11 +169,11 @@ static int send_folder(struct transfer *t, struct http_call *http, const char *l
 	http->has_body_fd = true;
 	http->body_fd = ends[0];
 	http->body_fd_size = -1;
-	if (start_packer(&packer, pack, &thread, t->cli->err) < 0) {
+	if (start_packer(&packer, pack_folder, &thread, t->cli->err) < 0) {
 		(void)close(ends[0]);
 		return -1;
 	}
-	result = call(t, http);
+	result = call_with_progress(t, http);
 	(void)close(ends[0]); /* a packer that still writes fails now */
 	(void)pthread_join(thread, NULL);
 	if (result == 0 && packer.result < 0) {
@@ -185,7 +186,7 @@ static int send_folder(struct transfer *t, struct http_call *http, const char *l
 int transfer_send(struct cli *cli, const char *method, const char *path, const char *local)
 {
 	AUTO_CLOSE int fd = open(local, O_RDONLY | O_CLOEXEC);
-	struct transfer t = {.cli = cli, .name = local};
+	struct file_transfer t = {.cli = cli, .name = local};
 	struct http_call http = {.method = method, .path = path};
 	struct stat status;
 
@@ -222,7 +223,7 @@ static int place_inside(struct cli *cli, const char *sandbox, const char *remote
 	return 0;
 }
 
-int transfer_up(struct cli *cli, const char *local, const char *sandbox, const char *remote)
+int transfer_to_sandbox(struct cli *cli, const char *local, const char *sandbox, const char *remote)
 {
 	const char *place, *mode, *path;
 	struct stat status;
@@ -242,10 +243,10 @@ int transfer_up(struct cli *cli, const char *local, const char *sandbox, const c
 
 /* ---- down ---- */
 
-static int download(struct transfer *t, const char *path)
+static int download_body(struct file_transfer *t, const char *path)
 {
 	struct http_call http = {.method = "GET", .path = path, .on_body = on_body};
-	int result = call(t, &http);
+	int result = call_with_progress(t, &http);
 
 	if (t->failed) {
 		*t->cli->err = t->failure;
@@ -268,7 +269,7 @@ static mode_t mode_of(const struct json_value *entry)
 }
 
 /* Under another name until it is whole. */
-static int download_file(struct transfer *t, const char *path, const char *place)
+static int download_file(struct file_transfer *t, const char *path, const char *place)
 {
 	struct arena *a = t->cli->arena;
 	struct id id = id_new();
@@ -280,7 +281,7 @@ static int download_file(struct transfer *t, const char *path, const char *place
 	if (fd < 0)
 		return FAIL_ERRNO(t->cli->err, "create '%s'", place);
 	t->out_fd = fd;
-	if (download(t, path) < 0) {
+	if (download_body(t, path) < 0) {
 		(void)unlink(temporary);
 		return -1;
 	}
@@ -292,7 +293,7 @@ static int download_file(struct transfer *t, const char *path, const char *place
 	return 0;
 }
 
-static int download_folder(struct transfer *t, const char *path, const char *place)
+static int download_folder(struct file_transfer *t, const char *path, const char *place)
 {
 	struct packer packer = {.path = place};
 	pthread_t thread;
@@ -304,12 +305,12 @@ static int download_folder(struct transfer *t, const char *path, const char *pla
 		return FAIL_ERRNO(t->cli->err, "make a pipe");
 	packer.fd = ends[0];
 	t->out_fd = ends[1];
-	result = start_packer(&packer, unpack, &thread, t->cli->err);
+	result = start_packer(&packer, unpack_folder, &thread, t->cli->err);
 	if (result < 0) {
 		(void)close(ends[1]);
 		return -1;
 	}
-	result = download(t, path);
+	result = download_body(t, path);
 	(void)close(ends[1]);
 	(void)pthread_join(thread, NULL);
 	/* A pipe that was not taken is only what followed from the unpacker's failure. */
@@ -322,14 +323,15 @@ static int download_folder(struct transfer *t, const char *path, const char *pla
 
 int transfer_receive(struct cli *cli, const char *path, bool as_folder, const char *local)
 {
-	struct transfer t = {.cli = cli, .name = local, .mode = 0666};
+	struct file_transfer t = {.cli = cli, .name = local, .mode = 0666};
 
 	return as_folder ? download_folder(&t, path, local) : download_file(&t, path, local);
 }
 
-int transfer_down(struct cli *cli, const char *sandbox, const char *remote, const char *local)
+int transfer_from_sandbox(struct cli *cli, const char *sandbox, const char *remote,
+                          const char *local)
 {
-	struct transfer t = {.cli = cli, .name = remote};
+	struct file_transfer t = {.cli = cli, .name = remote};
 	const struct json_value *entry;
 	const char *absolute, *place;
 	struct stat status;

@@ -6,10 +6,10 @@
 
 /* A folder that exists at the target, or a target with a '/' at its end, takes the copy under its
  * own name; else the copy becomes the target. Folders go as tar streams, in constant memory. */
-MUST_CHECK int transfer_up(struct cli *cli, const char *local, const char *sandbox,
-                           const char *remote);
-MUST_CHECK int transfer_down(struct cli *cli, const char *sandbox, const char *remote,
-                             const char *local);
+MUST_CHECK int transfer_to_sandbox(struct cli *cli, const char *local, const char *sandbox,
+                                   const char *remote);
+MUST_CHECK int transfer_from_sandbox(struct cli *cli, const char *sandbox, const char *remote,
+                                     const char *local);
 /* A file as it is, or a folder's content as a tar stream, as the body of a request. */
 MUST_CHECK int transfer_send(struct cli *cli, const char *method, const char *path,
                              const char *local);

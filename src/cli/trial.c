@@ -80,7 +80,7 @@ static int remove_folder(const char *path)
 	return remove_below(AT_FDCWD, path, status.st_dev, 0);
 }
 
-static bool is_on(const char *folder, dev_t device)
+static bool is_folder_on(const char *folder, dev_t device)
 {
 	struct stat status;
 
@@ -97,7 +97,7 @@ static int choose_folder(struct arena *a, const char *data_dir, const char **ret
 
 	while (stat(parent, &status) < 0 && strcmp(parent, "/") != 0 && strcmp(parent, ".") != 0)
 		parent = dirname(arena_text(a, parent));
-	if (stat(data_dir, &status) == 0 && !is_on(parent, status.st_dev))
+	if (stat(data_dir, &status) == 0 && !is_folder_on(parent, status.st_dev))
 		parent = data_dir;
 	absolute = realpath(parent, NULL);
 	if (!absolute)
@@ -196,8 +196,8 @@ static void wait_for_either(int pidfd)
 /* Makes the folder in a session of its own, where a signal to the doctor's group does not end it in
  * between. Its status is the errno of a folder that cannot be made. Writes a byte when the server
  * has ended by itself. */
-static _Noreturn void keep(const struct local_server *server, const char *program,
-                           char *const *argv, int life_fd)
+static _Noreturn void keep_server(const struct local_server *server, const char *program,
+                                  char *const *argv, int life_fd)
 {
 	struct error ignored = {0};
 	int pidfd = -1;
@@ -254,7 +254,7 @@ static char **make_argv(struct arena *a, const struct local_server *server,
 	return argv;
 }
 
-static int wait_until_it_listens(struct arena *a, const struct trial *t, struct error *err)
+static int wait_until_it_listens(struct arena *a, const struct trial_server *t, struct error *err)
 {
 	int64_t deadline = deadline_in(START_MS);
 	int ended = 0;
@@ -279,7 +279,7 @@ static int wait_until_it_listens(struct arena *a, const struct trial *t, struct 
 	return 0;
 }
 
-static int start_keeper(struct arena *a, const struct config *config, struct trial *t,
+static int start_keeper(struct arena *a, const struct config *config, struct trial_server *t,
                         struct error *err)
 {
 	char **argv = make_argv(a, &t->server, config);
@@ -293,7 +293,7 @@ static int start_keeper(struct arena *a, const struct config *config, struct tri
 	t->keeper = fork();
 	if (t->keeper == 0) {
 		(void)close(ends[0]);
-		keep(&t->server, program, argv, ends[1]);
+		keep_server(&t->server, program, argv, ends[1]);
 	}
 	(void)close(ends[1]);
 	t->keeper_fd = ends[0];
@@ -305,9 +305,9 @@ static int start_keeper(struct arena *a, const struct config *config, struct tri
 }
 
 int trial_open(struct arena *a, const char *data_dir, const struct config *config,
-               struct trial *ret, struct error *err)
+               struct trial_server *ret, struct error *err)
 {
-	struct trial t = {.keeper_fd = -1};
+	struct trial_server t = {.keeper_fd = -1};
 	struct error ending = {0};
 
 	if (geteuid() != 0) {
@@ -330,7 +330,7 @@ int trial_open(struct arena *a, const char *data_dir, const struct config *confi
 	return 0;
 }
 
-int trial_close(struct trial *trial, struct error *err)
+int trial_close(struct trial_server *trial, struct error *err)
 {
 	int status;
 

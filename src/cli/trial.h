@@ -13,7 +13,7 @@
 #include "cli/local.h"
 #include "config/config.h"
 
-struct trial {
+struct trial_server {
 	struct local_server server; /* no key: /readyz needs none */
 	pid_t keeper;
 	int keeper_fd;
@@ -21,6 +21,6 @@ struct trial {
 /* Takes from the configuration what decides whether a sandbox can be made. Returns when the server
  * listens. */
 MUST_CHECK int trial_open(struct arena *a, const char *data_dir, const struct config *config,
-                          struct trial *ret, struct error *err);
+                          struct trial_server *ret, struct error *err);
 /* Waits until server and folder are gone. */
-MUST_CHECK int trial_close(struct trial *trial, struct error *err);
+MUST_CHECK int trial_close(struct trial_server *trial, struct error *err);

@@ -14,7 +14,7 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-static int bring_back(struct cli *cli, const char *id)
+static int undelete_sandbox(struct cli *cli, const char *id)
 {
 	const struct server_call call = {.method = "POST",
 	                                 .path = instance_path(cli->arena, id, "/undelete")};
@@ -44,9 +44,9 @@ static bool is_wanted(const struct cli *cli, const struct json_value *item)
 	return arguments_has(&cli->args, "all");
 }
 
-static int undelete(struct cli *cli)
+static int run_undelete(struct cli *cli)
 {
-	const struct sandboxes_verb verb = {bring_back, "undeleted"};
+	const struct sandboxes_verb verb = {undelete_sandbox, "undeleted"};
 	const struct json_value *answer, *items;
 	const char **ids;
 	size_t count = 0;
@@ -77,7 +77,7 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_undelete = {
+const struct cli_command command_undelete = {
         .name = "undelete",
         .usage = "[SANDBOX... | --all]",
         .about = "bring back sandboxes that 'rm --all' or 'rm --keep' removed, or list them",
@@ -85,5 +85,5 @@ const struct command command_undelete = {
                 "one that was deleted, or that another sandbox has, is named.",
         .options = options,
         .arguments_max = ANY_NUMBER,
-        .run = undelete,
+        .run = run_undelete,
 };

@@ -9,7 +9,7 @@
 #define ITEMS_MAX "10000"
 
 /* A query member, escaped; nothing when the option was not given. */
-static const char *member(struct cli *cli, const char *option, const char *name)
+static const char *query_member(struct cli *cli, const char *option, const char *name)
 {
 	const char *value = arguments_text(&cli->args, option, NULL);
 
@@ -20,9 +20,9 @@ static const char *member(struct cli *cli, const char *option, const char *name)
 static const char *usage_path(struct cli *cli)
 {
 	return arena_format(cli->arena, USAGE "?limit=" ITEMS_MAX "%s%s%s%s%s%s",
-	                    member(cli, "by", "group_by"), member(cli, "from", "from"),
-	                    member(cli, "to", "to"), member(cli, "sandbox", "sandbox"),
-	                    member(cli, "run", "run"),
+	                    query_member(cli, "by", "group_by"), query_member(cli, "from", "from"),
+	                    query_member(cli, "to", "to"), query_member(cli, "sandbox", "sandbox"),
+	                    query_member(cli, "run", "run"),
 	                    arguments_has(&cli->args, "csv") ? "&format=csv" : "");
 }
 
@@ -38,7 +38,7 @@ static int print_csv(struct cli *cli)
 	return 0;
 }
 
-static void add_row(struct table *t, const struct json_value *item)
+static void add_row(struct text_table *t, const struct json_value *item)
 {
 	struct arena *a = t->arena;
 	const char *group = json_text(json_get(item, "group"), "");
@@ -52,10 +52,10 @@ static void add_row(struct table *t, const struct json_value *item)
 	table_add(t, arena_format(a, "%.6f", json_number(json_get(item, "usd"), 0)));
 }
 
-static int usage(struct cli *cli)
+static int run_usage(struct cli *cli)
 {
 	const struct json_value *answer, *items;
-	struct table table;
+	struct text_table table;
 
 	if (cli_connect(cli) < 0)
 		return -1;
@@ -95,10 +95,10 @@ static const struct command_option options[] = {
         {0},
 };
 
-const struct command command_usage = {
+const struct cli_command command_usage = {
         .name = "usage",
         .usage = "[OPTION...]",
         .about = "what sandboxes used and what it cost",
         .options = options,
-        .run = usage,
+        .run = run_usage,
 };

@@ -3,15 +3,15 @@
 
 #include "cli/commands.h"
 
-static int version(struct cli *cli)
+static int run_version(struct cli *cli)
 {
 	(void)printf(cli->json ? "{\"version\":\"%s\"}\n" : "atoll %s\n", ATOLL_VERSION);
 	return 0;
 }
 
-const struct command command_version = {
+const struct cli_command command_version = {
         .name = "version",
         .usage = "",
         .about = "print the version",
-        .run = version,
+        .run = run_version,
 };

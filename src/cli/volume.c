@@ -252,13 +252,13 @@ static const struct command_option attach_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list volumes and who has them",
         .run = volume_ls,
 };
-static const struct command create = {
+static const struct cli_command create = {
         .name = "create",
         .usage = "[--size SIZE] NAME",
         .about = "make a volume and print its id",
@@ -267,7 +267,7 @@ static const struct command create = {
         .arguments_max = 1,
         .run = volume_create,
 };
-static const struct command grow = {
+static const struct cli_command grow = {
         .name = "grow",
         .usage = "--size SIZE VOLUME",
         .about = "raise the limit of a volume that was made with one",
@@ -276,7 +276,7 @@ static const struct command grow = {
         .arguments_max = 1,
         .run = volume_grow,
 };
-static const struct command inspect = {
+static const struct cli_command inspect = {
         .name = "inspect",
         .usage = "VOLUME",
         .about = "show everything about a volume, as JSON",
@@ -284,7 +284,7 @@ static const struct command inspect = {
         .arguments_max = 1,
         .run = volume_inspect,
 };
-static const struct command remove_it = {
+static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "VOLUME...",
         .about = "delete volumes that no sandbox has, and their files",
@@ -292,7 +292,7 @@ static const struct command remove_it = {
         .arguments_max = ANY_NUMBER,
         .run = volume_rm,
 };
-static const struct command attach = {
+static const struct cli_command attach = {
         .name = "attach",
         .usage = "[--path PATH] [--read-only] SANDBOX VOLUME",
         .about = "give a sandbox a volume, whether it runs or is stopped",
@@ -302,7 +302,7 @@ static const struct command attach = {
         .completion = COMPLETE_SANDBOX,
         .run = volume_attach,
 };
-static const struct command detach = {
+static const struct cli_command detach = {
         .name = "detach",
         .usage = "[--force] SANDBOX [VOLUME]",
         .about = "take a volume from a sandbox",
@@ -313,7 +313,7 @@ static const struct command detach = {
         .completion = COMPLETE_SANDBOX,
         .run = volume_detach,
 };
-static const struct command files = {
+static const struct cli_command files = {
         .name = "files",
         .usage = "VOLUME [FOLDER]",
         .about = "list a folder of a volume that no running sandbox writes to",
@@ -321,7 +321,7 @@ static const struct command files = {
         .arguments_max = 2,
         .run = volume_files,
 };
-static const struct command put = {
+static const struct cli_command put = {
         .name = "put",
         .usage = "FILE VOLUME PATH",
         .about = "copy a file or a folder's content into such a volume",
@@ -330,7 +330,7 @@ static const struct command put = {
         .completion = COMPLETE_FILE,
         .run = volume_put,
 };
-static const struct command get = {
+static const struct cli_command get = {
         .name = "get",
         .usage = "VOLUME PATH FILE",
         .about = "copy a file or a folder's content out of such a volume",
@@ -339,10 +339,10 @@ static const struct command get = {
         .completion = COMPLETE_FILE,
         .run = volume_get,
 };
-static const struct command *const children[] = {
+static const struct cli_command *const children[] = {
         &list, &create, &grow, &inspect, &attach, &detach, &files, &put, &get, &remove_it, NULL};
 
-const struct command command_volume = {
+const struct cli_command command_volume = {
         .name = "volume",
         .usage = "COMMAND",
         .about = "list, make, attach, fill and delete storage that outlives sandboxes",

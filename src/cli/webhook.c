@@ -138,13 +138,13 @@ static const struct command_option deliveries_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "",
         .about = "list the webhooks of the project",
         .run = webhook_ls,
 };
-static const struct command create = {
+static const struct cli_command create = {
         .name = "create",
         .usage = "[OPTION...] URL",
         .about = "have a server told of events; prints its id and secret",
@@ -154,28 +154,28 @@ static const struct command create = {
         .run = webhook_create,
 };
 #define ONE_WEBHOOK .arguments_min = 1, .arguments_max = 1
-static const struct command enable = {
+static const struct cli_command enable = {
         .name = "enable",
         .usage = "WEBHOOK",
         .about = "go on, with what comes from now on",
         ONE_WEBHOOK,
         .run = webhook_enable,
 };
-static const struct command disable = {
+static const struct cli_command disable = {
         .name = "disable",
         .usage = "WEBHOOK",
         .about = "send nothing until it is enabled",
         ONE_WEBHOOK,
         .run = webhook_disable,
 };
-static const struct command delete = {
+static const struct cli_command delete = {
         .name = "rm",
         .usage = "WEBHOOK",
         .about = "delete it and its deliveries",
         ONE_WEBHOOK,
         .run = webhook_rm,
 };
-static const struct command deliveries = {
+static const struct cli_command deliveries = {
         .name = "deliveries",
         .usage = "[OPTION...] WEBHOOK",
         .about = "what was sent, waits, or was given up",
@@ -183,7 +183,7 @@ static const struct command deliveries = {
         ONE_WEBHOOK,
         .run = webhook_deliveries,
 };
-static const struct command retry = {
+static const struct cli_command retry = {
         .name = "retry",
         .usage = "WEBHOOK DELIVERY",
         .about = "try a delivery again, from the beginning",
@@ -191,10 +191,10 @@ static const struct command retry = {
         .arguments_max = 2,
         .run = webhook_retry,
 };
-static const struct command *const children[] = {&list,   &create,     &enable, &disable,
-                                                 &delete, &deliveries, &retry,  NULL};
+static const struct cli_command *const children[] = {&list,   &create,     &enable, &disable,
+                                                     &delete, &deliveries, &retry,  NULL};
 
-const struct command command_webhook = {
+const struct cli_command command_webhook = {
         .name = "webhook",
         .usage = "COMMAND",
         .about = "have other servers told of events",

@@ -3,7 +3,7 @@
 #include "cli/server.h"
 #include "cli/text_out.h"
 
-static int whoami(struct cli *cli)
+static int run_whoami(struct cli *cli)
 {
 	const struct json_value *me;
 
@@ -13,9 +13,9 @@ static int whoami(struct cli *cli)
 	return 0;
 }
 
-const struct command command_whoami = {
+const struct cli_command command_whoami = {
         .name = "whoami",
         .usage = "",
         .about = "show the key's project, scopes, user and role, as JSON",
-        .run = whoami,
+        .run = run_whoami,
 };

@@ -211,7 +211,7 @@ static const struct command_option keys_options[] = {
         {0},
 };
 
-static const struct command list = {
+static const struct cli_command list = {
         .name = "ls",
         .usage = "SANDBOX",
         .about = "list windows",
@@ -220,7 +220,7 @@ static const struct command list = {
         .completion = COMPLETE_SANDBOX,
         .run = windows_ls,
 };
-static const struct command open_ = {
+static const struct cli_command open_ = {
         .name = "open",
         .usage = "[OPTION...] SANDBOX WINDOW [-- COMMAND [ARG...]]",
         .about = "open a window, or attach to it",
@@ -233,7 +233,7 @@ static const struct command open_ = {
         .completion = COMPLETE_SANDBOX,
         .run = window_open,
 };
-static const struct command run_ = {
+static const struct cli_command run_ = {
         .name = "run",
         .usage = "[OPTION...] SANDBOX WINDOW [COMMAND]",
         .about = "run a shell line in a window, and print its output",
@@ -244,7 +244,7 @@ static const struct command run_ = {
         .completion = COMPLETE_SANDBOX,
         .run = window_run,
 };
-static const struct command keys_ = {
+static const struct cli_command keys_ = {
         .name = "keys",
         .usage = "[OPTION...] SANDBOX WINDOW [KEY...]",
         .about = "type keys into a window, and print its screen",
@@ -255,7 +255,7 @@ static const struct command keys_ = {
         .completion = COMPLETE_SANDBOX,
         .run = window_keys,
 };
-static const struct command screen_ = {
+static const struct cli_command screen_ = {
         .name = "screen",
         .usage = "[--ansi] SANDBOX WINDOW",
         .about = "print what a window shows",
@@ -265,7 +265,7 @@ static const struct command screen_ = {
         .completion = COMPLETE_SANDBOX,
         .run = window_screen,
 };
-static const struct command viewers = {
+static const struct cli_command viewers = {
         .name = "viewers",
         .usage = "SANDBOX WINDOW",
         .about = "who looks at a window, and who types",
@@ -274,7 +274,7 @@ static const struct command viewers = {
         .completion = COMPLETE_SANDBOX,
         .run = window_viewers,
 };
-static const struct command close_ = {
+static const struct cli_command close_ = {
         .name = "close",
         .usage = "SANDBOX WINDOW",
         .about = "close a window and end what runs in it",
@@ -283,16 +283,16 @@ static const struct command close_ = {
         .completion = COMPLETE_SANDBOX,
         .run = window_close,
 };
-static const struct command recordings = {
+static const struct cli_command recordings = {
         .name = "recordings",
         .usage = "",
         .about = "list recordings; 'atoll replay' shows one",
         .run = recordings_ls,
 };
-static const struct command *const children[] = {&list,    &open_,  &run_,       &keys_, &screen_,
-                                                 &viewers, &close_, &recordings, NULL};
+static const struct cli_command *const children[] = {
+        &list, &open_, &run_, &keys_, &screen_, &viewers, &close_, &recordings, NULL};
 
-const struct command command_terminal = {
+const struct cli_command command_terminal = {
         .name = "terminal",
         .usage = "COMMAND",
         .about = "windows: terminals with names",

@@ -9,7 +9,7 @@
 #define SCHEME "http://"
 #define PORT_USUAL 80
 
-static int refuse(const char *url, struct error *err)
+static int refuse_callback(const char *url, struct error *err)
 {
 	(void)FAIL(err, ERROR_INVALID, "'%.100s' is no address that an agent can post to", url);
 	error_hint(err, "such as http://10.0.0.5:7777: plain http, and an address, no name");
@@ -67,16 +67,16 @@ int config_callback_parse(const char *url, struct config_callback *ret, struct e
 		return -1;
 	}
 	if (strncmp(url, SCHEME, sizeof(SCHEME) - 1) != 0)
-		return refuse(url, err);
+		return refuse_callback(url, err);
 	slash = strchr(authority, '/');
 	size = slash ? (size_t)(slash - authority) : strlen(authority);
 	if (!parse_authority((struct span){authority, size}, &callback))
-		return refuse(url, err);
+		return refuse_callback(url, err);
 	size = slash ? strlen(slash) : 0;
 	while (size > 0 && slash[size - 1] == '/')
 		size--;
 	if (size >= sizeof(callback.path) || (slash && !is_plain_path(slash)))
-		return refuse(url, err);
+		return refuse_callback(url, err);
 	if (size > 0)
 		memcpy(callback.path, slash, size);
 	*ret = callback;

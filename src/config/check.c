@@ -15,7 +15,7 @@
 #define NAMESERVERS_MAX 3
 #define SUBNET_PREFIX_MAX 28
 
-struct network {
+struct config_network {
 	int family;
 	uint8_t address[16];
 	int64_t prefix;
@@ -30,7 +30,7 @@ static bool copy_text(struct span text, char *out, size_t size)
 	return true;
 }
 
-static bool parse_address(struct span text, struct network *ret)
+static bool parse_address(struct span text, struct config_network *ret)
 {
 	char copy[INET6_ADDRSTRLEN];
 
@@ -41,7 +41,7 @@ static bool parse_address(struct span text, struct network *ret)
 
 /* A forgotten or wrong prefix would open or close more than was meant, so bits after it are a
  * mistake. */
-static bool parse_network(struct span text, struct network *ret)
+static bool parse_network(struct span text, struct config_network *ret)
 {
 	struct error ignored;
 	struct span address;
@@ -61,7 +61,7 @@ static bool parse_network(struct span text, struct network *ret)
 
 static bool parse_host_port(struct span text)
 {
-	struct network host;
+	struct config_network host;
 	struct error ignored;
 	ptrdiff_t colon = -1;
 	int64_t port;
@@ -108,7 +108,7 @@ int check_tls_listen(const char *value, struct error *err)
 
 int check_subnet(const char *value, struct error *err)
 {
-	struct network network;
+	struct config_network network;
 
 	if (!parse_network(span_of(value), &network) || network.family != AF_INET ||
 	    network.prefix < SUBNET_PREFIX_MIN || network.prefix > SUBNET_PREFIX_MAX)
@@ -121,7 +121,7 @@ int check_subnet(const char *value, struct error *err)
 int check_networks(const char *value, struct error *err)
 {
 	struct span rest = span_of(value), part;
-	struct network network;
+	struct config_network network;
 
 	while (rest.size > 0) {
 		(void)span_split(&rest, ',', &part);
@@ -136,7 +136,7 @@ int check_networks(const char *value, struct error *err)
 int check_nameservers(const char *value, struct error *err)
 {
 	struct span rest = span_of(value), part;
-	struct network network;
+	struct config_network network;
 
 	for (unsigned i = 0; rest.size > 0; i++) {
 		(void)span_split(&rest, ',', &part);

@@ -6,7 +6,7 @@
 /* More than there are options; a file that has more repeats itself. */
 #define LINES_MAX 256
 
-struct reader {
+struct config_reader {
 	yaml_parser_t yaml;
 	yaml_event_t event; /* the latest */
 	struct arena *arena;
@@ -14,23 +14,23 @@ struct reader {
 	struct file_lines lines;
 };
 
-static void reader_done(struct reader *r)
+static void reader_done(struct config_reader *r)
 {
 	yaml_event_delete(&r->event);
 	yaml_parser_delete(&r->yaml);
 }
 
-static size_t line_of(const struct reader *r)
+static size_t line_of(const struct config_reader *r)
 {
 	return r->event.start_mark.line + 1;
 }
 
-static int fail_here(const struct reader *r, const char *text, struct error *err)
+static int fail_here(const struct config_reader *r, const char *text, struct error *err)
 {
 	return FAIL(err, ERROR_INVALID, "%s:%zu: %s", r->path, line_of(r), text);
 }
 
-static int next_event(struct reader *r, struct error *err)
+static int next_event(struct config_reader *r, struct error *err)
 {
 	yaml_event_delete(&r->event);
 	if (yaml_parser_parse(&r->yaml, &r->event))
@@ -39,7 +39,7 @@ static int next_event(struct reader *r, struct error *err)
 	            r->yaml.problem ? r->yaml.problem : "not valid YAML");
 }
 
-static int take_scalar(struct reader *r, const char **ret, struct error *err)
+static int take_scalar(struct config_reader *r, const char **ret, struct error *err)
 {
 	const char *text;
 	size_t size;
@@ -54,7 +54,7 @@ static int take_scalar(struct reader *r, const char **ret, struct error *err)
 	return 0;
 }
 
-static int check_new(const struct reader *r, const char *name, struct error *err)
+static int check_new(const struct config_reader *r, const char *name, struct error *err)
 {
 	for (size_t i = 0; i < r->lines.count; i++) {
 		if (strcmp(r->lines.lines[i].name, name) == 0)
@@ -67,7 +67,7 @@ static int check_new(const struct reader *r, const char *name, struct error *err
 	return 0;
 }
 
-static int read_line(struct reader *r, struct error *err)
+static int read_line(struct config_reader *r, struct error *err)
 {
 	struct file_line line = {.number = line_of(r)};
 
@@ -78,7 +78,7 @@ static int read_line(struct reader *r, struct error *err)
 	return 0;
 }
 
-static int read_mapping(struct reader *r, struct error *err)
+static int read_mapping(struct config_reader *r, struct error *err)
 {
 	for (;;) {
 		if (next_event(r, err) < 0)
@@ -91,7 +91,7 @@ static int read_mapping(struct reader *r, struct error *err)
 }
 
 /* A file of nothing but comments has no document; one mapping is all that is understood. */
-static int read_stream(struct reader *r, struct error *err)
+static int read_stream(struct config_reader *r, struct error *err)
 {
 	do {
 		if (next_event(r, err) < 0)
@@ -112,7 +112,7 @@ static int read_stream(struct reader *r, struct error *err)
 int file_parse(struct arena *a, const char *path, struct span text, struct file_lines *ret,
                struct error *err)
 {
-	AUTO(reader_done) struct reader r = {.arena = a, .path = path};
+	AUTO(reader_done) struct config_reader r = {.arena = a, .path = path};
 
 	if (!yaml_parser_initialize(&r.yaml))
 		return FAIL(err, ERROR_SYSTEM, "no memory for a YAML parser");

@@ -40,8 +40,8 @@ static int fail_unknown(const char *place, const char *name, const char *nearest
 	return -1;
 }
 
-static int set(struct loader *l, const struct config_option *option, const char *value,
-               struct error *err)
+static int set_option(struct loader *l, const struct config_option *option, const char *value,
+                      struct error *err)
 {
 	return value_set(l->arena, option, value, l->config, err);
 }
@@ -49,7 +49,7 @@ static int set(struct loader *l, const struct config_option *option, const char 
 static int set_defaults(struct loader *l, struct error *err)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
-		if (set(l, o, o->initial, err) < 0)
+		if (set_option(l, o, o->initial, err) < 0)
 			return FAIL_CONTEXT(err, "default of %s", o->name);
 	}
 	return 0;
@@ -101,7 +101,7 @@ static int set_from_environment(struct loader *l, struct error *err)
 			name = o->env;
 			value = in_named_unit(l->arena, name, variable_find(l, name));
 		}
-		if (value && set(l, o, value, err) < 0)
+		if (value && set_option(l, o, value, err) < 0)
 			return FAIL_CONTEXT(err, "%s", name);
 	}
 	return 0;
@@ -138,7 +138,7 @@ static int set_from_flag(struct loader *l, const char *flag, struct error *err)
 	option = option_find(name);
 	if (!option)
 		return fail_unknown_flag(l, name, err);
-	if (set(l, option, value.data, err) < 0)
+	if (set_option(l, option, value.data, err) < 0)
 		return FAIL_CONTEXT(err, "--%.*s", (int)head.size, head.data);
 	return 0;
 }
@@ -163,7 +163,7 @@ static int set_from_line(struct loader *l, const char *path, const struct file_l
 	if (!l->source->file && strcmp(line->name, "data") == 0)
 		return FAIL(err, ERROR_INVALID,
 		            "%s: data: a file inside the data folder cannot name it", place);
-	if (set(l, option, line->value, err) < 0)
+	if (set_option(l, option, line->value, err) < 0)
 		return FAIL_CONTEXT(err, "%s: %s", place, line->name);
 	return 0;
 }
@@ -224,7 +224,7 @@ static int settle_data_dir(struct loader *l, struct error *err)
 	return 0;
 }
 
-static int set_all(struct loader *l, struct error *err)
+static int set_from_sources(struct loader *l, struct error *err)
 {
 	/* Low to high; each source overwrites what the ones before it have set. */
 	if (set_from_file(l, err) < 0 || set_from_environment(l, err) < 0)
@@ -257,8 +257,8 @@ int config_load(struct arena *a, const struct config_source *source, struct conf
 	struct config config = {.user = ""};
 	struct loader l = {.arena = a, .source = source, .config = &config};
 
-	if (set_data_dir(&l, err) < 0 || set_all(&l, err) < 0 || settle_data_dir(&l, err) < 0 ||
-	    check_whole(&config, err) < 0)
+	if (set_data_dir(&l, err) < 0 || set_from_sources(&l, err) < 0 ||
+	    settle_data_dir(&l, err) < 0 || check_whole(&config, err) < 0)
 		return -1;
 	if (config.user[0] == '\0')
 		config.user = getpwnam("atoll") ? "atoll" : "nobody";

@@ -9,7 +9,7 @@
 #define PORT_HTTP 80
 #define PORT_HTTPS 443
 
-static int refuse(const char *url, struct error *err)
+static int refuse_peer(const char *url, struct error *err)
 {
 	(void)FAIL(err, ERROR_INVALID, "'%.100s' is no address of a server", url);
 	error_hint(err, "such as http://10.0.0.2:7777 or https://atoll-2.example.com: without a "
@@ -61,13 +61,13 @@ int config_peer_parse(const char *url, struct config_peer *ret, struct error *er
 	bool is_v6;
 
 	if (!peer.is_https && strncmp(url, "http://", 7) != 0)
-		return refuse(url, err);
+		return refuse_peer(url, err);
 	rest = (struct span){rest.data + scheme, rest.size - scheme};
 	is_v6 = rest.size > 0 && rest.data[0] == '[';
 	if (is_v6) {
 		end = span_find(rest, ']');
 		if (end < 0)
-			return refuse(url, err);
+			return refuse_peer(url, err);
 		host = (struct span){rest.data + 1, (size_t)end - 1};
 		end++;
 	} else {
@@ -79,9 +79,9 @@ int config_peer_parse(const char *url, struct config_peer *ret, struct error *er
 	if (rest.size > 0 &&
 	    (rest.data[0] != ':' || span_parse_whole((struct span){rest.data + 1, rest.size - 1}, 1,
 	                                             UINT16_MAX, &port, &ignored) < 0))
-		return refuse(url, err);
+		return refuse_peer(url, err);
 	if (!take_host(host, is_v6, &peer))
-		return refuse(url, err);
+		return refuse_peer(url, err);
 	peer.port = (uint16_t)port;
 	*ret = peer;
 	return 0;

@@ -6,7 +6,7 @@
 #define NAME_SIZE_MAX 40
 #define EDITS_MAX 2
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -26,7 +26,7 @@ static size_t count_edits(struct span from, struct span to)
 			size_t replaced = diagonal + (from.data[i] != to.data[j]);
 
 			diagonal = row[j + 1];
-			row[j + 1] = smaller(replaced, smaller(row[j], row[j + 1]) + 1);
+			row[j + 1] = smaller_size(replaced, smaller_size(row[j], row[j + 1]) + 1);
 		}
 	}
 	return row[to.size];

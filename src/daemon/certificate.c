@@ -33,14 +33,14 @@ static bool is_same(const struct certificate_mark *a, const struct certificate_m
 	       a->changed_ns == b->changed_ns;
 }
 
-static void wipe(struct buf *b)
+static void wipe_buf(struct buf *b)
 {
 	if (b->data)
 		sodium_memzero(b->data, b->capacity);
 	buf_done(b);
 }
 
-static int check(struct span pem, char expires[24], struct error *err)
+static int check_certificate(struct span pem, char expires[24], struct error *err)
 {
 	struct tls_context *context;
 
@@ -58,9 +58,9 @@ static int write_memory(int fd, struct span pem, struct error *err)
 	return fd_write_all(fd, pem.data, pem.size, err);
 }
 
-static int load(struct certificate_source *s, struct error *err)
+static int load_certificate(struct certificate_source *s, struct error *err)
 {
-	AUTO(wipe) struct buf pem = BUF(TLS_PEM_MAX);
+	AUTO(wipe_buf) struct buf pem = BUF(TLS_PEM_MAX);
 	char expires[24];
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -72,7 +72,7 @@ static int load(struct certificate_source *s, struct error *err)
 	}
 	if (pem.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "certificate and key are too large");
-	if (check(buf_span(&pem), expires, err) < 0)
+	if (check_certificate(buf_span(&pem), expires, err) < 0)
 		return FAIL_CONTEXT(err, "'%s' and '%s'", s->paths[0], s->paths[1]);
 	if (write_memory(s->memory_fd, buf_span(&pem), err) < 0)
 		return -1;
@@ -94,7 +94,7 @@ int certificate_open(struct arena *a, const struct config *config, struct certif
 	ret->memory_fd = memfd_create("tls", MFD_CLOEXEC);
 	if (ret->memory_fd < 0)
 		return FAIL_ERRNO(err, "make a file for the certificate");
-	if (load(ret, err) < 0) {
+	if (load_certificate(ret, err) < 0) {
 		error_hint(err, "'atoll tls init' makes both; see --tls-cert and --tls-key");
 		return -1;
 	}
@@ -122,7 +122,7 @@ bool certificate_look(struct certificate_source *s, int64_t now_ms, bool is_aske
 	}
 	if (!has_changed && !is_asked)
 		return false;
-	if (load(s, &err) == 0)
+	if (load_certificate(s, &err) == 0)
 		return true;
 	log_warning("the new certificate is not right, going on with the old one", FAILURE(&err));
 	return false;
@@ -131,7 +131,7 @@ bool certificate_look(struct certificate_source *s, int64_t now_ms, bool is_aske
 int certificate_take(struct server *server, int memory_fd, struct error *err)
 {
 	struct tls_context *context;
-	AUTO(wipe) struct buf pem = BUF(TLS_PEM_MAX);
+	AUTO(wipe_buf) struct buf pem = BUF(TLS_PEM_MAX);
 	struct stat status;
 	char *room;
 

@@ -47,7 +47,7 @@ static void come_first(const struct child *c)
 }
 
 /* In the new process, whose parent has one thread. */
-static int prepare(const struct child *c, pid_t parent, struct error *err)
+static int prepare_child(const struct child *c, pid_t parent, struct error *err)
 {
 	sigset_t none;
 
@@ -74,11 +74,11 @@ static int prepare(const struct child *c, pid_t parent, struct error *err)
 	return 0;
 }
 
-static NORETURN void become(const struct child *c, pid_t parent)
+static NORETURN void exec_child(const struct child *c, pid_t parent)
 {
 	struct error err = {.code = ERROR_NONE};
 
-	if (prepare(c, parent, &err) == 0) {
+	if (prepare_child(c, parent, &err) == 0) {
 		(void)fexecve(c->program_fd, (char *const *)(uintptr_t)c->args,
 		              (char *const *)(uintptr_t)c->env);
 		(void)FAIL_ERRNO(&err, "run %s", c->name);
@@ -97,7 +97,7 @@ int child_start(struct child *c, struct error *err)
 	if (pid < 0)
 		return FAIL_ERRNO(err, "start %s", c->name);
 	if (pid == 0)
-		become(c, parent);
+		exec_child(c, parent);
 	c->pid = pid;
 	c->restart_ms = 0;
 	return 0;

@@ -70,7 +70,7 @@ static int write_pid(int fd, struct error *err)
 	return 0;
 }
 
-static int lock(struct data_folder *d, const char *path, struct error *err)
+static int lock_folder(struct data_folder *d, const char *path, struct error *err)
 {
 	d->lock_fd =
 	        openat(d->run_fd, "atolld.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -142,8 +142,8 @@ int data_node_read(const char *path, struct id *ret, struct error *err)
 	return -1;
 }
 
-static int open_all(const char *path, const struct identity *owner, struct data_folder *d,
-                    struct error *err)
+static int open_folders(const char *path, const struct identity *owner, struct data_folder *d,
+                        struct error *err)
 {
 	const struct subfolder run = {"run", 0711, NULL};
 	const struct subfolder own[] = {{"store", 0700, owner},      {"keys", 0700, owner},
@@ -160,7 +160,7 @@ static int open_all(const char *path, const struct identity *owner, struct data_
 		return -1;
 	/* Before anything is written. */
 	reserve_look(d->fd);
-	if (open_subfolder(d->fd, &run, &d->run_fd, err) < 0 || lock(d, path, err) < 0)
+	if (open_subfolder(d->fd, &run, &d->run_fd, err) < 0 || lock_folder(d, path, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < COUNT_OF(own); i++) {
 		AUTO_CLOSE int fd = -1;
@@ -175,7 +175,7 @@ int data_open(const char *path, const struct identity *owner, struct data_folder
               struct error *err)
 {
 	*ret = (struct data_folder){-1, -1, -1};
-	if (open_all(path, owner, ret, err) == 0)
+	if (open_folders(path, owner, ret, err) == 0)
 		return 0;
 	data_close(ret);
 	return -1;

@@ -20,7 +20,8 @@
 #define LOOK_MS 20
 
 /* A server that was killed a moment ago has its address until the last of its processes is gone. */
-static int start(int fd, const struct sockaddr *address, socklen_t size, struct error *err)
+static int start_listening(int fd, const struct sockaddr *address, socklen_t size,
+                           struct error *err)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
 	bool is_bound = false;
@@ -79,7 +80,7 @@ static int listen_tcp(const char *address, int *ret_fd, struct error *err)
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0)
 		result = FAIL_ERRNO(err, "make a socket");
 	else
-		result = start(fd, found->ai_addr, found->ai_addrlen, err);
+		result = start_listening(fd, found->ai_addr, found->ai_addrlen, err);
 	freeaddrinfo(found);
 	if (result < 0)
 		return FAIL_CONTEXT(err, "%s", address);
@@ -99,7 +100,7 @@ int listen_open_unix(int folder, const char *name, int *ret_fd, struct error *er
 	             name) >= (int)sizeof(address.sun_path))
 		return FAIL(err, ERROR_INVALID, "'%s' is too long for a socket", name);
 	(void)unlinkat(folder, name, 0);
-	if (start(fd, (const struct sockaddr *)&address, sizeof(address), err) < 0 ||
+	if (start_listening(fd, (const struct sockaddr *)&address, sizeof(address), err) < 0 ||
 	    (fchmodat(folder, name, 0600, 0) < 0 && FAIL_ERRNO(err, "chmod") < 0))
 		return FAIL_CONTEXT(err, "socket '%s'", name);
 	*ret_fd = TAKE_FD(fd);

@@ -15,7 +15,7 @@
 
 #define EXIT_USAGE 2
 
-static int print(struct buf *text)
+static int print_text(struct buf *text)
 {
 	struct error err;
 
@@ -29,7 +29,7 @@ static int print_help(void)
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);
 
 	daemon_options_help(&text);
-	return print(&text);
+	return print_text(&text);
 }
 
 static int print_openapi(void)
@@ -38,7 +38,7 @@ static int print_openapi(void)
 
 	api_write_openapi(&text);
 	buf_add_byte(&text, '\n');
-	return print(&text);
+	return print_text(&text);
 }
 
 static int print_version(void)
@@ -46,7 +46,7 @@ static int print_version(void)
 	AUTO(buf_done) struct buf text = BUF(256);
 
 	buf_add_text(&text, "atolld " ATOLL_VERSION "\n");
-	return print(&text);
+	return print_text(&text);
 }
 
 static enum log_level level_of(const char *name)
@@ -60,7 +60,7 @@ static enum log_level level_of(const char *name)
 	return LOG_INFO;
 }
 
-static int run(struct arena *a, const struct daemon_options *o, struct error *err)
+static int run_role(struct arena *a, const struct daemon_options *o, struct error *err)
 {
 	struct config config;
 
@@ -96,7 +96,7 @@ int daemon_main(int argc, char **argv)
 		return print_version();
 	if (options.openapi)
 		return print_openapi();
-	if (run(&a, &options, &err) == 0)
+	if (run_role(&a, &options, &err) == 0)
 		return 0;
 	host_limits_explain(&err);
 	log_error("ended", FAILURE(&err), TEXT("hint", err.hint));

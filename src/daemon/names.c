@@ -97,9 +97,9 @@ static int open_rules(int run_fd, gid_t group, int *ret_fd, struct error *err)
 	return 0;
 }
 
-int names_open(struct names *ret, int run_fd, gid_t group, struct error *err)
+int names_open(struct names_process *ret, int run_fd, gid_t group, struct error *err)
 {
-	struct names n = NAMES_CLOSED;
+	struct names_process n = NAMES_CLOSED;
 	unsigned before[NAMES_RULES];
 
 	read_ports(run_fd, n.ports);
@@ -117,7 +117,7 @@ int names_open(struct names *ret, int run_fd, gid_t group, struct error *err)
 	return -1;
 }
 
-void names_close(struct names *n)
+void names_close(struct names_process *n)
 {
 	for (unsigned i = 0; i < NAMES_FDS; i++)
 		auto_close(&n->fds[i]);
@@ -133,7 +133,7 @@ struct confined {
 };
 
 /* The folder of rules is all files that there are. */
-static int confine(const void *context, struct error *err)
+static int confine_names(const void *context, struct error *err)
 {
 	const struct confined *c = context;
 
@@ -177,7 +177,7 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 	        .nameservers =
 	                config->network_nameservers[0] ? config->network_nameservers : nameservers,
 	        .nameserver_port = NAMESERVER_PORT,
-	        .confine = confine,
+	        .confine = confine_names,
 	        .context = &confined,
 	};
 

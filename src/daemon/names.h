@@ -13,15 +13,15 @@
 #include "daemon/options.h"
 
 enum names_fd { NAMES_HTTP, NAMES_TLS, NAMES_DNS, NAMES_RULES };
-struct names {
+struct names_process {
 	int fds[NAMES_FDS];
 	unsigned ports[NAMES_RULES]; /* for the broker; 0 = there is no gateway */
 };
-#define NAMES_CLOSED ((struct names){.fds = {-1, -1, -1, -1}})
+#define NAMES_CLOSED ((struct names_process){.fds = {-1, -1, -1, -1}})
 /* Sockets at an address that only links of sandboxes have, and DATA/run/names, which the group may
  * read. */
-MUST_CHECK int names_open(struct names *ret, int run_fd, gid_t group, struct error *err);
-void names_close(struct names *names);
+MUST_CHECK int names_open(struct names_process *ret, int run_fd, gid_t group, struct error *err);
+void names_close(struct names_process *names);
 
 /* All that its process needs from then on; what else it calls is EPERM. Needs no_new_privs. */
 MUST_CHECK int names_filter(struct error *err);

@@ -6,13 +6,13 @@
 
 #include "base/span.h"
 
-struct parser {
+struct options_parser {
 	struct arena *arena;
 	struct daemon_options *options;
 	size_t flag_count;
 };
 
-static int set_role(struct parser *p, const char *value, struct error *err)
+static int set_role(struct options_parser *p, const char *value, struct error *err)
 {
 	static const char *const roles[] = {
 	        [ROLE_SUPERVISOR] = "supervisor", [ROLE_API] = "api", [ROLE_NAMES] = "names"};
@@ -26,7 +26,7 @@ static int set_role(struct parser *p, const char *value, struct error *err)
 	return FAIL(err, ERROR_INVALID, "'%s' is neither supervisor, api nor names", value);
 }
 
-static int set_config_file(struct parser *p, const char *value, struct error *err)
+static int set_config_file(struct options_parser *p, const char *value, struct error *err)
 {
 	(void)err;
 	p->options->config_file = value;
@@ -43,34 +43,34 @@ static int parse_fd(const char *value, int *ret, struct error *err)
 	return 0;
 }
 
-static int add_listen_fd(struct parser *p, const char *value, struct error *err)
+static int add_listen_fd(struct options_parser *p, const char *value, struct error *err)
 {
 	if (p->options->listen_count == LISTEN_FDS_MAX)
 		return FAIL(err, ERROR_LIMIT, "more than %d sockets", LISTEN_FDS_MAX);
 	return parse_fd(value, &p->options->listen_fds[p->options->listen_count++], err);
 }
 
-static int set_key_fd(struct parser *p, const char *value, struct error *err)
+static int set_key_fd(struct options_parser *p, const char *value, struct error *err)
 {
 	return parse_fd(value, &p->options->key_fd, err);
 }
 
-static int set_ready_fd(struct parser *p, const char *value, struct error *err)
+static int set_ready_fd(struct options_parser *p, const char *value, struct error *err)
 {
 	return parse_fd(value, &p->options->ready_fd, err);
 }
 
-static int set_tls_listen_fd(struct parser *p, const char *value, struct error *err)
+static int set_tls_listen_fd(struct options_parser *p, const char *value, struct error *err)
 {
 	return parse_fd(value, &p->options->tls_listen_fd, err);
 }
 
-static int set_certificate_fd(struct parser *p, const char *value, struct error *err)
+static int set_certificate_fd(struct options_parser *p, const char *value, struct error *err)
 {
 	return parse_fd(value, &p->options->certificate_fd, err);
 }
 
-static int add_names_fd(struct parser *p, const char *value, struct error *err)
+static int add_names_fd(struct options_parser *p, const char *value, struct error *err)
 {
 	if (p->options->names_count == NAMES_FDS)
 		return FAIL(err, ERROR_LIMIT, "more than %d descriptors", NAMES_FDS);
@@ -79,7 +79,7 @@ static int add_names_fd(struct parser *p, const char *value, struct error *err)
 
 static const struct own_option {
 	const char *name;
-	int (*set)(struct parser *p, const char *value, struct error *err);
+	int (*set)(struct options_parser *p, const char *value, struct error *err);
 	const char *about; /* NULL: between our own processes */
 } own_options[] = {
         {"config", set_config_file, "FILE with options, instead of DATA/atoll.yaml"},
@@ -102,7 +102,7 @@ static const struct own_option *own_option_find(struct span name)
 }
 
 /* Options are written with '-' or '_'. */
-static void add_flag(struct parser *p, struct span name, const char *value)
+static void add_flag(struct options_parser *p, struct span name, const char *value)
 {
 	char *flag = arena_format(p->arena, "%.*s=%s", (int)name.size, name.data, value);
 
@@ -130,7 +130,7 @@ static bool set_switch(struct daemon_options *o, const char *argument)
 	return true;
 }
 
-static int parse_option(struct parser *p, char **argv, int *at, struct error *err)
+static int parse_option(struct options_parser *p, char **argv, int *at, struct error *err)
 {
 	struct span rest = span_of(argv[*at] + 2), name;
 	const struct own_option *own;
@@ -153,7 +153,7 @@ static int parse_option(struct parser *p, char **argv, int *at, struct error *er
 int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_options *ret,
                          struct error *err)
 {
-	struct parser p = {.arena = a, .options = ret};
+	struct options_parser p = {.arena = a, .options = ret};
 
 	*ret = (struct daemon_options){
 	        .key_fd = -1, .ready_fd = -1, .tls_listen_fd = -1, .certificate_fd = -1};

@@ -44,7 +44,7 @@ static void name_file(unsigned number, char out[32])
 	(void)snprintf(out, 32, FOLDER "/%u", number);
 }
 
-static void give_up(int data_fd)
+static void release_reserve(int data_fd)
 {
 	char name[32];
 
@@ -74,7 +74,7 @@ static int make_space(int data_fd)
 	return -1;
 }
 
-static void make(int data_fd)
+static void make_reserve(int data_fd)
 {
 	char name[32];
 
@@ -106,10 +106,10 @@ void reserve_look(int data_fd)
 	is_ample = room.bytes > AMPLE_BYTES && room.files > AMPLE_FILES;
 	if (is_there(data_fd, SPACE)) {
 		if (is_full)
-			give_up(data_fd);
+			release_reserve(data_fd);
 	} else if (is_ample) {
-		make(data_fd);
+		make_reserve(data_fd);
 	} else if (is_there(data_fd, FIRST)) {
-		give_up(data_fd);
+		release_reserve(data_fd);
 	}
 }

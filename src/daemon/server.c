@@ -157,7 +157,7 @@ static int open_provider(struct api_process *p, struct error *err)
 
 /* The broker may die while it is asked, as at any other time, and is there again a moment later.
  * What was recovered until then is found so. */
-static int recover(struct api_process *p, struct error *err)
+static int recover_fleet(struct api_process *p, struct error *err)
 {
 	struct broker_wait wait = begin_wait(p);
 
@@ -276,7 +276,7 @@ static int open_fleet(struct api_process *p, struct error *err)
 	if (fleet_open(&options, &p->fleet, err) < 0)
 		return -1;
 	hear_ends(p, true);
-	if (recover(p, err) < 0)
+	if (recover_fleet(p, err) < 0)
 		return -1;
 	if (webhooks_open(&(struct webhooks_options){p->config, p->store, p->node.text},
 	                  &p->webhooks, err) < 0)
@@ -286,7 +286,7 @@ static int open_fleet(struct api_process *p, struct error *err)
 	        &p->jobs, err);
 }
 
-static int listen_all(struct api_process *p, struct error *err)
+static int listen_sockets(struct api_process *p, struct error *err)
 {
 	const struct daemon_options *o = p->options;
 	int own_fd;
@@ -369,7 +369,7 @@ static int open_server(struct api_process *p, struct error *err)
 		return -1;
 	p->api.server = p->server;
 	api_wakes(&p->api, true);
-	return listen_all(p, err) < 0 ? -1 : listen_tls(p, err);
+	return listen_sockets(p, err) < 0 ? -1 : listen_tls(p, err);
 }
 
 /* ---- signals and time ---- */
@@ -493,7 +493,7 @@ static void on_tick(void *context)
 
 /* ---- the whole ---- */
 
-static int confine(struct api_process *p, struct error *err)
+static int confine_server(struct api_process *p, struct error *err)
 {
 	if (p->options->listen_count == 0 &&
 	    data_open(p->config->data_dir, NULL, &p->data, err) < 0)
@@ -504,9 +504,9 @@ static int confine(struct api_process *p, struct error *err)
 	return seccomp_confine(err);
 }
 
-static int open_all(struct api_process *p, struct error *err)
+static int open_parts(struct api_process *p, struct error *err)
 {
-	if (block_signals(err) < 0 || confine(p, err) < 0 || open_store(p, err) < 0 ||
+	if (block_signals(err) < 0 || confine_server(p, err) < 0 || open_store(p, err) < 0 ||
 	    open_provider(p, err) < 0 || open_fleet(p, err) < 0 || loop_open(&p->loop, err) < 0 ||
 	    watch_signals(p, err) < 0)
 		return -1;
@@ -537,7 +537,7 @@ static void tell_end(struct api_process *p)
 }
 
 /* From the outside in: no new work, then what runs, then what it runs on. */
-static void close_all(struct api_process *p)
+static void close_server(struct api_process *p)
 {
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
@@ -592,7 +592,7 @@ int server_run(struct arena *a, const struct daemon_options *o, const struct con
 	reached.data_place = given->data_dir;
 	if (o->listen_count > 0)
 		reached.data_dir = data_reach(given->data_dir);
-	result = open_all(&p, err);
+	result = open_parts(&p, err);
 	if (result == 0) {
 		p.tick_timer = (struct loop_timer){.on_timer = on_tick, .context = &p};
 		loop_timer_start(p.loop, &p.tick_timer, BEAT_MS);
@@ -600,6 +600,6 @@ int server_run(struct arena *a, const struct daemon_options *o, const struct con
 		loop_run(p.loop);
 		tell_end(&p);
 	}
-	close_all(&p);
+	close_server(&p);
 	return result;
 }

@@ -31,7 +31,7 @@
 #define LOOP_NICE (-WORKER_NICE_STEP)
 #define GONE_MS 5000 /* a folder that is away for less was moved and put back */
 
-enum which { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_COUNT };
+enum child_kind { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_COUNT };
 
 struct supervisor {
 	struct arena *arena;
@@ -43,7 +43,7 @@ struct supervisor {
 	int listen_fds[2], key_fd, config_fd, tls_listen_fd;
 	int harmless_fd; /* the configuration without secrets, for the gateway */
 	struct certificate_source certificate;
-	struct names names;
+	struct names_process names;
 	int ready_fds[2];       /* the api process writes a byte when it serves */
 	int signal_fd, node_fd; /* node_fd: see copies.h */
 	struct id node;
@@ -199,7 +199,7 @@ static int role_begin(struct role *role, const char *name, struct error *err)
 	return 0;
 }
 
-static void inherit(struct role *role, const char *option, int fd)
+static void pass_fd(struct role *role, const char *option, int fd)
 {
 	struct child *c = role->child;
 
@@ -219,13 +219,13 @@ static int prepare_api(struct supervisor *s, struct error *err)
 	c->nice = LOOP_NICE;
 	if (role_begin(&role, "api", err) < 0)
 		return -1;
-	inherit(&role, "--listen-fd", s->listen_fds[0]);
-	inherit(&role, "--listen-fd", s->listen_fds[1]);
-	inherit(&role, "--key-fd", s->key_fd);
-	inherit(&role, "--ready-fd", s->ready_fds[1]);
+	pass_fd(&role, "--listen-fd", s->listen_fds[0]);
+	pass_fd(&role, "--listen-fd", s->listen_fds[1]);
+	pass_fd(&role, "--key-fd", s->key_fd);
+	pass_fd(&role, "--ready-fd", s->ready_fds[1]);
 	if (s->tls_listen_fd >= 0) {
-		inherit(&role, "--tls-listen-fd", s->tls_listen_fd);
-		inherit(&role, "--certificate-fd", s->certificate.memory_fd);
+		pass_fd(&role, "--tls-listen-fd", s->tls_listen_fd);
+		pass_fd(&role, "--certificate-fd", s->certificate.memory_fd);
 	}
 	s->claim_arg = role.at;
 	if (s->claim != FLEET_CLAIM_CHECK)
@@ -247,7 +247,7 @@ static int prepare_names(struct supervisor *s, struct error *err)
 	if (role_begin(&role, "names", err) < 0)
 		return -1;
 	for (unsigned i = 0; i < NAMES_FDS; i++)
-		inherit(&role, "--names-fd", s->names.fds[i]);
+		pass_fd(&role, "--names-fd", s->names.fds[i]);
 	return 0;
 }
 
@@ -314,7 +314,7 @@ static int open_data(struct supervisor *s, struct error *err)
 	return s->is_root ? copies_lock(&copies, &s->node_fd, err) : 0;
 }
 
-static int open_all(struct supervisor *s, struct error *err)
+static int open_supervisor(struct supervisor *s, struct error *err)
 {
 	/* Agents whose broker died become our children and are reaped here. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
@@ -332,7 +332,7 @@ static int open_all(struct supervisor *s, struct error *err)
 	return prepare_api(s, err);
 }
 
-static int start_all(struct supervisor *s, struct error *err)
+static int start_children(struct supervisor *s, struct error *err)
 {
 	if (s->has_broker && child_start(&s->children[CHILD_BROKER], err) < 0)
 		return -1;
@@ -387,7 +387,7 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 	return 0;
 }
 
-static int reap(struct supervisor *s, struct error *err)
+static int reap_children(struct supervisor *s, struct error *err)
 {
 	int status, result = 0;
 	pid_t pid;
@@ -428,11 +428,11 @@ static int on_signals(struct supervisor *s, struct error *err)
 			s->stop_count++;
 	}
 	s->stopping |= s->stop_count > 0;
-	return reap(s, err);
+	return reap_children(s, err);
 }
 
 /* The gateway for names is one that the server can do without for a while. */
-static int start_again(const struct supervisor *s, struct child *c, struct error *err)
+static int restart_child(const struct supervisor *s, struct child *c, struct error *err)
 {
 	struct error failure = {0};
 
@@ -456,7 +456,7 @@ static int start_due(struct supervisor *s, int64_t *ret_wait_until, struct error
 
 		if (c->pid > 0 || c->restart_ms == 0)
 			continue;
-		if (c->restart_ms <= now && start_again(s, c, err) < 0)
+		if (c->restart_ms <= now && restart_child(s, c, err) < 0)
 			return -1;
 		if (c->restart_ms > 0 && c->restart_ms < *ret_wait_until)
 			*ret_wait_until = c->restart_ms;
@@ -515,7 +515,7 @@ static int look_at_folder(struct supervisor *s, struct error *err)
 	            s->config->data_dir);
 }
 
-static int watch(struct supervisor *s, int64_t until, struct error *err)
+static int wait_for_event(struct supervisor *s, int64_t until, struct error *err)
 {
 	struct pollfd fds[] = {{fd_until_started(s, NAMES_HTTP), POLLIN, 0},
 	                       {fd_until_started(s, NAMES_TLS), POLLIN, 0},
@@ -546,7 +546,7 @@ static int keep_alive(struct supervisor *s, struct error *err)
 	int64_t until;
 
 	while (!s->stopping) {
-		if (start_due(s, &until, err) < 0 || watch(s, until, err) < 0)
+		if (start_due(s, &until, err) < 0 || wait_for_event(s, until, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -573,7 +573,7 @@ static void wait_for_end(struct supervisor *s, struct child *c)
 	struct error ignored;
 
 	while (c->pid > 0 && clock_monotonic_ms() < deadline) {
-		(void)!watch(s, deadline, &ignored);
+		(void)!wait_for_event(s, deadline, &ignored);
 		if (s->stop_count == told)
 			continue;
 		told = s->stop_count;
@@ -583,14 +583,14 @@ static void wait_for_end(struct supervisor *s, struct child *c)
 }
 
 /* The api process first: its last calls may need the broker. Sandboxes go on. */
-static void stop_all(struct supervisor *s)
+static void stop_children(struct supervisor *s)
 {
-	static const enum which order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES};
+	static const enum child_kind stop_order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES};
 	struct error ignored;
 
 	s->stopping = true;
-	for (unsigned i = 0; i < COUNT_OF(order); i++) {
-		struct child *c = &s->children[order[i]];
+	for (unsigned i = 0; i < COUNT_OF(stop_order); i++) {
+		struct child *c = &s->children[stop_order[i]];
 
 		child_signal(c, signal_to_end(s, c));
 		wait_for_end(s, c);
@@ -599,11 +599,11 @@ static void stop_all(struct supervisor *s)
 			            TEXT("process", c->name));
 		child_signal(c, SIGKILL);
 		while (c->pid > 0)
-			(void)!watch(s, DEADLINE_NEVER, &ignored);
+			(void)!wait_for_event(s, DEADLINE_NEVER, &ignored);
 	}
 }
 
-static void close_all(struct supervisor *s)
+static void close_supervisor(struct supervisor *s)
 {
 	if (s->data.run_fd >= 0 && s->listen_fds[1] >= 0)
 		(void)unlinkat(s->data.run_fd, "api.sock", 0);
@@ -647,14 +647,14 @@ int supervisor_run(struct arena *a, const struct config *config, enum fleet_clai
 	        .signal_fd = -1,
 	        .node_fd = -1,
 	};
-	int result = open_all(&s, err);
+	int result = open_supervisor(&s, err);
 
 	if (result == 0) {
-		result = start_all(&s, err);
+		result = start_children(&s, err);
 		if (result == 0)
 			result = keep_alive(&s, err);
-		stop_all(&s);
+		stop_children(&s);
 	}
-	close_all(&s);
+	close_supervisor(&s);
 	return result;
 }

@@ -19,7 +19,7 @@ struct words {
 	bool is_shell;
 };
 
-struct translation {
+struct dockerfile_translation {
 	struct arena *arena;
 	const struct dockerfile *file;
 	unsigned line; /* where the instruction begins */
@@ -33,13 +33,13 @@ struct translation {
 	bool *used; /* of file->build_args */
 };
 
-static void translation_done(struct translation *t)
+static void translation_done(struct dockerfile_translation *t)
 {
 	buf_done(&t->steps);
 	buf_done(&t->ports);
 }
 
-static void note(struct translation *t, const char *text)
+static void add_note(struct dockerfile_translation *t, const char *text)
 {
 	buf_addf(t->notes, "%s:%u: %s\n", t->file->name, t->line, text);
 }
@@ -65,12 +65,12 @@ static void add_member(struct buf *out, const char *name, const char *value)
 	json_write_text(out, span_of(value));
 }
 
-static void begin_step(struct translation *t, const char *type)
+static void begin_step(struct dockerfile_translation *t, const char *type)
 {
 	buf_addf(&t->steps, "%s{\"type\":\"%s\"", t->step_count++ > 0 ? "," : "", type);
 }
 
-static void end_step(struct translation *t)
+static void end_step(struct dockerfile_translation *t)
 {
 	buf_add_byte(&t->steps, '}');
 }
@@ -108,7 +108,8 @@ static const char *skip_blanks(const char *text)
 	return text;
 }
 
-static int take_flags(struct translation *t, const char **text, struct flag *ret, struct error *err)
+static int take_flags(struct dockerfile_translation *t, const char **text, struct flag *ret,
+                      struct error *err)
 {
 	size_t count = 0;
 
@@ -130,14 +131,15 @@ static int take_flags(struct translation *t, const char **text, struct flag *ret
 	return 0;
 }
 
-static int refuse(const char *what, const char *instead, struct error *err)
+static int refuse_feature(const char *what, const char *instead, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNSUPPORTED, "%s is not supported", what);
 	error_hint(err, "%s", instead);
 	return -1;
 }
 
-static int one_word(struct translation *t, const char *rest, const char **ret, struct error *err)
+static int one_word(struct dockerfile_translation *t, const char *rest, const char **ret,
+                    struct error *err)
 {
 	const char **words;
 
@@ -159,7 +161,7 @@ static int check_name(const char *name, struct error *err)
 
 /* ---- instructions ---- */
 
-static const char *given_arg(struct translation *t, const char *name)
+static const char *given_arg(struct dockerfile_translation *t, const char *name)
 {
 	const char *const *args = t->file->build_args;
 	size_t size = strlen(name);
@@ -173,7 +175,7 @@ static const char *given_arg(struct translation *t, const char *name)
 	return NULL;
 }
 
-static int on_arg(struct translation *t, const char *rest, struct error *err)
+static int translate_arg(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	struct docker_variables *vars = t->from ? &t->vars : &t->before;
 	const char **words;
@@ -203,23 +205,24 @@ static int on_arg(struct translation *t, const char *rest, struct error *err)
 	return 0;
 }
 
-static int on_from(struct translation *t, const char *rest, struct error *err)
+static int translate_from_instruction(struct dockerfile_translation *t, const char *rest,
+                                      struct error *err)
 {
 	struct flag flags[FLAGS_MAX + 1];
 	const char **words;
 
 	if (t->from)
-		return refuse("a second FROM",
-		              "build what it makes as a template of its own, and "
-		              "begin with that",
-		              err);
+		return refuse_feature("a second FROM",
+		                      "build what it makes as a template of its own, and "
+		                      "begin with that",
+		                      err);
 	if (take_flags(t, &rest, flags, err) < 0)
 		return -1;
 	if (flags[0].name)
-		return refuse("an option of FROM",
-		              "leave it out: there is one platform, the "
-		              "server's",
-		              err);
+		return refuse_feature("an option of FROM",
+		                      "leave it out: there is one platform, the "
+		                      "server's",
+		                      err);
 	if (docker_words(t->arena, rest, &t->before, false, &words, err) < 0)
 		return -1;
 	if (!words[0] || (words[1] && (strcasecmp(words[1], "as") != 0 || !words[2] || words[3])))
@@ -234,7 +237,7 @@ static int on_from(struct translation *t, const char *rest, struct error *err)
 }
 
 /* What ARG has declared is in the environment of commands, and not in the template's. */
-static void add_args(struct translation *t)
+static void add_args(struct dockerfile_translation *t)
 {
 	unsigned count = 0;
 
@@ -252,7 +255,7 @@ static void add_args(struct translation *t)
 		buf_add_byte(&t->steps, '}');
 }
 
-static int on_run(struct translation *t, const char *rest, struct error *err)
+static int translate_run(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	struct flag flags[FLAGS_MAX + 1];
 	const char **args;
@@ -260,13 +263,14 @@ static int on_run(struct translation *t, const char *rest, struct error *err)
 	if (take_flags(t, &rest, flags, err) < 0)
 		return -1;
 	if (flags[0].name)
-		return refuse(arena_format(t->arena, "RUN --%s", flags[0].name),
-		              "leave it out; 'atoll template build --no-internet' cuts the network",
-		              err);
+		return refuse_feature(
+		        arena_format(t->arena, "RUN --%s", flags[0].name),
+		        "leave it out; 'atoll template build --no-internet' cuts the network", err);
 	if (!*rest)
 		return FAIL(err, ERROR_INVALID, "takes a command");
 	if (strncmp(rest, "<<", 2) == 0)
-		return refuse("a here-document", "copy a script, or join commands with &&", err);
+		return refuse_feature("a here-document", "copy a script, or join commands with &&",
+		                      err);
 	args = parse_list(t->arena, rest);
 	begin_step(t, "run");
 	if (args) {
@@ -287,19 +291,19 @@ static int check_source(const char *instruction, const char *source, struct erro
 	size_t size = strlen(source);
 
 	if (strncmp(source, "<<", 2) == 0)
-		return refuse("a here-document", "put it into a file of the context", err);
+		return refuse_feature("a here-document", "put it into a file of the context", err);
 	if (strstr(source, "://") || strncmp(source, "git@", 4) == 0)
-		return refuse("ADD of an address", "RUN curl -fsSLo FILE ADDRESS", err);
+		return refuse_feature("ADD of an address", "RUN curl -fsSLo FILE ADDRESS", err);
 	for (size_t i = 0; strcmp(instruction, "ADD") == 0 && i < COUNT_OF(archives); i++) {
 		size_t end = strlen(archives[i]);
 
 		if (size > end && strcmp(source + size - end, archives[i]) == 0)
-			return refuse("ADD of an archive", "COPY it, and RUN tar -xf", err);
+			return refuse_feature("ADD of an archive", "COPY it, and RUN tar -xf", err);
 	}
 	return 0;
 }
 
-static int copy_flag(struct translation *t, const struct flag *flag, const char **user,
+static int copy_flag(struct dockerfile_translation *t, const struct flag *flag, const char **user,
                      const char **mode, struct error *err)
 {
 	const char **value;
@@ -309,29 +313,30 @@ static int copy_flag(struct translation *t, const struct flag *flag, const char 
 	if (strcmp(flag->name, "chown") == 0) {
 		*user = value[0];
 		if (strchr(*user, ':'))
-			return refuse("a group in --chown",
-			              "give the user alone: the files get "
-			              "his group",
-			              err);
+			return refuse_feature("a group in --chown",
+			                      "give the user alone: the files get "
+			                      "his group",
+			                      err);
 		return 0;
 	}
 	if (strcmp(flag->name, "chmod") == 0) {
 		*mode = value[0];
 		return 0;
 	}
-	return refuse(arena_format(t->arena, "the option --%s", flag->name),
-	              "--chown and --chmod are; files come from the context alone", err);
+	return refuse_feature(arena_format(t->arena, "the option --%s", flag->name),
+	                      "--chown and --chmod are; files come from the context alone", err);
 }
 
-static int copy(struct translation *t, const char *instruction, const char *rest, struct error *err)
+static int add_copy_step(struct dockerfile_translation *t, const char *instruction,
+                         const char *rest, struct error *err)
 {
 	struct flag flags[FLAGS_MAX + 1];
 	const char **words, *user = NULL, *mode = NULL, *target;
 	size_t count = 0;
 
 	if (t->file->has_no_files)
-		return refuse(arena_format(t->arena, "%s without the files", instruction),
-		              "write them with RUN, or put them into the sandbox", err);
+		return refuse_feature(arena_format(t->arena, "%s without the files", instruction),
+		                      "write them with RUN, or put them into the sandbox", err);
 	if (take_flags(t, &rest, flags, err) < 0)
 		return -1;
 	for (const struct flag *f = flags; f->name; f++)
@@ -360,17 +365,18 @@ static int copy(struct translation *t, const char *instruction, const char *rest
 	return 0;
 }
 
-static int on_copy(struct translation *t, const char *rest, struct error *err)
+static int translate_copy(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
-	return copy(t, "COPY", rest, err);
+	return add_copy_step(t, "COPY", rest, err);
 }
 
-static int on_add(struct translation *t, const char *rest, struct error *err)
+static int translate_add(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
-	return copy(t, "ADD", rest, err);
+	return add_copy_step(t, "ADD", rest, err);
 }
 
-static void add_variable(struct translation *t, const char *name, const char *value, bool first)
+static void add_variable(struct dockerfile_translation *t, const char *name, const char *value,
+                         bool first)
 {
 	const struct docker_variable v = {.name = name, .value = value};
 
@@ -383,7 +389,7 @@ static void add_variable(struct translation *t, const char *name, const char *va
 }
 
 /* ENV NAME the rest of the line */
-static int on_old_env(struct translation *t, const char *rest, struct error *err)
+static int on_old_env(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	size_t size = strcspn(rest, " \t");
 	const char *name = arena_copy(t->arena, (struct span){rest, size});
@@ -401,7 +407,7 @@ static int on_old_env(struct translation *t, const char *rest, struct error *err
 }
 
 /* The values of one line see the variables of the lines before. */
-static int on_env(struct translation *t, const char *rest, struct error *err)
+static int translate_env(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	const char **words;
 
@@ -429,7 +435,7 @@ static int on_env(struct translation *t, const char *rest, struct error *err)
 	return 0;
 }
 
-static int on_workdir(struct translation *t, const char *rest, struct error *err)
+static int translate_workdir(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	const char **path;
 
@@ -443,21 +449,22 @@ static int on_workdir(struct translation *t, const char *rest, struct error *err
 	return 0;
 }
 
-static int on_user(struct translation *t, const char *rest, struct error *err)
+static int translate_user(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	const char *user;
 
 	if (one_word(t, rest, &user, err) < 0)
 		return -1;
 	if (strchr(user, ':'))
-		return refuse("a group in USER", "give the user alone: his groups come along", err);
+		return refuse_feature("a group in USER",
+		                      "give the user alone: his groups come along", err);
 	begin_step(t, "user");
 	add_member(&t->steps, "user", user);
 	end_step(t);
 	return 0;
 }
 
-static void set_words(struct translation *t, const char *rest, struct words *ret)
+static void set_words(struct dockerfile_translation *t, const char *rest, struct words *ret)
 {
 	const char **list = parse_list(t->arena, rest);
 
@@ -471,14 +478,16 @@ static void set_words(struct translation *t, const char *rest, struct words *ret
 	ret->items[2] = arena_text(t->arena, rest);
 }
 
-static int on_cmd(struct translation *t, const char *rest, UNUSED struct error *err)
+static int translate_cmd(struct dockerfile_translation *t, const char *rest,
+                         UNUSED struct error *err)
 {
 	set_words(t, rest, &t->command);
 	return 0;
 }
 
 /* An ENTRYPOINT forgets the CMD before it. */
-static int on_entrypoint(struct translation *t, const char *rest, UNUSED struct error *err)
+static int translate_entrypoint(struct dockerfile_translation *t, const char *rest,
+                                UNUSED struct error *err)
 {
 	set_words(t, rest, &t->entrypoint);
 	t->command = (struct words){0};
@@ -502,7 +511,8 @@ static const char *shell_text(struct arena *a, const char *const *words)
 	return arena_copy(a, buf_span(&text));
 }
 
-static int on_healthcheck(struct translation *t, const char *rest, struct error *err)
+static int translate_healthcheck(struct dockerfile_translation *t, const char *rest,
+                                 struct error *err)
 {
 	struct flag flags[FLAGS_MAX + 1];
 	const char **words;
@@ -517,11 +527,11 @@ static int on_healthcheck(struct translation *t, const char *rest, struct error 
 	rest = skip_blanks(rest + 3);
 	words = parse_list(t->arena, rest);
 	t->ready = words ? shell_text(t->arena, words) : arena_text(t->arena, rest);
-	note(t, "the check tells when the build is ready; nothing repeats it later");
+	add_note(t, "the check tells when the build is ready; nothing repeats it later");
 	return 0;
 }
 
-static int add_port(struct translation *t, const char *word, struct error *err)
+static int add_port(struct dockerfile_translation *t, const char *word, struct error *err)
 {
 	struct span rest = span_of(word), range, first;
 	int64_t from, to;
@@ -529,7 +539,7 @@ static int add_port(struct translation *t, const char *word, struct error *err)
 
 	(void)span_split(&rest, '/', &range);
 	if (span_equals_text(rest, "udp")) {
-		note(t, "a port of UDP is left out");
+		add_note(t, "a port of UDP is left out");
 		return 0;
 	}
 	is_range = span_split(&range, '-', &first);
@@ -546,7 +556,7 @@ static int add_port(struct translation *t, const char *word, struct error *err)
 	return 0;
 }
 
-static int on_expose(struct translation *t, const char *rest, struct error *err)
+static int translate_expose(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	const char **words;
 
@@ -558,38 +568,39 @@ static int on_expose(struct translation *t, const char *rest, struct error *err)
 	return 0;
 }
 
-static int on_label(struct translation *t, UNUSED const char *rest, UNUSED struct error *err)
+static int translate_label(struct dockerfile_translation *t, UNUSED const char *rest,
+                           UNUSED struct error *err)
 {
-	note(t, "labels are left out");
+	add_note(t, "labels are left out");
 	return 0;
 }
 
 static const struct {
 	const char *name;
-	int (*run)(struct translation *t, const char *rest, struct error *err);
+	int (*run)(struct dockerfile_translation *t, const char *rest, struct error *err);
 	const char *instead; /* of one that is refused */
 } instructions[] = {
-        {"FROM", on_from, NULL},
-        {"RUN", on_run, NULL},
-        {"COPY", on_copy, NULL},
-        {"ADD", on_add, NULL},
-        {"ENV", on_env, NULL},
-        {"ARG", on_arg, NULL},
-        {"WORKDIR", on_workdir, NULL},
-        {"USER", on_user, NULL},
-        {"CMD", on_cmd, NULL},
-        {"ENTRYPOINT", on_entrypoint, NULL},
-        {"HEALTHCHECK", on_healthcheck, NULL},
-        {"EXPOSE", on_expose, NULL},
-        {"LABEL", on_label, NULL},
-        {"MAINTAINER", on_label, NULL},
+        {"FROM", translate_from_instruction, NULL},
+        {"RUN", translate_run, NULL},
+        {"COPY", translate_copy, NULL},
+        {"ADD", translate_add, NULL},
+        {"ENV", translate_env, NULL},
+        {"ARG", translate_arg, NULL},
+        {"WORKDIR", translate_workdir, NULL},
+        {"USER", translate_user, NULL},
+        {"CMD", translate_cmd, NULL},
+        {"ENTRYPOINT", translate_entrypoint, NULL},
+        {"HEALTHCHECK", translate_healthcheck, NULL},
+        {"EXPOSE", translate_expose, NULL},
+        {"LABEL", translate_label, NULL},
+        {"MAINTAINER", translate_label, NULL},
         {"SHELL", NULL, "RUN [\"bash\", \"-c\", \"…\"]"},
         {"VOLUME", NULL, "attach a volume to the sandbox: atoll run --volume NAME"},
         {"ONBUILD", NULL, "put it into the file of what is built on this one"},
         {"STOPSIGNAL", NULL, "leave it out: a stop sends SIGTERM, then SIGKILL"},
 };
 
-static int run_instruction(struct translation *t, const char *text, struct error *err)
+static int run_instruction(struct dockerfile_translation *t, const char *text, struct error *err)
 {
 	size_t size = strcspn(text, " \t");
 	const char *rest = skip_blanks(text + size);
@@ -600,8 +611,9 @@ static int run_instruction(struct translation *t, const char *text, struct error
 		if (!span_is_word((struct span){text, size}, name))
 			continue;
 		if (!instructions[i].run)
-			return refuse(name, instructions[i].instead, err);
-		if (!t->from && instructions[i].run != on_from && instructions[i].run != on_arg)
+			return refuse_feature(name, instructions[i].instead, err);
+		if (!t->from && instructions[i].run != translate_from_instruction &&
+		    instructions[i].run != translate_arg)
 			return FAIL(err, ERROR_INVALID, "FROM has to come before %s", name);
 		if (instructions[i].run(t, rest, err) < 0)
 			return err->code == ERROR_UNSUPPORTED ? -1 : FAIL_CONTEXT(err, "%s", name);
@@ -620,7 +632,7 @@ static struct span trim_end(struct span line)
 	return line;
 }
 
-static struct span trim(struct span line)
+static struct span trim_line(struct span line)
 {
 	while (line.size > 0 && isspace((unsigned char)line.data[0])) {
 		line.data++;
@@ -630,7 +642,7 @@ static struct span trim(struct span line)
 }
 
 /* Lines that end with a backslash go on; comments and empty lines between them do not end them. */
-static int run_lines(struct translation *t, struct error *err)
+static int run_lines(struct dockerfile_translation *t, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(BODY_MAX);
 	struct span rest = t->file->text, line;
@@ -642,7 +654,7 @@ static int run_lines(struct translation *t, struct error *err)
 
 		more = span_split(&rest, '\n', &line);
 		number++;
-		content = trim(line);
+		content = trim_line(line);
 		if (content.size == 0 || content.data[0] == '#')
 			goes_on = goes_on && more;
 		else {
@@ -682,7 +694,7 @@ static bool is_interactive(const char *const *words)
 	return false;
 }
 
-static void write_entrypoint(struct translation *t, struct buf *out)
+static void write_entrypoint(struct dockerfile_translation *t, struct buf *out)
 {
 	const struct words *e = &t->entrypoint, *c = &t->command;
 	const char **all;
@@ -702,7 +714,7 @@ static void write_entrypoint(struct translation *t, struct buf *out)
 	add_texts(out, all);
 }
 
-static int write_body(struct translation *t, struct buf *out, struct error *err)
+static int write_body(struct dockerfile_translation *t, struct buf *out, struct error *err)
 {
 	size_t before;
 
@@ -724,11 +736,11 @@ static int write_body(struct translation *t, struct buf *out, struct error *err)
 int dockerfile_translate(struct arena *a, const struct dockerfile *file, struct buf *out,
                          struct buf *notes, struct error *err)
 {
-	AUTO(translation_done) struct translation t = {.arena = a,
-	                                               .file = file,
-	                                               .steps = BUF(BODY_MAX),
-	                                               .ports = BUF(4096),
-	                                               .notes = notes};
+	AUTO(translation_done) struct dockerfile_translation t = {.arena = a,
+	                                                          .file = file,
+	                                                          .steps = BUF(BODY_MAX),
+	                                                          .ports = BUF(4096),
+	                                                          .notes = notes};
 	size_t args = 0;
 
 	while (file->build_args && file->build_args[args])

@@ -154,7 +154,7 @@ static int add_double(struct splitter *s, struct error *err)
 	return 0;
 }
 
-static int add_one(struct splitter *s, struct error *err)
+static int add_part(struct splitter *s, struct error *err)
 {
 	char c = *s->at++;
 
@@ -184,7 +184,7 @@ int docker_words(struct arena *a, const char *text, const struct docker_variable
 			if (end_word(&s, err) < 0)
 				return -1;
 			s.at++;
-		} else if (add_one(&s, err) < 0) {
+		} else if (add_part(&s, err) < 0) {
 			return -1;
 		}
 	}

@@ -28,7 +28,7 @@
 #include "image/image.h"
 #include "image/progress.h"
 
-struct arguments {
+struct image_arguments {
 	struct image_job job;
 	const char *recipe, *source;
 	int source_fd;
@@ -77,7 +77,7 @@ static int take_backup_option(struct backup *b, int option, const char *value, s
 	}
 }
 
-static int take_option(struct arguments *a, int option, const char *value, struct error *err)
+static int take_option(struct image_arguments *a, int option, const char *value, struct error *err)
 {
 	switch (option) {
 	case 't':
@@ -106,7 +106,7 @@ static int take_option(struct arguments *a, int option, const char *value, struc
 	}
 }
 
-static int parse(int argc, char **argv, struct arguments *a, struct error *err)
+static int parse_arguments(int argc, char **argv, struct image_arguments *a, struct error *err)
 {
 	static const struct option options[] = {
 	        {"templates", required_argument, NULL, 't'},
@@ -139,14 +139,14 @@ static int parse(int argc, char **argv, struct arguments *a, struct error *err)
 	return 0;
 }
 
-static int run_build(const struct arguments *a, struct error *err)
+static int run_build(const struct image_arguments *a, struct error *err)
 {
 	if (!a->recipe || strcmp(a->recipe, "base") != 0)
 		return FAIL(err, ERROR_INVALID, "the only recipe is 'base'");
 	return image_build_base(&a->job, err);
 }
 
-static int run_import(const struct arguments *a, struct error *err)
+static int run_import(const struct image_arguments *a, struct error *err)
 {
 	enum image_format format;
 
@@ -155,22 +155,22 @@ static int run_import(const struct arguments *a, struct error *err)
 	return image_import(&a->job, format, a->source_fd, a->source, err);
 }
 
-static int run_remove(const struct arguments *a, struct error *err)
+static int run_remove(const struct image_arguments *a, struct error *err)
 {
 	return image_remove(a->job.templates_dir, a->job.name, err);
 }
 
-static int run_export(const struct arguments *a, struct error *err)
+static int run_export(const struct image_arguments *a, struct error *err)
 {
 	return backup_export(&a->backup, err);
 }
 
-static int run_load(const struct arguments *a, struct error *err)
+static int run_load(const struct image_arguments *a, struct error *err)
 {
 	return backup_load(&a->backup, err);
 }
 
-static int run_verify(const struct arguments *a, struct error *err)
+static int run_verify(const struct image_arguments *a, struct error *err)
 {
 	return backup_verify(&a->backup, err);
 }
@@ -178,13 +178,13 @@ static int run_verify(const struct arguments *a, struct error *err)
 static const struct {
 	const char *name;
 	bool is_backup; /* else it is about a template, and needs its name */
-	int (*run)(const struct arguments *a, struct error *err);
+	int (*run)(const struct image_arguments *a, struct error *err);
 } verbs[] = {
         {"build", false, run_build},  {"import", false, run_import}, {"remove", false, run_remove},
         {"export", true, run_export}, {"load", true, run_load},      {"verify", true, run_verify},
 };
 
-static int check(const struct arguments *a, bool is_backup, struct error *err)
+static int check_arguments(const struct image_arguments *a, bool is_backup, struct error *err)
 {
 	const struct backup *b = &a->backup;
 
@@ -198,18 +198,20 @@ static int check(const struct arguments *a, bool is_backup, struct error *err)
 	               : FAIL(err, ERROR_INVALID, "--archive-fd N and --document-fd N are needed");
 }
 
-static int run(const char *verb, const struct arguments *a, struct error *err)
+static int run_verb(const char *verb, const struct image_arguments *a, struct error *err)
 {
 	for (size_t i = 0; i < COUNT_OF(verbs); i++)
 		if (!strcmp(verbs[i].name, verb))
-			return check(a, verbs[i].is_backup, err) < 0 ? -1 : verbs[i].run(a, err);
+			return check_arguments(a, verbs[i].is_backup, err) < 0
+			               ? -1
+			               : verbs[i].run(a, err);
 	return FAIL(err, ERROR_INVALID,
 	            "no verb '%.40s': build, import, remove, export, load or verify", verb);
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments a = {
+	struct image_arguments a = {
 	        .job = {.progress_fd = STDOUT_FILENO, .size_max = IMAGE_BYTES_MAX},
 	        .source_fd = -1,
 	        .backup = {.snapshots_fd = -1,
@@ -228,7 +230,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* A build that nobody will hear of holds its lock for minutes. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (parse(argc, argv, &a, &err) == 0 && run(argv[optind], &a, &err) == 0)
+	if (parse_arguments(argc, argv, &a, &err) == 0 && run_verb(argv[optind], &a, &err) == 0)
 		return 0;
 	progress_fail(a.job.progress_fd, &err);
 	log_error("not done", TEXT("name", a.job.name ? a.job.name : a.backup.layers),

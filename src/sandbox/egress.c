@@ -16,7 +16,7 @@
 
 /* ---- one entry ---- */
 
-struct entry {
+struct egress_entry {
 	bool is_ipv4;
 	struct egress_range range; /* of IPv4 */
 };
@@ -27,7 +27,7 @@ static uint32_t host_bits(int64_t prefix)
 }
 
 /* Only whether it is one; the caller says what is wrong. */
-static bool parse_entry(struct span text, struct entry *ret)
+static bool parse_entry(struct span text, struct egress_entry *ret)
 {
 	char address[INET6_ADDRSTRLEN] = "";
 	struct error ignored = {0};
@@ -47,7 +47,7 @@ static bool parse_entry(struct span text, struct entry *ret)
 	prefix = is_ipv4 ? ADDRESS_BITS : ADDRESS6_BITS;
 	if (has_prefix && span_parse_whole(text, 0, prefix, &prefix, &ignored) < 0)
 		return false;
-	*ret = (struct entry){.is_ipv4 = is_ipv4};
+	*ret = (struct egress_entry){.is_ipv4 = is_ipv4};
 	if (is_ipv4) {
 		ret->range.first = ntohl(in.s_addr) & ~host_bits(prefix);
 		ret->range.last = ret->range.first | host_bits(prefix);
@@ -57,7 +57,7 @@ static bool parse_entry(struct span text, struct entry *ret)
 
 bool egress_range_parse(struct span text, struct egress_range *ret)
 {
-	struct entry entry;
+	struct egress_entry entry;
 
 	if (!parse_entry(text, &entry) || !entry.is_ipv4)
 		return false;
@@ -113,7 +113,7 @@ bool egress_is_refused(uint32_t address)
 
 /* ---- the text ---- */
 
-struct list {
+struct egress_list {
 	char sign;
 	const char *name;
 	const char *const *items;
@@ -122,10 +122,10 @@ struct list {
 	const char *first_name;
 };
 
-static int count_entry(struct list *list, size_t number, struct error *err)
+static int count_entry(struct egress_list *list, size_t number, struct error *err)
 {
 	const char *text = list->items[number];
-	struct entry entry;
+	struct egress_entry entry;
 
 	if (parse_entry(span_of(text), &entry)) {
 		list->has_all = list->has_all || (entry.is_ipv4 && entry.range.first == 0 &&
@@ -153,7 +153,7 @@ static int count_entry(struct list *list, size_t number, struct error *err)
 	                      SANDBOX_EGRESS_NAMES_MAX);
 }
 
-static int add_list(struct buf *out, struct list *list, struct error *err)
+static int add_list(struct buf *out, struct egress_list *list, struct error *err)
 {
 	for (size_t i = 0; list->items && list->items[i]; i++) {
 		if (count_entry(list, i, err) < 0)
@@ -170,9 +170,10 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
                           struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
-	struct list allow = {ALLOWED, lists->allow_name ? lists->allow_name : "allow",
-	                     lists->allow},
-	            deny = {DENIED, lists->deny_name ? lists->deny_name : "deny", lists->deny};
+	struct egress_list allow = {ALLOWED, lists->allow_name ? lists->allow_name : "allow",
+	                            lists->allow},
+	                   deny = {DENIED, lists->deny_name ? lists->deny_name : "deny",
+	                           lists->deny};
 
 	if (add_list(&text, &allow, err) < 0 || add_list(&text, &deny, err) < 0)
 		return -1;
@@ -191,7 +192,7 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 /* 1 = there was one more, 0 = the end. */
 static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, struct error *err)
 {
-	struct entry ignored;
+	struct egress_entry ignored;
 
 	if (rest->size == 0)
 		return 0;
@@ -231,7 +232,7 @@ int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egres
 
 /* ---- what it comes to ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
 	const struct egress_range *x = a, *y = b;
 
@@ -239,14 +240,14 @@ static int compare(const void *a, const void *b)
 }
 
 /* Ascending, and those that touch become one. */
-static void tidy(struct egress_ranges *ranges)
+static void merge_ranges(struct egress_ranges *ranges)
 {
 	struct egress_range *items = ranges->items;
 	size_t kept = 0;
 
 	if (ranges->count == 0)
 		return;
-	qsort(items, ranges->count, sizeof(*items), compare);
+	qsort(items, ranges->count, sizeof(*items), compare_ranges);
 	for (size_t i = 1; i < ranges->count; i++) {
 		if (items[i].first > (uint64_t)items[kept].last + 1)
 			items[++kept] = items[i];
@@ -262,8 +263,8 @@ static void add_range(struct egress_ranges *out, uint64_t first, uint64_t last)
 }
 
 /* Both tidy. Each allowed one splits at most one denied one in two. */
-static void subtract(const struct egress_ranges *denied, const struct egress_ranges *allowed,
-                     struct egress_ranges *ret)
+static void subtract_ranges(const struct egress_ranges *denied, const struct egress_ranges *allowed,
+                            struct egress_ranges *ret)
 {
 	ret->count = 0;
 	for (size_t i = 0; i < denied->count; i++) {
@@ -287,7 +288,7 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 {
 	struct egress_ranges lists[2] = {{.count = 0}, {.count = 0}};
 	struct span rest = span_of(text), item;
-	struct entry entry;
+	struct egress_entry entry;
 	bool is_denied;
 	int got;
 
@@ -303,9 +304,9 @@ int sandbox_egress_denied(const char *text, struct egress_ranges *ret, struct er
 	}
 	if (got < 0)
 		return -1;
-	tidy(&lists[0]);
-	tidy(&lists[1]);
-	subtract(&lists[1], &lists[0], ret);
+	merge_ranges(&lists[0]);
+	merge_ranges(&lists[1]);
+	subtract_ranges(&lists[1], &lists[0], ret);
 	return 0;
 }
 

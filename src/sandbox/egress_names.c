@@ -40,7 +40,7 @@ bool host_name_is_valid(struct span name)
 	return !is_number;
 }
 
-static struct span below(struct span pattern)
+static struct span wildcard_domain(struct span pattern)
 {
 	return (struct span){pattern.data + WILDCARD_SIZE, pattern.size - WILDCARD_SIZE};
 }
@@ -49,10 +49,11 @@ bool egress_name_is_valid(struct span pattern)
 {
 	if (pattern.size > SANDBOX_HOST_NAME_MAX)
 		return false;
-	return host_name_is_valid(span_starts_with(pattern, WILDCARD) ? below(pattern) : pattern);
+	return host_name_is_valid(span_starts_with(pattern, WILDCARD) ? wildcard_domain(pattern)
+	                                                              : pattern);
 }
 
-static bool matches(struct span pattern, struct span name)
+static bool pattern_matches(struct span pattern, struct span name)
 {
 	if (!span_starts_with(pattern, WILDCARD))
 		return span_is_same_word(name, pattern);
@@ -94,7 +95,7 @@ bool sandbox_egress_allows_name(const char *text, struct span name)
 	if (!host_name_is_valid(name))
 		return false;
 	while (next_name(&rest, &pattern))
-		if (matches(pattern, name))
+		if (pattern_matches(pattern, name))
 			return true;
 	return false;
 }

@@ -28,7 +28,7 @@ static bool is_timed(const struct sandbox_expiry *e)
 }
 
 /* A persistent one begins anew with each start. */
-static int64_t begun_at(const struct sandbox_expiry *e)
+static int64_t lifetime_start(const struct sandbox_expiry *e)
 {
 	return e->persistent && e->started_at > e->created_at ? e->started_at : e->created_at;
 }
@@ -73,7 +73,7 @@ struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t no
 {
 	struct sandbox_due due = {SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};
 
-	if (has_passed(begun_at(e), e->lifetime_max_ms, now))
+	if (has_passed(lifetime_start(e), e->lifetime_max_ms, now))
 		due = end_of_time(e);
 	else if (e->timeout_at > 0 && now >= e->timeout_at && is_timed(e))
 		due = e->traits & SANDBOX_PAUSES_IN_TIME ? rest_in_time(e) : end_of_time(e);

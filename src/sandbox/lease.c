@@ -85,7 +85,7 @@ const char *lease_session_key(struct arena *a, const struct lease_session *sessi
 }
 
 /* NULL when it is not as add_escaped writes it. */
-static const char *unescape(struct arena *a, struct span text)
+static const char *unescape_name(struct arena *a, struct span text)
 {
 	AUTO(buf_done) struct buf name = BUF(SIZE_MAX / 2);
 
@@ -109,7 +109,7 @@ bool lease_session_parse(struct arena *a, const char *key, struct lease_session 
 	rest = span_of(key + strlen(LEASE_SESSION_PREFIX));
 	if (!span_split(&rest, '/', &tenant) || span_find(rest, '/') >= 0)
 		return false;
-	found = (struct lease_session){unescape(a, tenant), unescape(a, rest)};
+	found = (struct lease_session){unescape_name(a, tenant), unescape_name(a, rest)};
 	if (!found.tenant || !found.tenant[0] || !found.session || !found.session[0])
 		return false;
 	*ret = found;

@@ -40,7 +40,7 @@ int usage_run_check(const char *run, struct error *err)
 
 /* ---- time ---- */
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t larger_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
@@ -52,16 +52,16 @@ static int64_t hour_of(int64_t at)
 
 int64_t usage_active_ms(const struct usage_clock *c, int64_t now)
 {
-	return c->active_ms + (c->is_active ? larger(now - c->changed_at, 0) : 0);
+	return c->active_ms + (c->is_active ? larger_of(now - c->changed_at, 0) : 0);
 }
 
 struct usage_due usage_due(const struct usage_clock *c, int64_t now)
 {
-	int64_t until = c->is_active ? larger(now, c->changed_at) : c->changed_at;
-	int64_t ms = larger(usage_active_ms(c, now) - c->metered_ms, 0);
+	int64_t until = c->is_active ? larger_of(now, c->changed_at) : c->changed_at;
+	int64_t ms = larger_of(usage_active_ms(c, now) - c->metered_ms, 0);
 
 	/* Nothing can have been before 1970, whatever the clock says now. */
-	until = larger(until, ms);
+	until = larger_of(until, ms);
 	return (struct usage_due){until - ms, until, ms};
 }
 
@@ -72,7 +72,8 @@ size_t usage_split(const struct usage_due *due, struct usage_piece *ret, size_t 
 
 	if (due->ms <= 0 || max == 0)
 		return 0;
-	first = larger(hour_of(from), hour_of(due->until - 1) - (int64_t)(max - 1) * USAGE_HOUR_MS);
+	first = larger_of(hour_of(from),
+	                  hour_of(due->until - 1) - (int64_t)(max - 1) * USAGE_HOUR_MS);
 	for (int64_t hour = first; hour < due->until; hour += USAGE_HOUR_MS) {
 		int64_t end = hour + USAGE_HOUR_MS < due->until ? hour + USAGE_HOUR_MS : due->until;
 
@@ -116,7 +117,7 @@ struct prices prices_of(const struct price_list *list)
 	                       nano_of(list->storage_gib_month)};
 }
 
-static int cut(wide nano, int64_t *ret, struct error *err)
+static int narrow_cost(wide nano, int64_t *ret, struct error *err)
 {
 	if (nano < 0 || nano > INT64_MAX)
 		return FAIL(err, ERROR_LIMIT, "a cost is larger than can be counted");
@@ -130,19 +131,20 @@ int price_active(const struct prices *p, const struct sandbox_resources *r, int6
 	wide vcpus = (wide)llround(r->cpu * 1000) * p->vcpu_second * 1024; /* / 1000 / 1024 */
 	wide memory = (wide)r->memory_mb * p->memory_gib_second * 1000;
 
-	return cut((vcpus + memory) * ms / (INT64_C(1000) * 1024 * 1000), ret_nano, err);
+	return narrow_cost((vcpus + memory) * ms / (INT64_C(1000) * 1024 * 1000), ret_nano, err);
 }
 
 int64_t storage_mib_s(int64_t bytes, int64_t ms)
 {
-	wide mib_s = (wide)larger(bytes, 0) * larger(ms, 0) / (INT64_C(1000) << 20);
+	wide mib_s = (wide)larger_of(bytes, 0) * larger_of(ms, 0) / (INT64_C(1000) << 20);
 
 	return mib_s > INT64_MAX ? INT64_MAX : (int64_t)mib_s;
 }
 
 int price_storage(const struct prices *p, int64_t mib_s, int64_t *ret_nano, struct error *err)
 {
-	return cut((wide)mib_s * p->storage_gib_month / (1024 * PRICE_MONTH_S), ret_nano, err);
+	return narrow_cost((wide)mib_s * p->storage_gib_month / (1024 * PRICE_MONTH_S), ret_nano,
+	                   err);
 }
 
 int64_t price_charge(int64_t nano, int64_t *carried_nano)

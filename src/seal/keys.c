@@ -14,13 +14,13 @@
 
 #define FILE_BYTES_MAX 4096
 
-void key_make(struct key *ret)
+void key_make(struct seal_key *ret)
 {
 	id_random_text(ret->name, sizeof(ret->name));
 	random_bytes(ret->bytes, sizeof(ret->bytes));
 }
 
-static bool parse_line(struct span line, struct key *ret)
+static bool parse_line(struct span line, struct seal_key *ret)
 {
 	struct span name;
 
@@ -34,7 +34,7 @@ static bool parse_line(struct span line, struct key *ret)
 	return hex_decode(line, ret->bytes, KEY_BYTES) == 0;
 }
 
-static int parse(struct span text, const char *path, struct keys *ret, struct error *err)
+static int parse_keys(struct span text, const char *path, struct seal_keys *ret, struct error *err)
 {
 	struct span line;
 
@@ -72,17 +72,17 @@ static int check_mode(int fd, const char *path, struct stat *ret, struct error *
 	return -1;
 }
 
-int keys_read(const char *path, struct keys *ret, struct error *err)
+int keys_read(const char *path, struct seal_keys *ret, struct error *err)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
 	AUTO(buf_done) struct buf text = BUF(FILE_BYTES_MAX);
-	struct keys keys = {.count = 0};
+	struct seal_keys keys = {.count = 0};
 	int result = -1;
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "open the key file '%s'", path);
 	if (check_mode(fd, path, &keys.seen, err) == 0 && fd_read_to_end(fd, &text, err) == 0 &&
-	    parse(buf_span(&text), path, &keys, err) == 0) {
+	    parse_keys(buf_span(&text), path, &keys, err) == 0) {
 		*ret = keys;
 		result = 0;
 	}
@@ -92,7 +92,7 @@ int keys_read(const char *path, struct keys *ret, struct error *err)
 	return result;
 }
 
-static void print(const struct keys *keys, char *out)
+static void print_keys(const struct seal_keys *keys, char *out)
 {
 	for (size_t i = 0; i < keys->count; i++) {
 		memcpy(out, keys->items[i].name, KEY_NAME_SIZE);
@@ -104,13 +104,13 @@ static void print(const struct keys *keys, char *out)
 	}
 }
 
-int keys_write(const char *path, struct keys *keys, struct error *err)
+int keys_write(const char *path, struct seal_keys *keys, struct error *err)
 {
 	char text[KEYS_MAX * (KEY_NAME_SIZE + 2 + 2 * KEY_BYTES) + 1];
 	struct span all = {text, keys->count * (KEY_NAME_SIZE + 2 + 2 * KEY_BYTES)};
 	int result;
 
-	print(keys, text);
+	print_keys(keys, text);
 	result = file_write(AT_FDCWD, path, all, 0600, err);
 	sodium_memzero(text, sizeof(text));
 	if (result < 0)
@@ -155,10 +155,10 @@ int keys_lock_rotation(const char *path, int *ret_fd, struct error *err)
 	return 0;
 }
 
-int keys_make(const char *path, struct keys *ret, struct error *err)
+int keys_make(const char *path, struct seal_keys *ret, struct error *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
-	struct keys keys = {.count = 1};
+	struct seal_keys keys = {.count = 1};
 
 	if (access(path, F_OK) == 0)
 		return keys_read(path, ret, err);

@@ -20,8 +20,8 @@ _Static_assert(KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "the ci
 
 struct seal {
 	char *path;
-	pthread_mutex_t mutex; /* over the rest */
-	struct keys *keys;     /* locked in memory, away from dumps */
+	pthread_mutex_t mutex;  /* over the rest */
+	struct seal_keys *keys; /* locked in memory, away from dumps */
 };
 
 /* ---- the keys ---- */
@@ -62,7 +62,7 @@ static bool has_changed(const struct stat *a, const struct stat *b)
 
 /* With the mutex held. Another server may have added a key. What is known goes on if the file is
  * away or bad. */
-static void look_again(struct seal *s)
+static void reload_keys(struct seal *s)
 {
 	struct error err = {0};
 	struct stat now;
@@ -73,14 +73,14 @@ static void look_again(struct seal *s)
 		log_warning("the key file has changed and is of no use", FAILURE(&err));
 }
 
-static bool find_key(struct seal *s, const char *name, struct key *ret)
+static bool find_key(struct seal *s, const char *name, struct seal_key *ret)
 {
-	const struct key *found = NULL;
+	const struct seal_key *found = NULL;
 
 	pthread_mutex_lock(&s->mutex);
 	for (unsigned tries = 0; tries < 2 && !found; tries++) {
 		if (tries > 0)
-			look_again(s);
+			reload_keys(s);
 		for (size_t i = 0; i < s->keys->count && !found; i++)
 			if (strncmp(s->keys->items[i].name, name, KEY_NAME_SIZE) == 0)
 				found = &s->keys->items[i];
@@ -91,22 +91,22 @@ static bool find_key(struct seal *s, const char *name, struct key *ret)
 	return found != NULL;
 }
 
-static struct key current_key(struct seal *s)
+static struct seal_key current_key(struct seal *s)
 {
-	struct key key;
+	struct seal_key key;
 
 	pthread_mutex_lock(&s->mutex);
-	look_again(s);
+	reload_keys(s);
 	key = s->keys->items[0];
 	pthread_mutex_unlock(&s->mutex);
 	return key;
 }
 
 /* What the file has, changed by `change` and written again, by one process at a time. */
-static int change_keys(struct seal *s, void (*change)(struct keys *keys), struct error *err)
+static int change_keys(struct seal *s, void (*change)(struct seal_keys *keys), struct error *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
-	struct keys keys;
+	struct seal_keys keys;
 	int result;
 
 	if (keys_lock(s->path, &lock_fd, err) < 0 || keys_read(s->path, &keys, err) < 0)
@@ -122,7 +122,7 @@ static int change_keys(struct seal *s, void (*change)(struct keys *keys), struct
 	return result;
 }
 
-static void add_key(struct keys *keys)
+static void add_key(struct seal_keys *keys)
 {
 	if (keys->count == KEYS_MAX)
 		return;
@@ -131,7 +131,7 @@ static void add_key(struct keys *keys)
 	keys->count++;
 }
 
-static void drop_keys(struct keys *keys)
+static void drop_keys(struct seal_keys *keys)
 {
 	if (keys->count > 2)
 		keys->count = 2;
@@ -145,7 +145,7 @@ int seal_begin_rotation(struct seal *s, int *ret_fd, struct error *err)
 int seal_add_key(struct seal *s, struct error *err)
 {
 	char before[KEY_NAME_SIZE + 1];
-	struct key key = current_key(s);
+	struct seal_key key = current_key(s);
 
 	memcpy(before, key.name, sizeof(before));
 	if (change_keys(s, add_key, err) < 0)
@@ -173,7 +173,7 @@ bool seal_is_sealed(const char *text)
 
 bool seal_is_current(struct seal *s, const char *text)
 {
-	struct key key = current_key(s);
+	struct seal_key key = current_key(s);
 
 	sodium_memzero(key.bytes, sizeof(key.bytes));
 	return seal_is_sealed(text) && strncmp(text + strlen(PREFIX), key.name, KEY_NAME_SIZE) == 0;
@@ -181,7 +181,7 @@ bool seal_is_current(struct seal *s, const char *text)
 
 const char *seal_prefix(struct seal *s, struct arena *a)
 {
-	struct key key = current_key(s);
+	struct seal_key key = current_key(s);
 
 	sodium_memzero(key.bytes, sizeof(key.bytes));
 	return arena_format(a, PREFIX "%s.", key.name);
@@ -189,7 +189,7 @@ const char *seal_prefix(struct seal *s, struct arena *a)
 
 const char *seal_close_text(struct seal *s, struct arena *a, const char *bound, const char *text)
 {
-	struct key key = current_key(s);
+	struct seal_key key = current_key(s);
 	size_t size = strlen(text), sealed_size = NONCE_SIZE + size + TAG_SIZE;
 	unsigned char *sealed = arena_alloc(a, sealed_size);
 	size_t room = sodium_base64_encoded_len(sealed_size, BASE64);
@@ -205,7 +205,7 @@ const char *seal_close_text(struct seal *s, struct arena *a, const char *bound, 
 }
 
 /* The bytes after the key's name. */
-static int decode(struct arena *a, const char *sealed, unsigned char **ret, size_t *ret_size)
+static int decode_sealed(struct arena *a, const char *sealed, unsigned char **ret, size_t *ret_size)
 {
 	size_t before = strlen(PREFIX) + KEY_NAME_SIZE + 1, size = strlen(sealed);
 	const char *base64 = sealed + before, *end;
@@ -224,12 +224,12 @@ int seal_open_text(struct seal *s, struct arena *a, const char *bound, const cha
                    const char **ret, struct error *err)
 {
 	unsigned char *bytes;
-	struct key key;
+	struct seal_key key;
 	size_t size;
 	char *text;
 	int result;
 
-	if (!seal_is_sealed(sealed) || decode(a, sealed, &bytes, &size) < 0)
+	if (!seal_is_sealed(sealed) || decode_sealed(a, sealed, &bytes, &size) < 0)
 		return FAIL(err, ERROR_SYSTEM, "a sealed text was changed");
 	if (!find_key(s, sealed + strlen(PREFIX), &key)) {
 		(void)FAIL(err, ERROR_UNAVAILABLE, "sealed with the key '%.*s', which is not known",

@@ -50,7 +50,7 @@ static void remove_if_abandoned(int folder, const char *name)
 		log_info("half a blob removed", TEXT("name", name));
 }
 
-static void sweep(int folder)
+static void remove_abandoned_files(int folder)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -78,7 +78,7 @@ static int open_local(const char *place, struct blob_store **ret, struct error *
 		error_hint(err, "it has to belong to the user that the server runs as");
 		return -1;
 	}
-	sweep(fd);
+	remove_abandoned_files(fd);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		abort();
@@ -260,13 +260,13 @@ static int stat_local(struct blob_store *store, const char *name, struct blob_st
 
 /* ---- list ---- */
 
-struct names {
+struct blob_names {
 	struct arena *arena;
 	const char **items;
 	size_t count, capacity;
 };
 
-static void names_add(struct names *n, const char *name)
+static void names_add(struct blob_names *n, const char *name)
 {
 	if (n->count == n->capacity) {
 		n->capacity = n->capacity ? 2 * n->capacity : 64;
@@ -278,7 +278,7 @@ static void names_add(struct names *n, const char *name)
 }
 
 /* All below `path` ("" or "a/b/"), in no order. */
-static int collect(int folder, const char *path, struct names *names, struct error *err)
+static int collect_names(int folder, const char *path, struct blob_names *names, struct error *err)
 {
 	int fd =
 	        openat(folder, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -305,24 +305,24 @@ static int collect(int folder, const char *path, struct names *names, struct err
 			status = FAIL(err, ERROR_TOO_LARGE, "more than %d blobs", NAMES_MAX);
 		if (S_ISDIR(st.st_mode)) {
 			(void)snprintf(below, sizeof(below), "%s%s/", path, entry->d_name);
-			status = collect(folder, below, names, err);
+			status = collect_names(folder, below, names, err);
 		}
 	}
 	(void)closedir(dir);
 	return status;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void cut_page(struct blob_store *store, struct names *names,
+static void cut_page(struct blob_store *store, struct blob_names *names,
                      const struct blob_filter *filter, struct blob_list *ret)
 {
 	struct error ignored = {0};
 
-	qsort(names->items, names->count, sizeof(*names->items), compare);
+	qsort(names->items, names->count, sizeof(*names->items), compare_names);
 	*ret = (struct blob_list){
 	        .items = ARENA_ARRAY(names->arena, struct blob_stat, filter->limit)};
 	for (size_t i = 0; i < names->count; i++) {
@@ -341,8 +341,8 @@ static void cut_page(struct blob_store *store, struct names *names,
 static int list_local(struct blob_store *store, struct arena *a, const struct blob_filter *filter,
                       struct blob_list *ret, struct error *err)
 {
-	struct names names = {.arena = a};
-	int status = collect(local_of(store)->folder, filter->prefix, &names, err);
+	struct blob_names names = {.arena = a};
+	int status = collect_names(local_of(store)->folder, filter->prefix, &names, err);
 
 	if (status == 0 && names.count > 0)
 		cut_page(store, &names, filter, ret);

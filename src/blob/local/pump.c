@@ -16,7 +16,7 @@
 #define PIECE (256 * 1024)
 #define STACK_SIZE ((size_t)128 * 1024)
 
-struct running {
+struct pump_task {
 	struct pump pump;
 	int out;
 	char bytes[PIECE]; /* not on the stack, which thread-local variables share */
@@ -24,9 +24,9 @@ struct running {
 
 static atomic_uint readers;
 
-static void *run(void *context)
+static void *run_pump(void *context)
 {
-	struct running *r = context;
+	struct pump_task *r = context;
 	struct error ignored = {0};
 
 	while (r->pump.size > 0) {
@@ -47,7 +47,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-static int start_thread(struct running *r, struct error *err)
+static int start_thread(struct pump_task *r, struct error *err)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -57,7 +57,7 @@ static int start_thread(struct running *r, struct error *err)
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
 	/* Without signals: a reader that goes away must not end the process. */
-	failure = thread_start(&thread, &attributes, run, r);
+	failure = thread_start(&thread, &attributes, run_pump, r);
 	(void)pthread_attr_destroy(&attributes);
 	if (failure == 0)
 		return 0;
@@ -67,7 +67,7 @@ static int start_thread(struct running *r, struct error *err)
 
 int pump_start(const struct pump *pump, int *ret_fd, struct error *err)
 {
-	struct running *r;
+	struct pump_task *r;
 	int ends[2];
 
 	if (atomic_fetch_add(&readers, 1) >= BLOB_READERS_MAX) {

@@ -13,9 +13,9 @@ static const struct command_option options[] = {
         {.name = "cpu", .value = "NUMBER", .about = "a number"},
         {0},
 };
-static const struct command plain = {
+static const struct cli_command plain = {
         .name = "plain", .usage = "A B", .options = options, .arguments_max = 2};
-static const struct command wrapper = {
+static const struct cli_command wrapper = {
         .name = "wrapper",
         .usage = "X -- COMMAND",
         .options = options,
@@ -27,7 +27,7 @@ static const struct command wrapper = {
 
 static struct arena arena;
 static struct error err;
-static struct arguments args;
+static struct cli_arguments args;
 
 static int free_arena(void **state)
 {

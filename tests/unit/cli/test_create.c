@@ -62,12 +62,12 @@ TEST(a_bad_environment_is_refused)
 }
 
 static const struct command_option options[] = {OPTIONS_RESOURCES, {0}};
-static const struct command command = {
+static const struct cli_command command = {
         .name = "x", .usage = "", .options = options, .arguments_max = 0};
 
 static int parse(const char *option, const char *value, struct sandbox_resources *ret)
 {
-	struct arguments args;
+	struct cli_arguments args;
 
 	assert_int_equal(arguments_parse(&arena, &command,
 	                                 (const char *const[]){option, value, NULL}, &args, &err),

@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-static void check_options(const struct command *command)
+static void check_options(const struct cli_command *command)
 {
 	const struct command_option *options = command_options(command);
 
@@ -32,7 +32,7 @@ static void check_options(const struct command *command)
 	}
 }
 
-static void check_command(const struct command *command)
+static void check_command(const struct cli_command *command)
 {
 	assert_true(command->name[0] && command->usage && command->about[0]);
 	assert_true(islower((unsigned char)command->about[0]));
@@ -42,13 +42,14 @@ static void check_command(const struct command *command)
 	check_options(command);
 }
 
-typedef void on_row(const struct command *command);
+typedef void on_row(const struct cli_command *command);
 
 static void each(on_row *visit)
 {
-	for (const struct command *const *at = commands; *at; at++) {
+	for (const struct cli_command *const *at = commands; *at; at++) {
 		visit(*at);
-		for (const struct command *const *child = (*at)->children; child && *child; child++)
+		for (const struct cli_command *const *child = (*at)->children; child && *child;
+		     child++)
 			visit(*child);
 	}
 }
@@ -73,7 +74,7 @@ TEST(every_command_of_the_contract_is_there)
 
 static struct buf everything;
 
-static void add_help(const struct command *command)
+static void add_help(const struct cli_command *command)
 {
 	help_print(&everything, NULL, command);
 	assert_non_null(strstr(buf_text(&everything), command->about));
@@ -83,7 +84,7 @@ TEST(help_says_what_the_tables_say)
 {
 	everything = BUF(HELP_SIZE_MAX);
 	help_print_all(&everything);
-	for (const struct command *const *at = commands; *at; at++)
+	for (const struct cli_command *const *at = commands; *at; at++)
 		assert_non_null(strstr(buf_text(&everything), (*at)->name));
 	each(add_help);
 	assert_false(everything.overflowed);
@@ -96,7 +97,7 @@ TEST(help_says_what_the_tables_say)
 TEST(help_of_a_subcommand_names_its_parent)
 {
 	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
-	const struct command *parent = command_find(commands, "key");
+	const struct cli_command *parent = command_find(commands, "key");
 
 	help_print(&text, parent, command_find(parent->children, "create"));
 	assert_true(
@@ -113,7 +114,7 @@ TEST(each_shell_gets_a_script_with_every_name)
 
 		assert_int_equal(completion_print(&text, shells[i], &err), 0);
 		assert_false(text.overflowed);
-		for (const struct command *const *at = commands; *at; at++)
+		for (const struct cli_command *const *at = commands; *at; at++)
 			assert_non_null(strstr(buf_text(&text), (*at)->name));
 		assert_non_null(strstr(buf_text(&text), "no-internet"));
 		assert_non_null(strstr(buf_text(&text), "atoll ps --names"));

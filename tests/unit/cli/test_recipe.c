@@ -10,7 +10,7 @@ static struct arena arena;
 static struct error err;
 
 static const struct command_option options[] = {OPTIONS_RECIPE, {0}};
-static const struct command command = {
+static const struct cli_command command = {
         .name = "x",
         .usage = "",
         .options = options,
@@ -130,7 +130,7 @@ TEST(the_servers_limits_are_wanted_only_for_a_part_of_them)
 	};
 
 	for (unsigned i = 0; i < COUNT_OF(rows); i++) {
-		struct arguments args;
+		struct cli_arguments args;
 
 		assert_int_equal(arguments_parse(&arena, &command, rows[i].words, &args, &err), 0);
 		assert_int_equal(recipe_needs_limits(&args), rows[i].wanted);

@@ -6,7 +6,7 @@
 
 TEST(percentiles_are_of_the_nearest_rank)
 {
-	AUTO(samples_done) struct samples s = {0};
+	AUTO(samples_done) struct time_samples s = {0};
 
 	assert_true(samples_percentile(&s, 50) == 0);
 	for (int i = 1000; i > 0; i--)

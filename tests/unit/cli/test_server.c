@@ -63,7 +63,7 @@ TEST(lists_come_bare_or_as_items)
 
 TEST(the_servers_options_are_the_commands_options)
 {
-	struct arguments args;
+	struct cli_arguments args;
 	char **flags;
 
 	assert_int_equal(arguments_parse(&arena, &command_serve,

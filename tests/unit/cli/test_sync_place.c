@@ -17,7 +17,7 @@
 struct fixture {
 	char path[32];
 	struct cli cli;
-	struct sync sync;
+	struct folder_sync sync;
 	struct sync_part part;
 	struct sync_place place;
 	struct stat before;
@@ -52,8 +52,8 @@ static void begin(struct fixture *f)
 	*f = (struct fixture){
 	        .path = "/tmp/atoll-place-XXXXXX", .cli = {.json = true}, .part = {.name = PART}};
 	assert_non_null(mkdtemp(f->path));
-	f->sync = (struct sync){.cli = &f->cli,
-	                        .folder = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	f->sync = (struct folder_sync){.cli = &f->cli,
+	                               .folder = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 	f->place = (struct sync_place){f->sync.folder, "file", "file"};
 	(void)close(put(f, "file", "mine"));
 	assert_int_equal(fstatat(f->sync.folder, "file", &f->before, 0), 0);

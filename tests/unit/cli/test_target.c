@@ -22,9 +22,9 @@ TEST(a_colon_before_any_slash_names_a_sandbox)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct place target = {0};
+		struct path_argument target = {0};
 
-		assert_int_equal(place_parse(&arena, rows[i].text, &target, &err), 0);
+		assert_int_equal(path_argument_parse(&arena, rows[i].text, &target, &err), 0);
 		if (rows[i].sandbox)
 			assert_string_equal(target.sandbox, rows[i].sandbox);
 		else
@@ -36,10 +36,10 @@ TEST(a_colon_before_any_slash_names_a_sandbox)
 
 TEST(empty_names_are_refused)
 {
-	struct place target;
+	struct path_argument target;
 
-	assert_int_equal(place_parse(&arena, "", &target, &err), -1);
-	assert_int_equal(place_parse(&arena, ":/etc", &target, &err), -1);
+	assert_int_equal(path_argument_parse(&arena, "", &target, &err), -1);
+	assert_int_equal(path_argument_parse(&arena, ":/etc", &target, &err), -1);
 	assert_string_equal(err.hint, "write SANDBOX:PATH, or ./:/etc for a local file");
 }
 

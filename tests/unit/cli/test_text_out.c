@@ -44,7 +44,7 @@ TEST(columns_are_as_wide_as_their_widest_cell)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	struct table table;
+	struct text_table table;
 
 	table_init(&table, &arena, (const char *const[]){"ID", "NAME", NULL});
 	table_add(&table, "abc");
@@ -62,7 +62,7 @@ TEST(a_table_grows)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	struct table table;
+	struct text_table table;
 
 	table_init(&table, &arena, (const char *const[]){"N", NULL});
 	for (int i = 0; i < 1000; i++)
