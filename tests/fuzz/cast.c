@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/cast.h"
+#include "cli/terminal/cast.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

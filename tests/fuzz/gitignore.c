@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A .gitignore out of a sandbox, and a path: the first line is the path. */
-#include "cli/gitignore.h"
+#include "cli/sync/gitignore.h"
 
 #include <string.h>
 

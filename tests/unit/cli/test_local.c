@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/diagnosis.h"
+#include "cli/server/diagnosis.h"
 #include "cli/local.h"
 
 static struct arena arena;

@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/server.h"
-#include "cli/server_options.h"
+#include "cli/server/server_options.h"
 
 static struct arena arena;
 static struct error err;

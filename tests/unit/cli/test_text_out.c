@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "cli/text_out.h"
 
 static struct arena arena;

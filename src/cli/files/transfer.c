@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/files/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "cli/files/archive.h"
+#include "cli/progress.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define PROGRESS_EVERY_MS 200
+
+struct file_transfer {
+	struct cli *cli;
+	struct progress_line progress;
+	struct arena arena; /* of progress lines */
+	int64_t told_at;
+	const char *name; /* shown */
+	int out_fd;       /* where a download goes */
+	mode_t mode;      /* of the file that a download makes; the umask takes from it */
+	struct error failure;
+	bool failed; /* writing to out_fd */
+};
+
+const char *transfer_place(struct arena *a, const char *target, bool target_is_folder,
+                           const char *name)
+{
+	size_t size = strlen(target);
+	bool ends_open = size > 0 && target[size - 1] == '/';
+
+	if (!target_is_folder && !ends_open && size > 0)
+		return target;
+	return arena_format(a, "%s%s%s", target, size > 0 && !ends_open ? "/" : "", name);
+}
+
+static void on_progress(void *context, int64_t sent, int64_t received)
+{
+	struct file_transfer *t = context;
+	int64_t now = clock_monotonic_ms();
+
+	if (now - t->told_at < PROGRESS_EVERY_MS)
+		return;
+	t->told_at = now;
+	arena_reset(&t->arena);
+	progress_show_passing(
+	        &t->progress, &t->arena,
+	        arena_format(
+	                &t->arena, "%s: %s", t->name,
+	                text_out_bytes(&t->arena, (double)(sent > received ? sent : received))));
+}
+
+static bool on_body(void *context, struct span piece)
+{
+	struct file_transfer *t = context;
+
+	if (fd_write_all(t->out_fd, piece.data, piece.size, &t->failure) == 0)
+		return true;
+	t->failed = true;
+	return false;
+}
+
+static int call_with_progress(struct file_transfer *t, struct http_call *http)
+{
+	struct http_answer answer = {0};
+	int result;
+
+	http->on_progress = on_progress;
+	http->context = t;
+	t->told_at = clock_monotonic_ms();
+	result = http_client_call(t->cli->client, http, &answer, t->cli->err);
+	buf_done(&answer.body);
+	progress_end(&t->progress);
+	arena_done(&t->arena);
+	return result;
+}
+
+/* The entry of a path inside; `is_folder` follows links, as writing there would. */
+static int stat_remote(struct cli *cli, const char *sandbox, const char *path,
+                       const struct json_value **ret)
+{
+	const char *suffix =
+	        escaped_path(cli->arena, "/files/stat?follow=true&path=", path[0] ? path : ".", "");
+
+	return server_get(cli, instance_path(cli->arena, sandbox, suffix), ret);
+}
+
+static bool is_folder(const struct json_value *entry)
+{
+	return strcmp(json_text(json_get(entry, "type"), ""), "directory") == 0;
+}
+
+static const char *content_path(struct cli *cli, const char *sandbox, const char *kind,
+                                const char *path, const char *rest)
+{
+	return instance_path(cli->arena, sandbox, escaped_path(cli->arena, kind, path, rest));
+}
+
+/* ---- up ---- */
+
+static int send_file(struct file_transfer *t, struct http_call *http, int fd,
+                     const struct stat *status)
+{
+	http->content_type = "application/octet-stream";
+	http->body_fd = fd;
+	http->has_body_fd = true;
+	http->body_fd_size = S_ISREG(status->st_mode) ? status->st_size : -1;
+	return call_with_progress(t, http);
+}
+
+/* One end of the pipe is a thread that packs or unpacks, the other the request. */
+struct packer {
+	const char *path;
+	int fd;
+	struct error err;
+	int result;
+};
+
+static void *pack_folder(void *argument)
+{
+	struct packer *p = argument;
+
+	p->result = archive_pack(p->path, p->fd, &p->err);
+	(void)close(p->fd);
+	return NULL;
+}
+
+static void *unpack_folder(void *argument)
+{
+	struct packer *p = argument;
+
+	p->result = archive_unpack(p->fd, p->path, &p->err);
+	(void)close(p->fd);
+	return NULL;
+}
+
+static int start_packer(struct packer *p, void *(*run)(void *), pthread_t *ret_thread,
+                        struct error *err)
+{
+	int failed = pthread_create(ret_thread, NULL, run, p);
+
+	if (!failed)
+		return 0;
+	errno = failed;
+	(void)close(p->fd);
+	return FAIL_ERRNO(err, "start a thread");
+}
+
+static int send_folder(struct file_transfer *t, struct http_call *http, const char *local)
+{
+	struct packer packer = {.path = local};
+	pthread_t thread;
+	int ends[2], result;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(t->cli->err, "make a pipe");
+	packer.fd = ends[1];
+	http->content_type = "application/x-tar";
+	http->has_body_fd = true;
+	http->body_fd = ends[0];
+	http->body_fd_size = -1;
+	if (start_packer(&packer, pack_folder, &thread, t->cli->err) < 0) {
+		(void)close(ends[0]);
+		return -1;
+	}
+	result = call_with_progress(t, http);
+	(void)close(ends[0]); /* a packer that still writes fails now */
+	(void)pthread_join(thread, NULL);
+	if (result == 0 && packer.result < 0) {
+		*t->cli->err = packer.err;
+		return -1;
+	}
+	return result;
+}
+
+int transfer_send(struct cli *cli, const char *method, const char *path, const char *local)
+{
+	AUTO_CLOSE int fd = open(local, O_RDONLY | O_CLOEXEC);
+	struct file_transfer t = {.cli = cli, .name = local};
+	struct http_call http = {.method = method, .path = path};
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return FAIL_ERRNO(cli->err, "open '%s'", local);
+	if (S_ISDIR(status.st_mode))
+		return send_folder(&t, &http, local);
+	return send_file(&t, &http, fd, &status);
+}
+
+/* "dir/" and "." have names, too. */
+static const char *local_name(struct arena *a, const char *local)
+{
+	char *copy = arena_text(a, local);
+	char resolved[PATH_SIZE_MAX];
+	size_t size = strlen(copy);
+
+	while (size > 1 && copy[size - 1] == '/')
+		copy[--size] = '\0';
+	if ((strcmp(path_last(copy), ".") == 0 || strcmp(path_last(copy), "..") == 0) &&
+	    realpath(copy, resolved))
+		copy = arena_text(a, resolved);
+	return path_last(copy);
+}
+
+static int place_inside(struct cli *cli, const char *sandbox, const char *remote, const char *name,
+                        const char **ret)
+{
+	const struct json_value *entry = NULL;
+
+	if (stat_remote(cli, sandbox, remote, &entry) < 0 && cli->err->code != ERROR_NOT_FOUND)
+		return -1;
+	*ret = transfer_place(cli->arena, remote, is_folder(entry), name);
+	return 0;
+}
+
+int transfer_to_sandbox(struct cli *cli, const char *local, const char *sandbox, const char *remote)
+{
+	const char *place, *mode, *path;
+	struct stat status;
+
+	if (stat(local, &status) < 0)
+		return FAIL_ERRNO(cli->err, "open '%s'", local);
+	if (place_inside(cli, sandbox, remote, local_name(cli->arena, local), &place) < 0)
+		return -1;
+	if (S_ISDIR(status.st_mode)) {
+		path = content_path(cli, sandbox, "/files/tar?path=", place, "");
+		return transfer_send(cli, "POST", path, local);
+	}
+	mode = arena_format(cli->arena, "&mode=%04o", status.st_mode & 0777);
+	path = content_path(cli, sandbox, "/files/content?path=", place, mode);
+	return transfer_send(cli, "PUT", path, local);
+}
+
+/* ---- down ---- */
+
+static int download_body(struct file_transfer *t, const char *path)
+{
+	struct http_call http = {.method = "GET", .path = path, .on_body = on_body};
+	int result = call_with_progress(t, &http);
+
+	if (t->failed) {
+		*t->cli->err = t->failure;
+		return -1;
+	}
+	return result;
+}
+
+/* What an entry tells, "0755", without the bits that make a program somebody else's. */
+static mode_t mode_of(const struct json_value *entry)
+{
+	const char *text = json_text(json_get(entry, "mode"), "");
+	mode_t mode = 0;
+
+	if (strlen(text) != 4 || strspn(text, "01234567") != 4)
+		return 0666;
+	for (; *text; text++)
+		mode = mode << 3 | (mode_t)(*text - '0');
+	return mode & 0777;
+}
+
+/* Under another name until it is whole. */
+static int download_file(struct file_transfer *t, const char *path, const char *place)
+{
+	struct arena *a = t->cli->arena;
+	struct id id = id_new();
+	const char *temporary =
+	        arena_format(a, "%.*s.%s.part", (int)(path_last(place) - place), place, id.text);
+	AUTO_CLOSE int fd =
+	        open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, t->mode);
+
+	if (fd < 0)
+		return FAIL_ERRNO(t->cli->err, "create '%s'", place);
+	t->out_fd = fd;
+	if (download_body(t, path) < 0) {
+		(void)unlink(temporary);
+		return -1;
+	}
+	if (rename(temporary, place) < 0) {
+		(void)FAIL_ERRNO(t->cli->err, "rename to '%s'", place);
+		(void)unlink(temporary);
+		return -1;
+	}
+	return 0;
+}
+
+static int download_folder(struct file_transfer *t, const char *path, const char *place)
+{
+	struct packer packer = {.path = place};
+	pthread_t thread;
+	int ends[2], result;
+
+	if (mkdir(place, 0777) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(t->cli->err, "make the folder '%s'", place);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(t->cli->err, "make a pipe");
+	packer.fd = ends[0];
+	t->out_fd = ends[1];
+	result = start_packer(&packer, unpack_folder, &thread, t->cli->err);
+	if (result < 0) {
+		(void)close(ends[1]);
+		return -1;
+	}
+	result = download_body(t, path);
+	(void)close(ends[1]);
+	(void)pthread_join(thread, NULL);
+	/* A pipe that was not taken is only what followed from the unpacker's failure. */
+	if (packer.result < 0 && (result == 0 || t->failed)) {
+		*t->cli->err = packer.err;
+		return -1;
+	}
+	return result;
+}
+
+int transfer_receive(struct cli *cli, const char *path, bool as_folder, const char *local)
+{
+	struct file_transfer t = {.cli = cli, .name = local, .mode = 0666};
+
+	return as_folder ? download_folder(&t, path, local) : download_file(&t, path, local);
+}
+
+int transfer_from_sandbox(struct cli *cli, const char *sandbox, const char *remote,
+                          const char *local)
+{
+	struct file_transfer t = {.cli = cli, .name = remote};
+	const struct json_value *entry;
+	const char *absolute, *place;
+	struct stat status;
+	bool local_is_folder = stat(local, &status) == 0 && S_ISDIR(status.st_mode);
+
+	if (stat_remote(cli, sandbox, remote, &entry) < 0)
+		return -1;
+	absolute = json_text(json_get(entry, "path"), remote);
+	if (!path_name_is_valid(span_of(path_last(absolute))) && local_is_folder)
+		return FAIL(cli->err, ERROR_INVALID, "'%s' has no name to be copied under", remote);
+	place = transfer_place(cli->arena, local, local_is_folder, path_last(absolute));
+	t.mode = mode_of(entry);
+	if (is_folder(entry))
+		return download_folder(
+		        &t, content_path(cli, sandbox, "/files/tar?path=", absolute, ""), place);
+	return download_file(&t, content_path(cli, sandbox, "/files/content?path=", absolute, ""),
+	                     place);
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* cli/pool_size.h — "TARGET[:MIN[:MAX]]" as the body of a request. Private to this folder. */
-#pragma once
-
-#include "base/arena.h"
-#include "base/error.h"
-
-MUST_CHECK int pool_size_json(struct arena *a, const char *text, const char **ret,
-                              struct error *err);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `atoll code`: a block of code in a context, and what it shows. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/body.h"
+#include "cli/sandbox/code_events.h"
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+/* The server takes less; it says how much. */
+#define SOURCE_MAX ((size_t)1 << 20)
+#define BODY_MAX ((size_t)8 << 20)
+
+/* ---- the block ---- */
+
+static int read_source(struct cli *cli, const char *path, const char **ret)
+{
+	AUTO(buf_done) struct buf text = BUF(SOURCE_MAX);
+	bool is_stdin = strcmp(path, "-") == 0;
+	int result = is_stdin ? fd_read_to_end(STDIN_FILENO, &text, cli->err)
+	                      : file_read(AT_FDCWD, path, &text, cli->err);
+
+	if (result < 0)
+		return FAIL_CONTEXT(cli->err, "read the code");
+	if (text.size > 0 && memchr(text.data, '\0', text.size))
+		return FAIL(cli->err, ERROR_INVALID, "'%s' is no text", path);
+	*ret = arena_copy(cli->arena, buf_span(&text));
+	return 0;
+}
+
+/* Short names, and the endings of files. */
+static const struct {
+	const char *name, *language;
+} names[] = {
+        {"py", "python"},      {"python3", "python"},  {"js", "javascript"}, {"mjs", "javascript"},
+        {"cjs", "javascript"}, {"node", "javascript"}, {"sh", "bash"},
+};
+static const char *language_of(const char *name, const char *fallback)
+{
+	for (size_t i = 0; name && i < COUNT_OF(names); i++)
+		if (strcmp(names[i].name, name) == 0)
+			return names[i].language;
+	return fallback;
+}
+
+/* As it is said, else that of the context, else by the file's ending. */
+static int choose_language(struct cli *cli, const char *path, const char *context, const char **ret)
+{
+	const char *said = arguments_text(&cli->args, "language", NULL);
+	const char *suffix = strrchr(path, '.');
+	const struct json_value *found;
+
+	if (said || strcmp(context, "default") == 0) {
+		*ret = said ? language_of(said, said)
+		            : language_of(suffix ? suffix + 1 : NULL, "python");
+		return 0;
+	}
+	path = instance_path(cli->arena, cli->args.words[0],
+	                     escaped_path(cli->arena, "/code/contexts/", context, ""));
+	if (server_get(cli, path, &found) < 0)
+		return -1;
+	*ret = json_text(json_get(found, "language"), "python");
+	return 0;
+}
+
+static int write_body(struct cli *cli, struct buf *body)
+{
+	const struct cli_arguments *args = &cli->args;
+	const char *path = args->count > 1 ? args->words[1] : "-", *env, *code, *language;
+	const char *context = arguments_text(args, "context", "default");
+	int64_t timeout_ms = 0;
+
+	if (arguments_duration(args, "timeout", &timeout_ms, cli->err) < 0 ||
+	    session_env_json(cli->arena, arguments_list(cli, "env"), &env, cli->err) < 0 ||
+	    read_source(cli, path, &code) < 0 || cli_connect(cli) < 0 ||
+	    choose_language(cli, path, context, &language) < 0)
+		return -1;
+	body_begin(body);
+	body_add_text(body, "code", code);
+	body_add_text(body, "language", language);
+	body_add_text(body, "contextId", context);
+	buf_addf(body, ",\"env\":%s", env);
+	if (timeout_ms > 0)
+		body_add_whole(body, "timeout_ms", timeout_ms);
+	(void)body_end(body);
+	if (body->overflowed)
+		return FAIL(cli->err, ERROR_TOO_LARGE, "the code is too long");
+	return 0;
+}
+
+/* ---- what it shows ---- */
+
+static int open_folder(struct cli *cli, const char *path, int *ret)
+{
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(cli->err, "make folder '%s'", path);
+	*ret = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret < 0 ? FAIL_ERRNO(cli->err, "open folder '%s'", path) : 0;
+}
+
+static bool on_body(void *context, struct span piece)
+{
+	struct code_events *e = context;
+
+	e->has_failed = code_events_add(e, piece, &e->failure) < 0;
+	(void)fflush(stdout);
+	return !e->has_failed;
+}
+
+static int stream_result(struct cli *cli, const struct buf *body, struct code_events *events)
+{
+	const struct http_call call = {
+	        .method = "POST",
+	        .path = instance_path(cli->arena, cli->args.words[0], "/code?stream=ndjson"),
+	        .body = buf_span(body),
+	        .on_body = on_body,
+	        .context = events,
+	};
+	struct http_answer answer = {0};
+	int result = http_client_call(cli->client, &call, &answer, cli->err);
+
+	buf_done(&answer.body);
+	if (events->has_failed)
+		*cli->err = events->failure;
+	if (events->has_failed || result < 0)
+		return -1;
+	if (!events->has_ended)
+		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server ended before the code did");
+	return 0;
+}
+
+static int collect_result(struct cli *cli, const struct buf *body)
+{
+	const struct server_call call = {
+	        .method = "POST",
+	        .path = instance_path(cli->arena, cli->args.words[0], "/code"),
+	        .body = buf_text(body),
+	};
+	const struct json_value *answer;
+
+	if (server_call(cli, &call, &answer) < 0)
+		return -1;
+	print_json(answer);
+	return code_exit_status(answer);
+}
+
+static int run_code(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	AUTO(code_events_done) struct code_events events = {.folder = -1};
+	const char *out = arguments_text(&cli->args, "out", NULL);
+
+	code_events_init(&events);
+	if (cli->json && out)
+		return FAIL(cli->err, ERROR_INVALID, "--out goes without --json");
+	if ((out && open_folder(cli, out, &events.folder) < 0) || write_body(cli, &body) < 0)
+		return -1;
+	events.folder_name = out;
+	if (cli->json)
+		return collect_result(cli, &body);
+	return stream_result(cli, &body, &events) < 0 ? -1 : events.status;
+}
+
+static const struct command_option options[] = {
+        {.name = "language",
+         .letter = 'l',
+         .value = "LANGUAGE",
+         .about = "python, javascript or bash; else the context or the file says it"},
+        {.name = "context",
+         .letter = 'c',
+         .value = "ID",
+         .about = "which interpreter; else the language's own one"},
+        {.name = "out",
+         .letter = 'o',
+         .value = "DIR",
+         .about = "write pictures, tables and other forms of results to files there",
+         .completion = COMPLETE_FOLDER},
+        OPTION_ENV,
+        {.name = "timeout",
+         .value = "DURATION",
+         .about = "interrupt it after so long, such as 90s; exit status 124"},
+        {0},
+};
+
+const struct cli_command command_code = {
+        .name = "code",
+        .usage = "[OPTION...] SANDBOX [FILE]",
+        .about = "run code that keeps its variables",
+        .more = "The code is FILE, or standard input when that is '-' or missing. What it prints\n"
+                "and the text of its results come as they are made; variables, functions and the\n"
+                "folder are there for the next block of the same context. Ctrl-C interrupts it.",
+        .options = options,
+        .arguments_min = 1,
+        .arguments_max = 2,
+        .completion = COMPLETE_SANDBOX_OR_FILE,
+        .run = run_code,
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sandbox/create.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/sandbox/network.h"
+#include "cli/progress.h"
+#include "cli/run_options.h"
+#include "cli/server.h"
+
+#define POLL_MS_MAX 250
+#define QUIET_MS 500 /* what is quicker needs no progress */
+
+static void add_text(struct buf *body, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_addf(body, "%s\"%s\":", body->size > 1 ? "," : "", name);
+	json_write_text(body, span_of(value));
+}
+
+static void add_raw(struct buf *body, const char *name, const char *json)
+{
+	buf_addf(body, "%s\"%s\":%s", body->size > 1 ? "," : "", name, json);
+}
+
+/* [{"volume":"NAME","path":"/PATH","read_only":true}] */
+static int add_volumes(struct arena *a, struct buf *body, const char *const *volumes,
+                       struct error *err)
+{
+	buf_addf(body, "%s\"volumes\":[", body->size > 1 ? "," : "");
+	for (unsigned i = 0; volumes[i]; i++) {
+		struct span rest = span_of(volumes[i]), name, path;
+
+		(void)span_split(&rest, ':', &name);
+		(void)span_split(&rest, ':', &path);
+		if (name.size == 0 || (path.size > 0 && path.data[0] != '/') ||
+		    (rest.size > 0 && !span_equals_text(rest, "ro") &&
+		     !span_equals_text(rest, "rw"))) {
+			error_set(err, ERROR_INVALID, 0, HERE, "'%s' names no volume", volumes[i]);
+			error_hint(err, "--volume NAME[:/PATH[:ro]]");
+			return -1;
+		}
+		buf_addf(body, "%s{\"volume\":%s", i > 0 ? "," : "",
+		         json_quoted(a, arena_copy(a, name)));
+		if (path.size > 0)
+			buf_addf(body, ",\"path\":%s", json_quoted(a, arena_copy(a, path)));
+		buf_add_text(body, span_equals_text(rest, "ro") ? ",\"read_only\":true}" : "}");
+	}
+	buf_add_byte(body, ']');
+	return 0;
+}
+
+int create_body(struct arena *a, const struct create_options *options, const char **ret,
+                struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(4u * 1024 * 1024);
+	const struct sandbox_resources *r = &options->resources;
+	const char *env;
+
+	if (session_env_json(a, options->env, &env, err) < 0)
+		return -1;
+	buf_add_byte(&body, '{');
+	add_text(&body, "template", options->template);
+	add_text(&body, "snapshot", options->snapshot);
+	add_text(&body, "name", options->name);
+	if (options->env && options->env[0])
+		add_raw(&body, "env", env);
+	add_raw(&body, "resources",
+	        arena_format(a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}",
+	                     r->cpu, (long long)r->memory_mb, (long long)r->disk_mb,
+	                     (long long)r->pids));
+	if (options->no_internet)
+		add_raw(&body, "internet", "false");
+	if (egress_is_said(options->allow, options->deny))
+		add_raw(&body, "egress", egress_json(a, options->allow, options->deny));
+	if (options->persistent)
+		add_raw(&body, "persistent", "true");
+	if (options->volumes && options->volumes[0] &&
+	    add_volumes(a, &body, options->volumes, err) < 0)
+		return -1;
+	buf_add_byte(&body, '}');
+	*ret = arena_text(a, buf_text(&body));
+	return 0;
+}
+
+int create_options_parse(struct cli *cli, struct create_options *ret)
+{
+	*ret = (struct create_options){
+	        .template = arguments_text(&cli->args, "template", NULL),
+	        .snapshot = arguments_text(&cli->args, "snapshot", NULL),
+	        .name = arguments_text(&cli->args, "name", NULL),
+	        .no_internet = arguments_has(&cli->args, "no-internet"),
+	        .volumes = arguments_list(cli, "volume"),
+	        .allow = arguments_list(cli, "allow"),
+	        .deny = arguments_list(cli, "deny"),
+	};
+	return resources_parse(&cli->args, &ret->resources, cli->err);
+}
+
+/* What the template is being made from, or else the sandbox's last event. */
+static void tell_progress(struct cli *cli, struct progress_line *progress,
+                          const struct json_value *sandbox)
+{
+	const char *name = json_text(json_get(sandbox, "template"), "");
+	const char *text = json_text(json_get(json_get(sandbox, "last_event"), "text"), "creating");
+	const struct json_value *template;
+	const char *path = escaped_path(cli->arena, TEMPLATES "/", name, "");
+
+	if (server_get(cli, path, &template) == 0 &&
+	    strcmp(json_text(json_get(template, "state"), ""), "building") == 0)
+		text = arena_format(cli->arena, "Building template '%s': %s", name,
+		                    json_text(json_get(template, "state_text"), ""));
+	progress_show(progress, cli->arena, text);
+}
+
+/* 1 = it is usable, 0 = not yet. */
+static int check_state(struct cli *cli, const struct json_value *sandbox)
+{
+	const char *state = json_text(json_get(sandbox, "state"), "");
+	const char *event = json_text(json_get(json_get(sandbox, "last_event"), "text"), state);
+
+	if (strcmp(state, "started") == 0)
+		return 1;
+	if (strcmp(state, "pending") == 0 || strcmp(state, "creating") == 0)
+		return 0;
+	return FAIL(cli->err, ERROR_UNAVAILABLE, "create the sandbox: %s", event);
+}
+
+static int wait_until_started(struct cli *cli, const struct json_value *sandbox, const char *id,
+                              struct progress_line *progress)
+{
+	int64_t quiet_until = deadline_in(QUIET_MS);
+	int result, pause_ms = 1;
+
+	while ((result = check_state(cli, sandbox)) == 0) {
+		if (session_was_interrupted()) {
+			cli->interrupted = true;
+			return -1;
+		}
+		if (deadline_poll_ms(quiet_until) == 0)
+			tell_progress(cli, progress, sandbox);
+		(void)poll(NULL, 0, pause_ms);
+		pause_ms = pause_ms * 2 > POLL_MS_MAX ? POLL_MS_MAX : pause_ms * 2;
+		if (server_get(cli, instance_path(cli->arena, id, ""), &sandbox) < 0)
+			return -1;
+	}
+	return result < 0 ? -1 : 0;
+}
+
+/* The server goes on with a create that was answered before it was done. Always fails. */
+static int cancel_create(struct cli *cli, const char *id)
+{
+	struct error *err = cli->err;
+
+	if (delete_sandbox(cli, id) == 0)
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "interrupted: the create is cancelled and sandbox '%s' deleted", id);
+	error_context(err, "interrupted, and the sandbox goes on");
+	error_hint(err, "atoll rm %s", id);
+	return -1;
+}
+
+int create_sandbox(struct cli *cli, const struct create_options *options, const char **ret_id)
+{
+	struct server_call call = {.method = "POST", .path = INSTANCES "?wait=false"};
+	struct progress_line progress = {0};
+	const struct json_value *sandbox;
+	const char *id;
+	int result;
+
+	if (create_body(cli->arena, options, &call.body, cli->err) < 0 ||
+	    server_call(cli, &call, &sandbox) < 0)
+		return -1;
+	*ret_id = id = json_text(json_get(sandbox, "id"), NULL);
+	if (!id)
+		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server's answer names no sandbox");
+	result = wait_until_started(cli, sandbox, id, &progress);
+	progress_end(&progress);
+	if (!cli->interrupted)
+		return result;
+	*ret_id = NULL;
+	return cancel_create(cli, id);
+}
+
+int delete_sandbox(struct cli *cli, const char *id)
+{
+	struct server_call call = {.method = "DELETE", .path = instance_path(cli->arena, id, "")};
+
+	if (server_call(cli, &call, NULL) < 0)
+		return FAIL_CONTEXT(cli->err, "delete sandbox '%s'", id);
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sandbox/network.h"
+
+#include <stdio.h>
+
+#include "cli/body.h"
+#include "cli/commands.h"
+#include "cli/resources.h"
+#include "cli/run_options.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define BODY_MAX (256 * 1024)
+
+bool egress_is_said(const char *const *allow, const char *const *deny)
+{
+	return (allow && allow[0]) || (deny && deny[0]);
+}
+
+const char *egress_json(struct arena *a, const char *const *allow, const char *const *deny)
+{
+	static const char *const everything[] = {"0.0.0.0/0", NULL};
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	bool is_list = allow && allow[0] && (!deny || !deny[0]);
+
+	body_begin(&body);
+	body_add_texts(&body, "allow", allow);
+	body_add_texts(&body, "deny", is_list ? everything : deny);
+	return arena_text(a, body_end(&body));
+}
+
+/* ---- atoll network ---- */
+
+static void print_rules(const char *word, const struct json_value *list)
+{
+	for (size_t i = 0; i < json_count(list); i++)
+		(void)printf("%s  %s\n", word, json_text(json_at(list, i), ""));
+}
+
+static int print_network(struct cli *cli, const struct json_value *sandbox)
+{
+	const struct json_value *rules = json_get(sandbox, "egress");
+
+	if (cli->json) {
+		print_json(rules);
+		return 0;
+	}
+	(void)printf("network %s\n", json_text(json_get(sandbox, "network"), ""));
+	print_rules("allow", json_get(rules, "allow"));
+	print_rules("deny ", json_get(rules, "deny"));
+	return 0;
+}
+
+static int run_network(struct cli *cli)
+{
+	const char *const *allow = arguments_list(cli, "allow"), *const *deny = arguments_list(
+	                                                                 cli, "deny");
+	bool is_cleared = arguments_has(&cli->args, "clear"), is_said = egress_is_said(allow, deny);
+	struct server_call call = {
+	        .method = "PUT",
+	        .path = instance_path(cli->arena, cli->args.words[0], "/egress"),
+	        .body = egress_json(cli->arena, allow, deny),
+	};
+	const struct json_value *sandbox;
+
+	if (is_cleared && is_said)
+		return FAIL(cli->err, ERROR_INVALID, "--clear and rules contradict each other");
+	if (cli_connect(cli) < 0)
+		return -1;
+	if ((is_cleared || is_said
+	             ? server_call(cli, &call, &sandbox)
+	             : server_get(cli, instance_path(cli->arena, cli->args.words[0], ""),
+	                          &sandbox)) < 0)
+		return -1;
+	return print_network(cli, sandbox);
+}
+
+static const struct command_option options[] = {
+        OPTIONS_EGRESS,
+        {.name = "clear", .about = "no rules any more"},
+        {0},
+};
+
+const struct cli_command command_network = {
+        .name = "network",
+        .usage = "SANDBOX [--allow ADDRESS|HOST]... [--deny ADDRESS]... | --clear",
+        .about = "show or replace the rules of whom a sandbox may reach",
+        .more = "Allowed goes before denied. Rules hold at once, also for what is under way.",
+        .options = options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_SANDBOX,
+        .run = run_network,
+};

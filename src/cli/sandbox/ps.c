@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/listing.h"
+#include "cli/sandbox/sandboxes.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define COMMAND_MAX 4096 /* of what is shown of a command */
+
+/* A sandbox that a full disk has paused looks like one that rests, and is not. */
+static const char *state_note(const struct json_value *sandbox)
+{
+	bool is_paused = strcmp(json_text(json_get(sandbox, "state"), ""), "paused") == 0;
+	bool is_of_build = sandbox_is_of_build(sandbox);
+
+	if (is_paused && strcmp(json_text(json_get(sandbox, "reason"), ""), "disk") == 0)
+		return " (disk)";
+	if (strcmp(json_text(json_get(sandbox, "agent"), ""), "unresponsive") == 0)
+		return is_of_build ? " (build, unresponsive)" : " (unresponsive)";
+	return is_of_build ? " (build)" : "";
+}
+
+static void add_row(struct text_table *t, const struct json_value *sandbox)
+{
+	const struct json_value *resources = json_get(sandbox, "resources");
+	struct arena *a = t->arena;
+
+	table_add(t, json_text(json_get(sandbox, "id"), NULL));
+	table_add(t, json_text(json_get(sandbox, "name"), NULL));
+	table_add(t, json_text(json_get(sandbox, "template"), NULL));
+	table_add(t, arena_format(a, "%s%s", json_text(json_get(sandbox, "state"), "-"),
+	                          state_note(sandbox)));
+	table_add(t, arena_format(a, "%g", json_number(json_get(resources, "cpu"), 0)));
+	table_add(t, arena_format(a, "%lld MiB",
+	                          (long long)json_whole(json_get(resources, "memory_mb"), 0)));
+	table_add(t, json_whole(json_get(sandbox, "uptime_ms"), 0) > 0
+	                     ? text_out_duration(a, json_whole(json_get(sandbox, "uptime_ms"), 0))
+	                     : NULL);
+	table_add(t, json_text(json_get(json_get(sandbox, "last_event"), "text"), NULL));
+}
+
+static void print_table(struct cli *cli, const struct sandbox_names *found)
+{
+	struct text_table table;
+
+	table_init(&table, cli->arena,
+	           (const char *const[]){"ID", "NAME", "TEMPLATE", "STATE", "CPU", "MEMORY",
+	                                 "UPTIME", "LAST EVENT", NULL});
+	for (size_t i = 0; i < found->count; i++)
+		add_row(&table, found->items[i]);
+	table_print(&table, stdout);
+}
+
+static void print_all_json(const struct sandbox_names *found)
+{
+	AUTO(buf_done) struct buf text = BUF(256 * 1024 * 1024);
+
+	buf_add_byte(&text, '[');
+	for (size_t i = 0; i < found->count; i++) {
+		buf_add_text(&text, i > 0 ? ",\n" : "\n");
+		json_print(&text, found->items[i], 2);
+	}
+	buf_add_text(&text, "\n]\n");
+	(void)fputs(buf_text(&text), stdout);
+}
+
+/* ---- of one: its commands ---- */
+
+static const char *exit_cell(struct arena *a, const struct json_value *process)
+{
+	const char *signal = json_text(json_get(process, "signal"), NULL);
+
+	if (strcmp(json_text(json_get(process, "state"), ""), "ended") != 0)
+		return NULL;
+	return signal ? signal
+	              : arena_format(a, "%" PRId64, json_whole(json_get(process, "exit_code"), 0));
+}
+
+static const char *command_cell(struct arena *a, const struct json_value *args)
+{
+	AUTO(buf_done) struct buf text = BUF(COMMAND_MAX);
+
+	for (size_t i = 0; i < json_count(args) && !text.overflowed; i++)
+		buf_addf(&text, "%s%s", i > 0 ? " " : "", json_text(json_at(args, i), ""));
+	return arena_copy(a, buf_span(&text));
+}
+
+static const struct listing_column command_columns[] = {
+        {"PROCESS", "process", NULL},
+        {"STATE", "state", NULL},
+        {"EXIT", NULL, exit_cell},
+        {"STARTED", "started_at", NULL},
+        {"USER", "user", NULL},
+        {"LABEL", "label", NULL},
+        {"COMMAND", "args", command_cell},
+        {0},
+};
+
+static int run_ps(struct cli *cli)
+{
+	const char *sandbox = cli->args.words[0];
+	bool only_names = arguments_has(&cli->args, "names");
+	struct sandbox_names found;
+
+	if (sandbox)
+		return listing_run(cli, instance_path(cli->arena, sandbox, "/processes"),
+		                   command_columns);
+	if (only_names && !server_is_there(cli))
+		return 0;
+	if (cli_connect(cli) < 0 ||
+	    sandboxes_list(cli, arguments_has(&cli->args, "all"), &found) < 0)
+		return -1;
+	if (cli->json)
+		print_all_json(&found);
+	else if (!only_names)
+		print_table(cli, &found);
+	for (size_t i = 0; only_names && i < found.count; i++)
+		(void)printf("%s\n", json_text(json_get(found.items[i], "name"), ""));
+	return 0;
+}
+
+static const struct command_option options[] = {
+        {.name = "all", .letter = 'a', .about = "stopped and failed ones, too"},
+        {.name = "names", .about = "only names, for completion; starts no server"},
+        {0},
+};
+
+const struct cli_command command_ps = {
+        .name = "ps",
+        .usage = "[--all] | SANDBOX",
+        .about = "list sandboxes, or the commands that were started in one",
+        .options = options,
+        .arguments_max = 1,
+        .completion = COMPLETE_SANDBOX,
+        .run = run_ps,
+};

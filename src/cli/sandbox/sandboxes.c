@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/sandbox/sandboxes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/text_out.h"
+
+#define BUILD_LABEL "atoll.build" /* as of fleet/build_box.c */
+
+static bool is_living(const struct json_value *sandbox)
+{
+	static const char *const states[] = {"pending", "creating", "started", "paused",
+	                                     "stopping"};
+	const char *state = json_text(json_get(sandbox, "state"), "");
+
+	for (unsigned i = 0; i < COUNT_OF(states); i++) {
+		if (strcmp(state, states[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_items(struct cli *cli, struct sandbox_names *to, const struct json_value *items,
+                      bool all)
+{
+	size_t count = json_count(items);
+	const struct json_value **grown =
+	        ARENA_ARRAY(cli->arena, const struct json_value *, to->count + count + 1);
+
+	if (to->count > 0)
+		memcpy(grown, to->items, to->count * sizeof(*grown));
+	to->items = grown;
+	for (size_t i = 0; i < count; i++) {
+		if (all || is_living(json_at(items, i)))
+			to->items[to->count++] = json_at(items, i);
+	}
+}
+
+int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
+{
+	const char *path = INSTANCES "?limit=1000", *next;
+	struct sandbox_names found = {0};
+	const struct json_value *page;
+
+	do {
+		if (server_get(cli, path, &page) < 0)
+			return -1;
+		add_items(cli, &found, answer_items(page), all);
+		next = json_text(json_get(page, "next_page"), NULL);
+		if (next && next[0])
+			path = escaped_path(cli->arena, INSTANCES "?limit=1000&page=", next, "");
+	} while (next && next[0]);
+	*ret = found;
+	return 0;
+}
+
+static int apply_verb(struct cli *cli, const struct sandboxes_verb *verb, const char *sandbox)
+{
+	if (verb->each(cli, sandbox) < 0) {
+		(void)fprintf(stderr, "atoll: %s: %s\n", text_out_safe(cli->arena, sandbox),
+		              text_out_safe(cli->arena, cli->err->text));
+		return -1;
+	}
+	if (!cli->json)
+		(void)printf("%s\n", text_out_safe(cli->arena, sandbox));
+	return 0;
+}
+
+static const char **names_of(struct cli *cli)
+{
+	struct sandbox_names found;
+	const char **names;
+
+	if (!arguments_has(&cli->args, "all"))
+		return cli->args.words;
+	if (sandboxes_list(cli, true, &found) < 0)
+		return NULL;
+	names = ARENA_ARRAY(cli->arena, const char *, found.count + 1);
+	for (size_t i = 0; i < found.count; i++)
+		names[i] = json_text(json_get(found.items[i], "id"), "");
+	return names;
+}
+
+static int check_arguments(struct cli *cli, bool all)
+{
+	if (all == (cli->args.count == 0))
+		return 0;
+	(void)FAIL(cli->err, ERROR_INVALID, "%s",
+	           all ? "--all and names exclude each other" : "no sandbox is named");
+	error_hint(cli->err, "usage: atoll %s %s", cli->command->name, cli->command->usage);
+	return -1;
+}
+
+int sandboxes_each(struct cli *cli, const struct sandboxes_verb *verb)
+{
+	const char **names;
+
+	if (check_arguments(cli, arguments_has(&cli->args, "all")) < 0 || cli_connect(cli) < 0)
+		return -1;
+	names = names_of(cli);
+	return names ? sandboxes_each_of(cli, verb, names) : -1;
+}
+
+bool sandbox_is_of_build(const struct json_value *sandbox)
+{
+	return json_text(json_get(json_get(sandbox, "labels"), BUILD_LABEL), NULL) != NULL;
+}
+
+int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const char *const *names)
+{
+	unsigned done = 0, failed = 0;
+
+	for (; *names; names++) {
+		if (apply_verb(cli, verb, *names) < 0)
+			failed++;
+		else
+			done++;
+	}
+	if (cli->json)
+		(void)printf("{\"%s\":%u,\"failed\":%u}\n", verb->done, done, failed);
+	if (failed > 0 && done + failed > 1)
+		return FAIL(cli->err, cli->err->code, "%u of %u were not %s", failed, done + failed,
+		            verb->done);
+	return failed > 0 ? error_kind_get(cli->err->code)->exit_status : 0;
+}
+
+int sandbox_act(struct cli *cli, const char *sandbox, const char *action)
+{
+	struct server_call call = {
+	        .method = action[0] ? "POST" : "DELETE",
+	        .path = instance_path(cli->arena, sandbox, action),
+	};
+
+	return server_call(cli, &call, NULL);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/local.h"
+#include "cli/server/server_options.h"
+#include "json/json.h"
+
+extern char **environ;
+
+#define TEXT_SIZE_MAX (256u * 1024)
+
+/* The local server's folder, unless the flags name one. */
+static const char *data_flag(struct cli *cli)
+{
+	const char *folder;
+
+	if (arguments_has(&cli->args, "data"))
+		return arena_format(cli->arena, "data=%s",
+		                    arguments_text(&cli->args, "data", NULL));
+	if (local_data_dir(cli->arena, &folder, cli->err) < 0)
+		return NULL;
+	return arena_format(cli->arena, "data=%s", folder);
+}
+
+static const char *const *flags_of(struct cli *cli)
+{
+	char **flags = server_options_flags(cli->arena, &cli->args, "");
+	const char **kept = ARENA_ARRAY(cli->arena, const char *, cli->args.value_count + 2);
+	unsigned count = 0;
+
+	kept[count] = data_flag(cli);
+	if (!kept[count++])
+		return NULL;
+	for (char **at = flags + 1; *at; at++) {
+		if (strncmp(*at, "data=", 5) != 0 && strncmp(*at, "config=", 7) != 0)
+			kept[count++] = *at;
+	}
+	return kept;
+}
+
+static void print_text(struct buf *out, const struct config_option *option,
+                       const struct config *config)
+{
+	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX);
+
+	config_print_text(&text, option, config);
+	json_write_text(out, buf_span(&text));
+}
+
+static void print_as_json(struct buf *out, const struct config *config)
+{
+	const char *separator = "{";
+
+	for (const struct config_option *at = config_options; at->name; at++) {
+		const char *member = (const char *)config + at->offset;
+
+		buf_addf(out, "%s\"%s\":", separator, at->name);
+		separator = ",";
+		if (at->kind == CONFIG_TEXT)
+			print_text(out, at, config);
+		else if (at->kind == CONFIG_NUMBER)
+			buf_addf(out, "%g", *(const double *)(const void *)member);
+		else if (at->kind == CONFIG_BOOL)
+			buf_add_text(out, *(const bool *)(const void *)member ? "true" : "false");
+		else
+			buf_addf(out, "%lld", (long long)*(const int64_t *)(const void *)member);
+	}
+	buf_add_text(out, "}\n");
+}
+
+static int run_config(struct cli *cli)
+{
+	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX);
+	struct config_source source = {
+	        .flags = flags_of(cli),
+	        .file = arguments_text(&cli->args, "config", NULL),
+	        .environment = environ,
+	};
+	struct config loaded;
+
+	if (!source.flags || config_load(cli->arena, &source, &loaded, cli->err) < 0)
+		return -1;
+	if (arguments_has(&cli->args, "reference"))
+		config_print_reference(&text);
+	else if (cli->json)
+		print_as_json(&text, &loaded);
+	else
+		config_print(&text, &loaded);
+	(void)fputs(buf_text(&text), stdout);
+	return 0;
+}
+
+static const struct command_option *config_command_options(void)
+{
+	static const struct command_option own[] = {
+	        {.name = "reference", .about = "print the reference of all options as Markdown"},
+	        {.name = NULL},
+	};
+	static const struct command_option *options;
+
+	if (!options)
+		options = server_options_with(own);
+	return options;
+}
+
+const struct cli_command command_config = {
+        .name = "config",
+        .usage = "[--reference] [OPTION...]",
+        .about = "print the server's options, their values and where to set them",
+        .more = "A value comes from a flag, the environment, DATA/atoll.yaml or the default, the\n"
+                "first of these that has it. What is printed can be saved as atoll.yaml,\n"
+                "but that **** stands for a password.",
+        .make_options = config_command_options,
+        .run = run_config,
+};

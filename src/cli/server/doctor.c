@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/server/diagnosis.h"
+#include "cli/local.h"
+#include "cli/server/readiness.h"
+#include "cli/text_out.h"
+#include "json/json.h"
+
+#define TEXT_SIZE_MAX (256u * 1024)
+
+static const char *const verdict_names[] = {
+        [VERDICT_GOOD] = "ok",
+        [VERDICT_LESS] = "less",
+        [VERDICT_BAD] = "missing",
+};
+
+struct examination {
+	const struct diagnosis *list;
+	unsigned count;
+	bool is_able; /* by the list */
+	struct readiness_report readiness;
+};
+
+static void print_as_json(struct buf *out, const struct examination *e)
+{
+	buf_addf(out, "{\"native\":%s,\"checks\":[", e->is_able ? "true" : "false");
+	for (unsigned i = 0; i < e->count; i++) {
+		const struct diagnosis *d = &e->list[i];
+
+		buf_addf(out, "%s\n  {\"name\":", i > 0 ? "," : "");
+		json_write_text(out, span_of(d->check->name));
+		buf_addf(out, ",\"verdict\":\"%s\",\"found\":", verdict_names[d->verdict]);
+		json_write_text(out, span_of(d->found));
+		buf_add_text(out, ",\"meaning\":");
+		if (d->verdict == VERDICT_GOOD)
+			buf_add_text(out, "null");
+		else
+			json_write_text(out, span_of(d->check->without));
+		buf_add_byte(out, '}');
+	}
+	buf_add_text(out, "\n],\"readiness\":");
+	readiness_add_json(&e->readiness, out);
+	buf_add_text(out, "}\n");
+}
+
+static const char *conclusion_text(const struct examination *e)
+{
+	if (!e->is_able)
+		return "This host CANNOT run isolated sandboxes as it is: see 'missing' above.\n"
+		       "For development only, 'atoll serve --provider host' runs commands without "
+		       "isolation.";
+	if (!e->readiness.is_ready)
+		return "Sandboxes CANNOT be made now: see 'fails' above.";
+	return "This host runs isolated sandboxes (provider native).";
+}
+
+static void print_as_text(struct arena *a, struct buf *out, const struct examination *e)
+{
+	for (unsigned i = 0; i < e->count; i++) {
+		const struct diagnosis *d = &e->list[i];
+
+		buf_addf(out, "%-8s %-22s %s\n", verdict_names[d->verdict], d->check->name,
+		         d->found);
+		if (d->verdict != VERDICT_GOOD)
+			buf_addf(out, "%-31s -> %s\n", "", d->check->without);
+	}
+	buf_add_byte(out, '\n');
+	readiness_add_text(a, &e->readiness, out);
+	buf_addf(out, "\n%s\n", conclusion_text(e));
+}
+
+static int run_doctor(struct cli *cli)
+{
+	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX);
+	struct examination e = {0};
+	struct diagnosis *list;
+	const char *folder;
+
+	if (local_data_dir(cli->arena, &folder, cli->err) < 0)
+		return -1;
+	folder = arguments_text(&cli->args, "data", folder);
+	list = ARENA_ARRAY(cli->arena, struct diagnosis, diagnosis_count());
+	e.count = diagnosis_make(cli->arena, folder, list);
+	e.list = list;
+	e.is_able = diagnosis_is_able(list, e.count);
+	readiness_ask(cli, folder, arguments_has(&cli->args, "data"), &e.readiness);
+	if (cli->json)
+		print_as_json(&text, &e);
+	else
+		print_as_text(cli->arena, &text, &e);
+	(void)fputs(buf_text(&text), stdout);
+	return e.is_able && e.readiness.is_ready ? 0 : 1;
+}
+
+static const struct command_option options[] = {
+        {.name = "data",
+         .value = "DIR",
+         .about = "data folder to look at",
+         .completion = COMPLETE_FOLDER},
+        {0},
+};
+
+const struct cli_command command_doctor = {
+        .name = "doctor",
+        .usage = "[--data DIR]",
+        .about = "tell what this host can and cannot do, and what that means",
+        .more = "Most checks try the thing itself, in a child process. Then the server of\n"
+                "ATOLL_API_URL or of the data folder, or a temporary one when none answers,\n"
+                "makes and ends a sandbox of each kind of network. The exit status is 0 when\n"
+                "isolated sandboxes can be made here now, else 1.",
+        .options = options,
+        .run = run_doctor,
+};

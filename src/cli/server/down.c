@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/local.h"
+#include "cli/sandbox/sandboxes.h"
+
+#define END_MS 60000
+#define ROUNDS_MAX 100
+#define IDLE_ROUNDS_MAX 3 /* one after another in which nothing has stopped */
+#define STOP_ALL "/api/sandbox/stop-all?for_good=true"
+
+static int connect_local(struct cli *cli, struct local_server *local)
+{
+	struct http_client_options *server = ARENA_NEW(cli->arena, struct http_client_options);
+
+	if (local_server_find(cli->arena, local, cli->err) < 0 ||
+	    local_server_start(cli->arena, local, cli->err) < 0 ||
+	    server_parse(cli->arena, arena_format(cli->arena, "unix:%s", local->socket), local->key,
+	                 server, cli->err) < 0)
+		return -1;
+	cli->server = server;
+	return http_client_open(server, &cli->client, cli->err);
+}
+
+/* The server answers after some seconds with what is left. From the first call on it makes and
+ * starts no sandbox. */
+static int stop_sandboxes(struct cli *cli, int64_t *ret_stopped)
+{
+	const struct server_call call = {.method = "POST", .path = STOP_ALL, .body = "{}"};
+	const struct json_value *answer;
+	int64_t stopped = 0, now = 0;
+	unsigned idle_rounds = 0;
+
+	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+		if (server_call(cli, &call, &answer) < 0)
+			return -1;
+		now = json_whole(json_get(answer, "stopped"), 0);
+		stopped += now;
+		if (json_whole(json_get(answer, "left"), 0) == 0) {
+			*ret_stopped = stopped;
+			return 0;
+		}
+		idle_rounds = now == 0 ? idle_rounds + 1 : 0;
+		if (idle_rounds == IDLE_ROUNDS_MAX)
+			break;
+	}
+	(void)FAIL(cli->err, ERROR_CONFLICT, "some sandboxes did not stop");
+	error_hint(cli->err, "the server's log says why; it goes on");
+	return -1;
+}
+
+/* The supervisor writes its pid into the file that it holds locked. */
+static int find_server(struct cli *cli, const struct local_server *local, int *ret_pidfd)
+{
+	const char *path = arena_format(cli->arena, "%s/run/atolld.lock", local->data_dir);
+	AUTO(buf_done) struct buf text = BUF(64);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int64_t pid;
+
+	if (fd < 0)
+		return FAIL_ERRNO(cli->err, "open '%s'", path);
+	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+		return FAIL(cli->err, ERROR_NOT_FOUND, "no server runs on '%s'", local->data_dir);
+	if (fd_read_to_end(fd, &text, cli->err) < 0 ||
+	    span_parse_whole(buf_span(&text), 2, INT32_MAX, &pid, cli->err) < 0)
+		return FAIL_CONTEXT(cli->err, "read '%s'", path);
+	return pidfd_open_of((pid_t)pid, ret_pidfd, cli->err);
+}
+
+static int end_server(struct cli *cli, const struct local_server *local)
+{
+	AUTO_CLOSE int pidfd = -1;
+	int ended;
+
+	if (find_server(cli, local, &pidfd) < 0 || pidfd_signal(pidfd, SIGTERM, cli->err) < 0)
+		return FAIL_CONTEXT(cli->err, "end the server");
+	ended = fd_wait(pidfd, POLLIN, deadline_in(END_MS), cli->err);
+	if (ended == 0)
+		return FAIL(cli->err, ERROR_TIMEOUT, "the server has not ended after %d s",
+		            END_MS / 1000);
+	return ended < 0 ? -1 : 0;
+}
+
+static int stop_everything(struct cli *cli)
+{
+	struct local_server local;
+	int64_t stopped;
+
+	if (local_server_find(cli->arena, &local, cli->err) < 0 ||
+	    ask_first(cli, arena_format(cli->arena, "Stop every sandbox of '%s', and its server?",
+	                                local.data_dir)) < 0 ||
+	    connect_local(cli, &local) < 0 || stop_sandboxes(cli, &stopped) < 0 ||
+	    end_server(cli, &local) < 0)
+		return -1;
+	if (cli->json)
+		(void)printf("{\"stopped\":%" PRId64 "}\n", stopped);
+	else
+		(void)printf("%" PRId64 " sandboxes stopped, their files are kept; the server has "
+		             "ended\n",
+		             stopped);
+	return 0;
+}
+
+static const struct command_option options[] = {
+        {.name = "yes", .letter = 'y', .about = "do not ask"},
+        {0},
+};
+
+const struct cli_command command_down = {
+        .name = "down",
+        .usage = "[--yes]",
+        .about = "stop every sandbox of this data folder, and its server",
+        .more = "The data folder is ATOLL_DATA's, or the usual one. Files are kept: 'atoll start'\n"
+                "starts a sandbox again. A server that does not run is started for it.",
+        .options = options,
+        .run = stop_everything,
+};

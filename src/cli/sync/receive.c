@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the sandbox to here. Bytes come into a file of our own in the folder; it takes the place of
+ * the one that it is for only when that is still as it was when the plan was made, else it stays
+ * beside it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "cli/files/archive.h"
+#include "cli/body.h"
+#include "cli/server.h"
+#include "cli/sync/sync.h"
+
+/* Of one request, which takes a mebibyte: a byte of a name is two in JSON at most. */
+#define NAMES_COUNT 10000
+#define NAMES_BYTES (400 * 1024)
+
+struct coming {
+	struct folder_sync *sync;
+	struct map wanted; /* path -> struct sync_action, of one request */
+	struct sync_action *action;
+	struct sync_part part;
+	int64_t size;
+	struct error failure; /* of the callbacks */
+	bool failed;
+};
+
+static bool is_wanted(const struct sync_action *a)
+{
+	return a->step == SYNC_DOWN || a->step == SYNC_BOTH;
+}
+
+/* ---- into its place ---- */
+
+static bool has_same_bytes(int a, int b)
+{
+	char one[65536], two[65536];
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t got = pread(a, one, sizeof(one), at),
+		        other = pread(b, two, sizeof(two), at);
+
+		if (got != other || got < 0 || memcmp(one, two, (size_t)got) != 0)
+			return false;
+		if (got == 0)
+			return true;
+		at += got;
+	}
+}
+
+static bool is_the_same(struct coming *c, int parent, const char *name)
+{
+	const struct fd_open_options options = {.flags = O_RDONLY | O_NONBLOCK};
+	AUTO_CLOSE int fd = -1;
+	struct error ignored = {0};
+
+	return fd_open_beneath(parent, name, &options, &fd, &ignored) == 0 &&
+	       has_same_bytes(fd, c->part.fd);
+}
+
+/* Both sides have this, so it is not looked at again until one of them changes it. */
+static void record_state(struct coming *c, int parent, const char *name)
+{
+	struct folder_sync *s = c->sync;
+	struct sync_file local, remote = *c->action->remote;
+
+	if (sync_stat_here(s, parent, name, &local) != 1)
+		return;
+	local.path = c->action->path;
+	sync_list_add(&s->next.local, &local);
+	sync_list_add(&s->next.remote, &remote);
+}
+
+static void skip_file(struct coming *c, const struct sync_action *action, const char *why)
+{
+	c->sync->skipped++;
+	(void)fprintf(stderr, "atoll: '%s' is left out: %s\n", action->path, why);
+}
+
+/* What is here, against what the plan has seen: 1 the same, 0 another one, -1 no file at all. */
+static int compare_with_plan(struct coming *c, int parent, const char *name)
+{
+	struct sync_file now;
+	int found = sync_stat_here(c->sync, parent, name, &now);
+
+	if (found < 0)
+		return -1;
+	if (!c->action->local)
+		return found == 0;
+	return found == 1 && sync_file_is_same(&now, c->action->local);
+}
+
+/* Who may read a file here is nothing that a sandbox decides: only whether it is a program. */
+static void keep_mode(struct coming *c, int parent, const char *name)
+{
+	mode_t runs = c->action->remote->is_program ? 0111 : 0;
+	struct stat st;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		(void)fchmod(c->part.fd, (st.st_mode & 0666) | ((st.st_mode & 0444) >> 2 & runs));
+}
+
+/* As sync_replace. */
+static int move_into_place(struct coming *c, const struct sync_place *at, const struct stat *before,
+                           struct error *err)
+{
+	struct folder_sync *s = c->sync;
+
+	if (c->action->local)
+		return sync_replace(s, &c->part, at, before, err);
+	if (renameat2(s->folder, c->part.name, at->parent, at->name, RENAME_NOREPLACE) == 0)
+		return 1;
+	return errno == EEXIST ? 0 : FAIL_ERRNO(err, "put '%s' in its place", at->path);
+}
+
+/* What is here wins its place there. */
+static int keep_both(struct coming *c, const struct sync_place *at, struct error *err)
+{
+	if (!sync_part_is_ours(c->sync, &c->part)) {
+		/* The next run fetches it again. */
+		skip_file(c, c->action, "it was moved or replaced here meanwhile");
+		return 0;
+	}
+	if (sync_keep_beside(c->sync, c->part.name, at, err) < 0)
+		return -1;
+	c->action->step = SYNC_UP;
+	return 0;
+}
+
+static int place_file(struct coming *c, const struct sync_place *at, struct error *err)
+{
+	struct stat before = {.st_size = 0};
+	int found, result = 0;
+
+	(void)fstatat(at->parent, at->name, &before, AT_SYMLINK_NOFOLLOW);
+	found = compare_with_plan(c, at->parent, at->name);
+	if (found < 0) {
+		skip_file(c, c->action, "a link or a folder is in its place");
+		return 0;
+	}
+	if (c->action->step == SYNC_BOTH && is_the_same(c, at->parent, at->name)) {
+		record_state(c, at->parent, at->name);
+		return 0;
+	}
+	if (c->action->step != SYNC_BOTH && found > 0) {
+		keep_mode(c, at->parent, at->name);
+		result = move_into_place(c, at, &before, err);
+		if (result < 0)
+			return -1;
+	}
+	if (result == 0)
+		return keep_both(c, at, err);
+	sync_say(c->sync, "down", at->path, NULL);
+	record_state(c, at->parent, at->name);
+	return 0;
+}
+
+/* ---- the bytes ---- */
+
+static int begin_file(struct coming *c, struct sync_action *action, struct error *err)
+{
+	struct id id = id_new();
+	const struct fd_open_options options = {
+	        .flags = O_RDWR | O_CREAT | O_EXCL,
+	        .mode = action->remote->is_program ? 0777 : 0666,
+	};
+
+	c->action = action;
+	c->size = 0;
+	c->part.name = arena_format(&c->sync->arena, SYNC_PART_PREFIX "%s", id.text);
+	if (fd_open_beneath(c->sync->folder, c->part.name, &options, &c->part.fd, err) < 0)
+		return FAIL_CONTEXT(err, "begin '%s'", action->path);
+	return 0;
+}
+
+static int finish_file(struct coming *c, struct error *err)
+{
+	AUTO_CLOSE UNUSED int fd = c->part.fd;
+	AUTO_CLOSE int parent = -1;
+	struct error problem = {0};
+	int result = 0;
+
+	if (sync_open_parent(c->sync, c->action->path, true, &parent, &problem) < 0)
+		skip_file(c, c->action, problem.text);
+	else
+		result = place_file(
+		        c,
+		        &(struct sync_place){parent, path_last(c->action->path), c->action->path},
+		        err);
+	/* Gone when it has found its place; else somebody's own file may have this name. */
+	if (sync_part_is_ours(c->sync, &c->part))
+		(void)unlinkat(c->sync->folder, c->part.name, 0);
+	c->part.fd = -1;
+	return result;
+}
+
+static void discard_file(struct coming *c)
+{
+	if (c->part.fd >= 0)
+		(void)unlinkat(c->sync->folder, c->part.name, 0);
+	auto_close(&c->part.fd);
+	c->part.fd = -1;
+}
+
+static bool is_too_large(struct coming *c, const struct sync_action *action)
+{
+	if (action->remote->size <= c->sync->size_max)
+		return false;
+	skip_file(c, action, "it is larger than --max-size");
+	return true;
+}
+
+/* ---- one ---- */
+
+static bool on_body(void *context, struct span piece)
+{
+	struct coming *c = context;
+
+	c->size += (int64_t)piece.size;
+	if (c->size > c->sync->size_max)
+		c->failed = FAIL(&c->failure, ERROR_TOO_LARGE, "'%s' grows beyond --max-size",
+		                 c->action->path) < 0;
+	else
+		c->failed = fd_write_all(c->part.fd, piece.data, piece.size, &c->failure) < 0;
+	return !c->failed;
+}
+
+static int fetch_file(struct coming *c, struct sync_action *action)
+{
+	struct error *err = c->sync->cli->err;
+	struct http_answer answer = {0};
+	struct http_call call = {.method = "GET", .on_body = on_body, .context = c};
+	int result;
+
+	call.path = sync_url(c->sync, "/files/content?path=", action->path, "");
+	if (begin_file(c, action, err) < 0)
+		return -1;
+	result = http_client_call(c->sync->cli->client, &call, &answer, err);
+	buf_done(&answer.body);
+	if (result == 0 && !c->failed)
+		return finish_file(c, err);
+	discard_file(c);
+	if (c->failed)
+		*err = c->failure;
+	/* It went meanwhile, or may not be read: the others come all the same. */
+	if (!c->failed && (err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN)) {
+		skip_file(c, action, err->text);
+		error_clear(err);
+		return 0;
+	}
+	return FAIL_CONTEXT(err, "fetch '%s'", action->path);
+}
+
+/* ---- many, as one stream ---- */
+
+static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, struct error *err)
+{
+	struct coming *c = context;
+	struct sync_action *action = map_remove(&c->wanted, name);
+
+	if (!action)
+		return 0;
+	if (size > c->sync->size_max) {
+		skip_file(c, action, "it grows beyond --max-size");
+		return 0;
+	}
+	if (begin_file(c, action, err) < 0)
+		return -1;
+	*ret_fd = c->part.fd;
+	return 0;
+}
+
+static int on_end(void *context, struct error *err)
+{
+	return finish_file(context, err);
+}
+
+struct taking {
+	struct coming *coming;
+	int fd, result;
+	struct error err;
+};
+
+static void *unpack_files(void *argument)
+{
+	struct taking *t = argument;
+	const struct archive_taker taker = {on_begin, on_end, t->coming};
+
+	t->result = archive_take(t->fd, &taker, &t->err);
+	(void)close(t->fd);
+	return NULL;
+}
+
+struct piping {
+	int fd;
+	struct error failure;
+	bool failed;
+};
+
+static bool on_stream(void *context, struct span piece)
+{
+	struct piping *p = context;
+
+	p->failed = fd_write_all(p->fd, piece.data, piece.size, &p->failure) < 0;
+	return !p->failed;
+}
+
+static int fetch_stream(struct coming *c, const char *const *names)
+{
+	AUTO(buf_done) struct buf body = BUF((size_t)1024 * 1024);
+	struct error *err = c->sync->cli->err;
+	struct taking taking = {.coming = c};
+	struct piping piping = {0};
+	struct http_answer answer = {0};
+	struct http_call call = {.method = "POST", .on_body = on_stream, .context = &piping};
+	pthread_t thread;
+	int ends[2], result;
+
+	body_begin(&body);
+	body_add_text(&body, "path", c->sync->remote);
+	body_add_texts(&body, "names", names);
+	call.body = span_of(body_end(&body));
+	call.path = instance_path(&c->sync->arena, c->sync->sandbox, "/files/pack");
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	taking.fd = ends[0];
+	piping.fd = ends[1];
+	errno = pthread_create(&thread, NULL, unpack_files, &taking);
+	if (errno) {
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+		return FAIL_ERRNO(err, "start a thread");
+	}
+	result = http_client_call(c->sync->cli->client, &call, &answer, err);
+	(void)close(ends[1]);
+	(void)pthread_join(thread, NULL);
+	buf_done(&answer.body);
+	discard_file(c);
+	/* A pipe that was not taken is only what followed from the taker's failure. */
+	if (taking.result < 0 && (result == 0 || piping.failed)) {
+		*err = taking.err;
+		return -1;
+	}
+	return result;
+}
+
+/* ---- what is wanted ---- */
+
+/* As many as one request may name, from the action `from` on; returns the one after the last. */
+static size_t choose_files(struct coming *c, size_t from, const char **names)
+{
+	struct sync_plan *plan = &c->sync->plan;
+	size_t i, count = 0, bytes = 0;
+
+	for (i = from; i < plan->count && count < NAMES_COUNT && bytes < NAMES_BYTES; i++) {
+		struct sync_action *action = &plan->items[i];
+
+		if (!is_wanted(action) || is_too_large(c, action))
+			continue;
+		map_put(&c->wanted, action->path, action);
+		names[count++] = action->path;
+		bytes += strlen(action->path) + 1;
+	}
+	names[count] = NULL;
+	return i;
+}
+
+static int fetch_chosen(struct coming *c, const char **names)
+{
+	if (!names[0])
+		return 0;
+	if (!names[1])
+		return fetch_file(c, map_remove(&c->wanted, names[0]));
+	if (fetch_stream(c, names) < 0)
+		return -1;
+	for (; *names; names++) {
+		struct sync_action *action = map_remove(&c->wanted, *names);
+
+		if (action)
+			skip_file(c, action, "it went meanwhile, or may not be read");
+	}
+	return 0;
+}
+
+int sync_receive_changes(struct folder_sync *s)
+{
+	struct coming c = {.sync = s, .part = {.fd = -1}};
+	const char **names = ARENA_ARRAY(&s->arena, const char *, NAMES_COUNT + 1);
+	size_t next = 0;
+	int result = 0;
+
+	while (result == 0 && next < s->plan.count) {
+		next = choose_files(&c, next, names);
+		result = fetch_chosen(&c, names);
+	}
+	map_done(&c.wanted);
+	return result;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/listing.h"
+#include "cli/template/pool_size.h"
+#include "cli/server.h"
+#include "cli/text_out.h"
+
+#define POOLS "/api/sandbox/pools"
+
+static const char *name_cell(struct arena *a, const struct json_value *pool)
+{
+	const char *template = json_text(json_get(pool, "template"), "");
+
+	return json_bool(json_get(pool, "automatic"), false)
+	               ? arena_format(a, "%s (automatic)", template)
+	               : template;
+}
+
+static const struct listing_column columns[] = {
+        {"TEMPLATE", NULL, name_cell}, {"MIN", "min", NULL},     {"TARGET", "target", NULL},
+        {"MAX", "max", NULL},          {"READY", "ready", NULL}, {"HITS", "hits", NULL},
+        {"MISSES", "misses", NULL},    {"STATE", "state", NULL}, {0},
+};
+
+/* Below the table, on stderr: a program that reads the table meets no other line. */
+static void print_problem(struct arena *a, const struct json_value *pool)
+{
+	const struct json_value *problem = json_get(pool, "problem");
+
+	if (!json_get(problem, "message"))
+		return;
+	(void)fprintf(stderr, "%s: %s\n  -> %s\n", text_out_safe(a, name_cell(a, pool)),
+	              text_out_safe(a, json_text(json_get(problem, "message"), "")),
+	              text_out_safe(a, json_text(json_get(problem, "hint"), "")));
+}
+
+static int pool_ls(struct cli *cli)
+{
+	const struct json_value *answer, *items;
+
+	if (cli->json)
+		return listing_run(cli, POOLS, columns);
+	if (cli_connect(cli) < 0 || server_get(cli, POOLS, &answer) < 0)
+		return -1;
+	items = answer_items(answer);
+	listing_print(cli, items, columns);
+	for (size_t i = 0; i < json_count(items); i++)
+		print_problem(cli->arena, json_at(items, i));
+	return 0;
+}
+
+static int pool_set(struct cli *cli)
+{
+	struct server_call call = {.method = "PUT"};
+	const struct json_value *pool;
+
+	if (pool_size_json(cli->arena, cli->args.words[1], &call.body, cli->err) < 0)
+		return -1;
+	call.path = escaped_path(cli->arena, POOLS "/", cli->args.words[0], "");
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &pool) < 0)
+		return FAIL_CONTEXT(cli->err, "set the pool of '%.64s'", cli->args.words[0]);
+	if (cli->json)
+		print_json(pool);
+	else
+		(void)printf("%s: target %lld, min %lld, max %lld\n",
+		             text_out_safe(cli->arena, cli->args.words[0]),
+		             (long long)json_whole(json_get(pool, "target"), 0),
+		             (long long)json_whole(json_get(pool, "min"), 0),
+		             (long long)json_whole(json_get(pool, "max"), 0));
+	return 0;
+}
+
+static const struct cli_command list = {
+        .name = "ls",
+        .usage = "",
+        .about = "list pools, and how often they had what was asked for",
+        .run = pool_ls,
+};
+static const struct cli_command set = {
+        .name = "set",
+        .usage = "TEMPLATE TARGET[:MIN[:MAX]]",
+        .about = "how many sandboxes of a template are prepared; 0 = none",
+        .more = "TARGET is held while the pool is used, MIN (by default TARGET) even when nobody\n"
+                "asks, and creates that find the pool empty let it grow to MAX (twice TARGET).",
+        .arguments_min = 2,
+        .arguments_max = 2,
+        .completion = COMPLETE_TEMPLATE,
+        .run = pool_set,
+};
+static const struct cli_command *const children[] = {&list, &set, NULL};
+
+const struct cli_command command_pool = {
+        .name = "pool",
+        .usage = "COMMAND",
+        .about = "sandboxes that are prepared before anybody asks",
+        .children = children,
+};

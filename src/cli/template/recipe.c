@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/template/recipe.h"
+
+#include <string.h>
+
+#include "cli/idle.h"
+#include "cli/template/pool_size.h"
+
+#define PORTS_MAX 64
+#define PORT_MAX 65535
+
+/* What can be emptied, by the name of its option where it has one. */
+static const struct recipe_field {
+	const char *name, *option, *empty;
+} fields[] = {
+        {"description", "description", "\"\""},
+        {"runtime", "runtime", "\"\""},
+        {"user", "user", "\"\""},
+        {"workdir", "workdir", "\"\""},
+        {"env", "env", "{}"},
+        {"ports", "port", "[]"},
+        {"entrypoint", NULL, "[]"},
+        {"warm", "warm", "[]"},
+        {"resources", NULL, "{}"},
+        {"pool", "pool", "{\"target\":0}"},
+        {"idle", NULL, "{\"pause_ms\":0,\"stop_ms\":0,\"reap_ms\":0,\"lifetime_max_ms\":0}"},
+};
+static const char *const limits_options[] = {"cpu", "memory", "disk", "pids", NULL};
+static const char *const texts[] = {"description", "runtime", "isolation", "user", "workdir", NULL};
+
+static void begin_member(struct buf *out, const char *member)
+{
+	buf_addf(out, "%s\"%s\":", out->size > 1 ? "," : "", member);
+}
+
+static unsigned count_limits(const struct cli_arguments *args)
+{
+	unsigned count = 0;
+
+	for (const char *const *name = limits_options; *name; name++)
+		count += arguments_has(args, *name);
+	return count;
+}
+
+static unsigned count_idle(const struct cli_arguments *args)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < IDLE_OPTIONS; i++)
+		count += arguments_has(args, idle_options[i].option);
+	return count;
+}
+
+bool recipe_needs_limits(const struct cli_arguments *args)
+{
+	unsigned count = count_limits(args);
+
+	return count > 0 && count < COUNT_OF(limits_options) - 1;
+}
+
+static bool is_given(const struct cli_arguments *args, const struct recipe_field *field)
+{
+	if (strcmp(field->name, "entrypoint") == 0)
+		return args->inner != NULL;
+	if (strcmp(field->name, "resources") == 0)
+		return count_limits(args) > 0;
+	if (strcmp(field->name, "idle") == 0)
+		return count_idle(args) > 0;
+	return arguments_has(args, field->option);
+}
+
+static const struct recipe_field *find_field(const char *name)
+{
+	for (unsigned i = 0; i < COUNT_OF(fields); i++) {
+		if (strcmp(fields[i].name, name) == 0)
+			return &fields[i];
+	}
+	return NULL;
+}
+
+static bool is_named_before(const struct cli_arguments *args, unsigned index)
+{
+	const char *name = arguments_text_at(args, "clear", index);
+
+	for (unsigned i = 0; i < index; i++) {
+		if (strcmp(arguments_text_at(args, "clear", i), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int write_cleared(const struct cli_arguments *args, struct buf *out, struct error *err)
+{
+	const char *name;
+
+	for (unsigned i = 0; (name = arguments_text_at(args, "clear", i)); i++) {
+		const struct recipe_field *field = find_field(name);
+
+		if (!field) {
+			(void)FAIL(err, ERROR_INVALID,
+			           "option '--clear': '%.64s' cannot be emptied", name);
+			error_hint(err, "one of description, runtime, user, workdir, env, ports, "
+			                "entrypoint, warm, resources, pool, idle");
+			return -1;
+		}
+		if (is_given(args, field))
+			return FAIL(err, ERROR_INVALID, "'%s' is both given and emptied", name);
+		if (is_named_before(args, i))
+			continue;
+		begin_member(out, name);
+		buf_add_text(out, field->empty);
+	}
+	return 0;
+}
+
+static void write_texts(const struct cli_arguments *args, struct buf *out)
+{
+	for (const char *const *name = texts; *name; name++) {
+		const char *text = arguments_text(args, *name, NULL);
+
+		if (!text)
+			continue;
+		begin_member(out, *name);
+		json_write_text(out, span_of(text));
+	}
+}
+
+static int write_env(struct cli *cli, struct buf *out)
+{
+	const char *env;
+
+	if (!arguments_has(&cli->args, "env"))
+		return 0;
+	if (session_env_json(cli->arena, arguments_list(cli, "env"), &env, cli->err) < 0)
+		return -1;
+	begin_member(out, "env");
+	buf_add_text(out, env);
+	return 0;
+}
+
+static int write_ports(const struct cli_arguments *args, struct buf *out, struct error *err)
+{
+	const char *text;
+	int64_t port;
+
+	if (!arguments_has(args, "port"))
+		return 0;
+	begin_member(out, "ports");
+	for (unsigned i = 0; (text = arguments_text_at(args, "port", i)); i++) {
+		if (i == PORTS_MAX)
+			return FAIL(err, ERROR_INVALID, "option '--port': at most %d", PORTS_MAX);
+		if (span_parse_whole(span_of(text), 1, PORT_MAX, &port, err) < 0)
+			return FAIL_CONTEXT(err, "option '--port'");
+		buf_addf(out, "%c%lld", i > 0 ? ',' : '[', (long long)port);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+/* "python=numpy,pandas" */
+static int write_warm_one(struct span text, struct buf *out, struct error *err)
+{
+	struct span language, name;
+	bool more = span_split(&text, '=', &language);
+
+	if (language.size == 0)
+		return FAIL(err, ERROR_INVALID, "option '--warm': no language");
+	buf_add_text(out, "{\"language\":");
+	json_write_text(out, language);
+	buf_add_text(out, ",\"imports\":[");
+	for (unsigned i = 0; more; i++) {
+		more = span_split(&text, ',', &name);
+		if (name.size == 0)
+			return FAIL(err, ERROR_INVALID, "option '--warm': a module without a name");
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write_text(out, name);
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static int write_warm(const struct cli_arguments *args, struct buf *out, struct error *err)
+{
+	const char *text;
+
+	if (!arguments_has(args, "warm"))
+		return 0;
+	begin_member(out, "warm");
+	for (unsigned i = 0; (text = arguments_text_at(args, "warm", i)); i++) {
+		buf_add_byte(out, i > 0 ? ',' : '[');
+		if (write_warm_one(span_of(text), out, err) < 0)
+			return -1;
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+static void write_entrypoint(const char **words, struct buf *out)
+{
+	if (!words)
+		return;
+	begin_member(out, "entrypoint");
+	buf_add_byte(out, '[');
+	for (const char **word = words; *word; word++) {
+		if (word > words)
+			buf_add_byte(out, ',');
+		json_write_text(out, span_of(*word));
+	}
+	buf_add_byte(out, ']');
+}
+
+static int write_limits(const struct cli_arguments *args, const struct json_value *limits,
+                        struct buf *out, struct error *err)
+{
+	const struct sandbox_resources so_far = {
+	        .cpu = json_number(json_get(limits, "cpu"), 0),
+	        .memory_mb = json_whole(json_get(limits, "memory_mb"), 0),
+	        .disk_mb = json_whole(json_get(limits, "disk_mb"), 0),
+	        .pids = json_whole(json_get(limits, "pids"), 0),
+	};
+	struct sandbox_resources layers[] = {{0}, so_far}, r;
+
+	if (count_limits(args) == 0)
+		return 0;
+	if (resources_parse(args, &layers[0], err) < 0)
+		return -1;
+	r = sandbox_resources_resolve(layers, COUNT_OF(layers), &(struct sandbox_resources){0});
+	begin_member(out, "resources");
+	buf_addf(out, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", r.cpu,
+	         (long long)r.memory_mb, (long long)r.disk_mb, (long long)r.pids);
+	return 0;
+}
+
+static int write_idle(const struct cli_arguments *args, struct buf *out, struct error *err)
+{
+	const char *separator = "{";
+
+	if (count_idle(args) == 0)
+		return 0;
+	begin_member(out, "idle");
+	for (size_t i = 0; i < IDLE_OPTIONS; i++) {
+		int64_t ms = 0;
+
+		if (!arguments_has(args, idle_options[i].option))
+			continue;
+		if (idle_option_get(args, &idle_options[i], &ms, err) < 0)
+			return -1;
+		buf_addf(out, "%s\"%s\":%lld", separator, idle_options[i].in_ms, (long long)ms);
+		separator = ",";
+	}
+	buf_add_byte(out, '}');
+	return 0;
+}
+
+static int write_pool(struct cli *cli, struct buf *out)
+{
+	const char *text = arguments_text(&cli->args, "pool", NULL), *size;
+
+	if (!text)
+		return 0;
+	if (pool_size_json(cli->arena, text, &size, cli->err) < 0)
+		return FAIL_CONTEXT(cli->err, "option '--pool'");
+	begin_member(out, "pool");
+	buf_add_text(out, size);
+	return 0;
+}
+
+int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *out)
+{
+	const struct cli_arguments *args = &cli->args;
+
+	write_texts(args, out);
+	write_entrypoint(args->inner, out);
+	if (write_env(cli, out) < 0 || write_ports(args, out, cli->err) < 0 ||
+	    write_warm(args, out, cli->err) < 0 || write_limits(args, limits, out, cli->err) < 0 ||
+	    write_pool(cli, out) < 0 || write_idle(args, out, cli->err) < 0)
+		return -1;
+	return write_cleared(args, out, cli->err);
+}

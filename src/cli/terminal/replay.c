@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "cli/terminal/cast.h"
+#include "cli/commands.h"
+#include "cli/terminal/harmless.h"
+#include "cli/server.h"
+
+#define RECORDING_MAX ((size_t)64 * 1024 * 1024)
+#define AFTERWARDS "\033[?1049l\033[?25h\033[0m\r\n"
+
+struct player {
+	double speed;
+	int64_t idle_max_us; /* 0 = none */
+	int64_t at_us;       /* of the last event */
+	struct harmless harmless;
+};
+
+static void wait_us(int64_t us)
+{
+	struct timespec left = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+
+	while (us > 0 && nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
+static int play_event(struct player *p, const struct cast_event *event, struct error *err)
+{
+	int64_t pause = event->at_us > p->at_us ? event->at_us - p->at_us : 0;
+	AUTO(buf_done) struct buf out = BUF(2 * event->bytes.size + 128);
+
+	p->at_us = event->at_us;
+	if (!event->bytes.data)
+		return 0;
+	if (p->idle_max_us && pause > p->idle_max_us)
+		pause = p->idle_max_us;
+	wait_us((int64_t)((double)pause / p->speed));
+	harmless_take(&p->harmless, event->bytes, &out);
+	return fd_write_all(STDOUT_FILENO, out.data, out.size, err);
+}
+
+static int play_recording(struct cli *cli, struct player *p, struct span text)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct span line;
+	int64_t columns, rows, number = 1;
+
+	(void)span_split(&text, '\n', &line);
+	if (cast_parse_head(&arena, line, &columns, &rows, cli->err) < 0)
+		return -1;
+	while (text.size > 0) {
+		struct cast_event event;
+
+		(void)span_split(&text, '\n', &line);
+		number++;
+		if (line.size == 0)
+			continue;
+		arena_reset(&arena);
+		if (cast_parse_event(&arena, line, &event, cli->err) < 0)
+			return FAIL_CONTEXT(cli->err, "line %lld", (long long)number);
+		if (play_event(p, &event, cli->err) < 0)
+			return -1;
+	}
+	/* As it was before: modes of a program that was cut off would stay. */
+	if (isatty(STDOUT_FILENO))
+		(void)!write(STDOUT_FILENO, AFTERWARDS, sizeof(AFTERWARDS) - 1);
+	return 0;
+}
+
+static int read_file(const char *path, struct buf *out, struct error *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open '%s'", path);
+	return fd_read_to_end(fd, out, err);
+}
+
+static bool on_body(void *context, struct span piece)
+{
+	struct buf *out = context;
+
+	buf_add_span(out, piece);
+	return !out->overflowed;
+}
+
+static int fetch_recording(struct cli *cli, const char *id, struct buf *out)
+{
+	struct http_answer answer = {0};
+	struct http_call call = {
+	        .method = "GET",
+	        .path = escaped_path(cli->arena, "/api/sandbox/recordings/", id, ""),
+	        .on_body = on_body,
+	        .context = out,
+	};
+	int result;
+
+	if (cli_connect(cli) < 0)
+		return -1;
+	result = http_client_call(cli->client, &call, &answer, cli->err);
+	buf_done(&answer.body);
+	if (result == 0 && out->overflowed)
+		return FAIL(cli->err, ERROR_TOO_LARGE, "the recording is too long");
+	return result;
+}
+
+static int run_replay(struct cli *cli)
+{
+	AUTO(buf_done) struct buf text = BUF(RECORDING_MAX);
+	struct player player = {.speed = 1};
+	const char *what = cli->args.words[0];
+	int64_t idle_ms = 0;
+
+	if (arguments_number(&cli->args, "speed", &player.speed, cli->err) < 0 ||
+	    arguments_duration(&cli->args, "idle-limit", &idle_ms, cli->err) < 0)
+		return -1;
+	if (!(player.speed >= 0.01 && player.speed <= 1000))
+		return FAIL(cli->err, ERROR_INVALID, "speed: from 0.01 to 1000");
+	player.idle_max_us = idle_ms * 1000;
+	if (access(what, F_OK) == 0 ? read_file(what, &text, cli->err) < 0
+	                            : fetch_recording(cli, what, &text) < 0)
+		return -1;
+	return play_recording(cli, &player, buf_span(&text));
+}
+
+static const struct command_option options[] = {
+        {.name = "speed", .letter = 's', .value = "FACTOR", .about = "2 = twice as fast"},
+        {.name = "idle-limit",
+         .letter = 'i',
+         .value = "DURATION",
+         .about = "the longest pause, such as 2s"},
+        {0},
+};
+
+const struct cli_command command_replay = {
+        .name = "replay",
+        .usage = "[OPTION...] FILE|RECORDING",
+        .about = "show a recording of a terminal again",
+        .more = "FILE is an asciicast of version 2; else it is a recording of the server, by its\n"
+                "id ('atoll terminal recordings').",
+        .options = options,
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .completion = COMPLETE_FILE,
+        .run = run_replay,
+};

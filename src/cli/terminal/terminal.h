@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/terminal/terminal.h — a terminal in a sandbox, shown in this one. Private to this folder. */
+#pragma once
+
+#include "cli/command.h"
+
+struct terminal_options {
+	const char *sandbox;
+	const char **args; /* the command; NULL = a login shell */
+	const char *name;  /* of the window; NULL = a new one */
+	const char *cwd, *user;
+	const char *const *env;
+	bool takes_over, read_only, record;
+};
+/* Until the command ends or Ctrl-\ detaches: then it goes on, and *ret_detached is set. */
+MUST_CHECK int terminal_run(struct cli *cli, const struct terminal_options *options,
+                            int *ret_status, bool *ret_detached);
+/* Standard input and output are a terminal. */
+bool terminal_is_here(void);
+
+/* One shell line that runs exactly these words. */
+const char *terminal_quote(struct arena *a, const char *const *args);
