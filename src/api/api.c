@@ -163,7 +163,7 @@ void api_close(struct api *api)
 	api_peers_close(api->peers);
 }
 
-void api_cancel(struct api *api)
+void api_cancel_calls(struct api *api)
 {
 	mcp_calls_cancel_all(api->mcp_calls);
 }
@@ -198,7 +198,7 @@ bool api_write_failure(const struct request *rq, struct http_failure *failure, s
 	return false;
 }
 
-void api_tick(struct api *api)
+void api_measure_store(struct api *api)
 {
 	int64_t start = clock_monotonic_ns();
 	struct error err;
@@ -209,7 +209,7 @@ void api_tick(struct api *api)
 
 void api_forget_keys(struct api *api)
 {
-	api_key_cache_empty(api->keys);
+	api_key_cache_clear(api->keys);
 }
 
 void api_on_done(struct request *rq, int status, int64_t took_us)
@@ -221,6 +221,6 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 	if (!caller)
 		return; /* scrapes and probes are no use */
 	api->last_used_ms = loop_now_ms(api->loop);
-	api_rest(rq);
+	api_release_request(rq);
 	api_audit(rq, caller, status);
 }

@@ -53,9 +53,9 @@ struct api {
 	struct router *interpreter_router;   /* of those for its code interpreter */
 	struct envd_watchers *envd_watchers; /* that are asked for what they have seen */
 	struct router *envd_router;          /* of requests that are for a sandbox's inside */
-	atomic_uint envd_searches;     /* for the sandbox that has signed an address; running */
-	struct e2b_drafts *e2b_drafts; /* builds that E2B's clients have announced */
-	struct shell_queue *shell_queue;   /* commands of sessions that wait */
+	atomic_uint envd_searches;       /* for the sandbox that has signed an address; running */
+	struct e2b_drafts *e2b_drafts;   /* builds that E2B's clients have announced */
+	struct shell_queue *shell_queue; /* commands of sessions that wait */
 	struct daytona_pending *daytona_pending; /* sandboxes whose images are being built */
 	struct daytona_lsp_turns *daytona_lsp_turns;
 	/* Writes the body of a failed request in its surface's form; false: the server's own form.
@@ -69,13 +69,13 @@ struct api {
 };
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
 /* Cancels the calls that outlive their request: after server_close and before the workers stop. */
-void api_cancel(struct api *api);
+void api_cancel_calls(struct api *api);
 /* Ends what goes on behind its handlers (recordings, uploads): after server_close and before the
  * provider and the blob store close. */
-void api_leave(struct api *api);
+void api_stop_background(struct api *api);
 void api_close(struct api *api); /* after server_close */
 /* Measures the store, for /metrics and /readyz; on a worker, every few seconds. */
-void api_tick(struct api *api);
+void api_measure_store(struct api *api);
 
 /* After a change of keys or roles that was made behind the handlers' back. */
 void api_forget_keys(struct api *api);
@@ -86,19 +86,19 @@ extern const struct route *const api_routes[];
 extern const struct path_alias api_aliases[];
 /* For server_options. */
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
-bool api_has_turn(void *context, const char *queue);
+bool api_queue_has_room(void *context, const char *queue);
 /* Loop thread. Gives back the place among those of its key, if the request has one; the next
  * request of the key is woken. */
-void api_rest(struct request *rq);
+void api_release_request(struct request *rq);
 /* Takes it again, without a bound. */
-void api_resume(struct request *rq);
+void api_readmit_request(struct request *rq);
 void api_find_shares(const struct request *rq, uint64_t ret[WORKER_SHARES]);
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* A reply of the server that err->node names. When it fails err says why, and is as it was where
  * that server has published no address. Blocks: elsewhere the request is deferred to a worker. */
 MUST_CHECK int api_forward(struct request *rq, struct reply *reply, struct error *err);
 /* Whether changes that the fleet announces wake parked requests. */
-void api_wakes(struct api *api, bool wakes);
+void api_set_parked_wakes(struct api *api, bool wakes);
 void api_on_done(struct request *rq, int status, int64_t took_us);
 struct http_host api_find_host(void *context, const struct request *rq);
 const char *api_allow_origin(void *context, const char *origin);

@@ -10,7 +10,7 @@
 #include "json/json.h"
 #include "sandbox/media.h"
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
 	char *copied = strdup(text);
 
@@ -21,7 +21,7 @@ static char *copy(const char *text)
 
 void artifacts_init(struct artifacts *a, const char *root, const char *user)
 {
-	*a = (struct artifacts){.root = copy(root), .user = copy(user ? user : "")};
+	*a = (struct artifacts){.root = copy_text(root), .user = copy_text(user ? user : "")};
 }
 
 void artifacts_done(struct artifacts *a)

@@ -16,7 +16,7 @@ struct credential {
 	struct span ticket;                    /* that stands for the key; size 0 = none */
 };
 
-static int refuse(struct error *err)
+static int refuse_key(struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this key is not valid");
 	error_hint(err, "send 'Authorization: Bearer KEY'; the first key is in DATA/admin.key");
@@ -44,9 +44,9 @@ static int find_key(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SI
 	if (request_may_block(rq, err) < 0)
 		return -1;
 	if (store_key_find_by_hash(api->store, rq->arena, hash, ret, err) < 0)
-		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
+		return err->code == ERROR_NOT_FOUND ? refuse_key(err) : -1;
 	if (!account_hash_equals(ret->hash, hash))
-		return refuse(err);
+		return refuse_key(err);
 	ret->scopes = account_key_scopes((unsigned)ret->scopes, ret->user_id, ret->role);
 	api_key_cache_put(api->keys, found.ticket, ret, now);
 	store_key_touch(api->store, ret->id, clock_unix_ms());
@@ -111,7 +111,7 @@ static int read_ticket(struct request *rq, struct span text, struct credential *
 	(void)span_split(&rest, '.', &secret);
 	if (!api_tickets_find(api->tickets, secret, rq->path, clock_monotonic_ms(), &ticket)) {
 		(void)refuse_ticket(err);
-		if (api_ticket_home(api->fleet, rq->arena, text, rq->path, &node) &&
+		if (api_ticket_issuer(api->fleet, rq->arena, text, rq->path, &node) &&
 		    strcmp(node, fleet_node(api->fleet)) != 0)
 			error_elsewhere(err, node);
 		return -1;
@@ -139,14 +139,15 @@ static int read_credential(struct request *rq, const struct route *route, struct
 		return -1;
 	}
 	if (account_key_parse(text, &key, err) < 0)
-		return refuse(err);
+		return refuse_key(err);
 	memcpy(ret->hash, key.hash, sizeof(ret->hash));
 	ret->project = request_header(rq, "X-Atoll-Project");
 	ret->ticket = (struct span){NULL, 0};
 	return 0;
 }
 
-int api_turn_take(struct request *rq, const char *id, struct api_caller *caller, struct error *err)
+int api_admit_request(struct request *rq, const char *id, struct api_caller *caller,
+                      struct error *err)
 {
 	struct api *api = api_of(rq);
 	bool has_others = request_has_others_before(rq, id);
@@ -164,7 +165,7 @@ int api_turn_take(struct request *rq, const char *id, struct api_caller *caller,
 	return request_wait_turn(rq, id, err);
 }
 
-void api_rest(struct request *rq)
+void api_release_request(struct request *rq)
 {
 	struct api *api = api_of(rq);
 	struct api_caller *caller = rq->caller;
@@ -176,7 +177,7 @@ void api_rest(struct request *rq)
 		server_turn(api->server, caller->slot_of);
 }
 
-void api_resume(struct request *rq)
+void api_readmit_request(struct request *rq)
 {
 	struct api_caller *caller = rq->caller;
 
@@ -184,20 +185,20 @@ void api_resume(struct request *rq)
 		caller->slot = api_limiter_take_again(api_of(rq)->limiter, caller->slot_of);
 }
 
-bool api_has_turn(void *context, const char *queue)
+bool api_queue_has_room(void *context, const char *queue)
 {
 	return api_limiter_has_room(((struct api *)context)->limiter, queue);
 }
 
 /* Of two requests with one ticket that both have a place, one keeps it. */
-static int use_ticket(struct request *rq, struct span ticket, struct api_caller *caller,
-                      struct error *err)
+static int redeem_ticket(struct request *rq, struct span ticket, struct api_caller *caller,
+                         struct error *err)
 {
 	struct api *api = api_of(rq);
 	struct api_ticket ignored;
 
 	if (ticket.size == 0 ||
-	    api_tickets_take(api->tickets, ticket, rq->path, clock_monotonic_ms(), &ignored))
+	    api_tickets_redeem(api->tickets, ticket, rq->path, clock_monotonic_ms(), &ignored))
 		return 0;
 	api_limiter_give(api->limiter, TAKE(caller->slot));
 	return refuse_ticket(err);
@@ -226,8 +227,8 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	};
 	if (account_require(&caller->account, route->scope, err) < 0 ||
 	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
-	    api_turn_take(rq, record.id, caller, err) < 0 ||
-	    use_ticket(rq, credential.ticket, caller, err) < 0)
+	    api_admit_request(rq, record.id, caller, err) < 0 ||
+	    redeem_ticket(rq, credential.ticket, caller, err) < 0)
 		return -1;
 	rq->caller = caller;
 	return 0;

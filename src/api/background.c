@@ -2,8 +2,9 @@
 #include "api/jobs.h"
 #include "api/process_answer.h"
 
-static int start(struct request *rq, const struct api_target *t, const struct command *c,
-                 const struct background *b, struct job_started *ret, struct error *err)
+static int start_job(struct request *rq, const struct api_target *t,
+                     const struct sandbox_command *c, const struct background_command *b,
+                     struct job_started *ret, struct error *err)
 {
 	const char **args[COMMAND_ALTERNATIVES_MAX];
 	struct agent_exec exec = c->exec;
@@ -29,11 +30,12 @@ static int start(struct request *rq, const struct api_target *t, const struct co
 	return job_start(api_of(rq)->jobs, rq->arena, &request, ret, err);
 }
 
-int background_start(struct request *rq, const struct api_target *t, const struct command *c,
-                     const struct background *b, struct reply *reply, struct error *err)
+int background_command_start(struct request *rq, const struct api_target *t,
+                             const struct sandbox_command *c, const struct background_command *b,
+                             struct reply *reply, struct error *err)
 {
 	struct job_started started = {.id = NULL};
-	struct command limited;
+	struct sandbox_command limited;
 	struct buf *out;
 
 	if (request_may_block(rq, err) < 0)
@@ -41,7 +43,7 @@ int background_start(struct request *rq, const struct api_target *t, const struc
 	if (!api_of(rq)->jobs)
 		return FAIL(err, ERROR_UNAVAILABLE, "this server has no background jobs");
 	if (command_limit(rq, t, c, &limited, err) < 0 ||
-	    start(rq, t, &limited, b, &started, err) < 0)
+	    start_job(rq, t, &limited, b, &started, err) < 0)
 		return -1;
 	reply_status(reply, 202);
 	out = reply_buf(reply, "application/json");

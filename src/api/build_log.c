@@ -27,7 +27,7 @@ int build_log_read(struct request *rq, const char *id, int64_t since, struct buf
 	return 0;
 }
 
-static int answer_stored(struct request *rq, const struct build_log_ask *ask, struct reply *reply,
+static int answer_stored(struct request *rq, const struct build_log_query *ask, struct reply *reply,
                          struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(WHOLE_BYTES);
@@ -51,7 +51,7 @@ static int answer_stored(struct request *rq, const struct build_log_ask *ask, st
 struct log_stream {
 	struct build_log *log;
 	int64_t next;
-	const struct build_log_form *form;
+	const struct build_log_format *form;
 	unsigned idle;
 };
 
@@ -86,7 +86,7 @@ static void on_tick(void *state, struct relay *relay)
 		relay_finish(relay);
 }
 
-static void release(void *state, UNUSED int upstream_fd, UNUSED bool clean)
+static void release_log(void *state, UNUSED int upstream_fd, UNUSED bool clean)
 {
 	struct log_stream *s = state;
 
@@ -95,9 +95,10 @@ static void release(void *state, UNUSED int upstream_fd, UNUSED bool clean)
 }
 
 static const struct relay_ops log_relay = {
-        .on_start = on_start, .on_tick = on_tick, .release = release};
+        .on_start = on_start, .on_tick = on_tick, .release = release_log};
 
-static void follow(struct build_log *log, const struct build_log_ask *ask, struct reply *reply)
+static void follow_log(struct build_log *log, const struct build_log_query *ask,
+                       struct reply *reply)
 {
 	struct log_stream *s = calloc(1, sizeof(*s));
 
@@ -109,7 +110,7 @@ static void follow(struct build_log *log, const struct build_log_ask *ask, struc
 	                    .upstream_fd = -1, .ops = &log_relay, .state = s, .tick_ms = LOOK_MS});
 }
 
-int build_log_answer(struct request *rq, const struct build_log_ask *ask, struct reply *reply,
+int build_log_answer(struct request *rq, const struct build_log_query *ask, struct reply *reply,
                      struct error *err)
 {
 	struct build_log *log =
@@ -117,6 +118,6 @@ int build_log_answer(struct request *rq, const struct build_log_ask *ask, struct
 
 	if (!log)
 		return answer_stored(rq, ask, reply, err);
-	follow(log, ask, reply);
+	follow_log(log, ask, reply);
 	return 0;
 }

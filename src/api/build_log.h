@@ -7,7 +7,7 @@
 #include "api/caller.h"
 
 /* How a surface writes it. */
-struct build_log_form {
+struct build_log_format {
 	const char *content_type;
 	/* `lines` are NDJSON; `first` counts those before them. */
 	void (*write)(struct buf *out, struct span lines, int64_t first);
@@ -19,11 +19,11 @@ struct build_log_form {
 MUST_CHECK int build_log_read(struct request *rq, const char *id, int64_t since, struct buf *out,
                               int64_t *ret_next, struct error *err);
 /* Of a build of the caller's: the whole of it, to its end while it runs when it `follows`. */
-struct build_log_ask {
+struct build_log_query {
 	const char *id;
 	int64_t since;
 	bool follows;
-	const struct build_log_form *form;
+	const struct build_log_format *form;
 };
-MUST_CHECK int build_log_answer(struct request *rq, const struct build_log_ask *ask,
+MUST_CHECK int build_log_answer(struct request *rq, const struct build_log_query *ask,
                                 struct reply *reply, struct error *err);

@@ -27,7 +27,7 @@ static void add_text(struct buf *out, const char *name, struct span text)
 	json_write_text(out, text);
 }
 
-static void write_event(const struct code_told *told, const struct code_event *event,
+static void write_event(const struct code_outcome *outcome, const struct code_event *event,
                         struct buf *out, bool is_sse)
 {
 	static const char *const names[] = {
@@ -39,9 +39,9 @@ static void write_event(const struct code_told *told, const struct code_event *e
 		return;
 	event_begin(out, is_sse, names[event->kind]);
 	if (event->kind == CODE_BEGIN) {
-		add_text(out, "contextId", span_of(told->context));
+		add_text(out, "contextId", span_of(outcome->context));
 		buf_addf(out, ",\"process\":%" PRIu64 ",\"execution_count\":%" PRId64,
-		         told->process, told->count);
+		         outcome->process, outcome->count);
 	} else if (event->kind == CODE_RESULT) {
 		buf_add_text(out, ",\"result\":");
 		json_write(out, &code_result_shape, event->result);
@@ -55,57 +55,58 @@ static void write_event(const struct code_told *told, const struct code_event *e
 	event_end(out, is_sse);
 }
 
-static bool is_ok(const struct code_told *told)
+static bool is_ok(const struct code_outcome *outcome)
 {
-	return !told->has_failed && !told->timed_out && told->exit_code == 0;
+	return !outcome->has_failed && !outcome->timed_out && outcome->exit_code == 0;
 }
 
-static const char *cause_of(const struct code_told *told)
+static const char *cause_of(const struct code_outcome *outcome)
 {
-	if (told->timed_out)
+	if (outcome->timed_out)
 		return "timeout";
-	return told->cause ? told->cause : "exit";
+	return outcome->cause ? outcome->cause : "exit";
 }
 
-static void write_outcome(const struct code_told *told, struct buf *out)
+static void write_outcome(const struct code_outcome *outcome, struct buf *out)
 {
 	buf_addf(out,
 	         "\"process\":%" PRIu64 ",\"exit_code\":%" PRId64
 	         ",\"signal\":null,\"timed_out\":%s,\"cause\":\"%s\",\"duration_ms\":%" PRId64,
-	         told->process, told->exit_code, told->timed_out ? "true" : "false", cause_of(told),
-	         told->duration_ms);
-	add_text(out, "contextId", span_of(told->context));
-	buf_addf(out, ",\"execution_count\":%" PRId64 ",\"context_ended\":%s", told->count,
-	         told->has_lost_kernel ? "true" : "false");
+	         outcome->process, outcome->exit_code, outcome->timed_out ? "true" : "false",
+	         cause_of(outcome), outcome->duration_ms);
+	add_text(out, "contextId", span_of(outcome->context));
+	buf_addf(out, ",\"execution_count\":%" PRId64 ",\"context_ended\":%s", outcome->count,
+	         outcome->has_lost_kernel ? "true" : "false");
 }
 
-static void write_exit(const struct code_told *told, struct buf *out, bool is_sse)
+static void write_exit(const struct code_outcome *outcome, struct buf *out, bool is_sse)
 {
 	event_begin(out, is_sse, "exit");
-	buf_addf(out, ",\"ok\":%s,", is_ok(told) ? "true" : "false");
-	write_outcome(told, out);
+	buf_addf(out, ",\"ok\":%s,", is_ok(outcome) ? "true" : "false");
+	write_outcome(outcome, out);
 	event_end(out, is_sse);
 }
 
-static void write_sse(const struct code_told *told, const struct code_event *event, struct buf *out)
+static void write_sse(const struct code_outcome *outcome, const struct code_event *event,
+                      struct buf *out)
 {
-	write_event(told, event, out, true);
+	write_event(outcome, event, out, true);
 }
 
-static void end_sse(const struct code_told *told, struct buf *out)
+static void end_sse(const struct code_outcome *outcome, struct buf *out)
 {
-	write_exit(told, out, true);
+	write_exit(outcome, out, true);
 }
 
-static void write_ndjson(const struct code_told *told, const struct code_event *event,
+static void write_ndjson(const struct code_outcome *outcome, const struct code_event *event,
                          struct buf *out)
 {
-	write_event(told, event, out, false);
+	write_event(outcome, event, out, false);
 }
 
-static void end_ndjson(const struct code_told *told, struct buf *out)
+static void end_ndjson(const struct code_outcome *outcome, struct buf *out)
 {
-	write_exit(told, out, false);
+	write_exit(outcome, out, false);
 }
 
 static void write_artifact(struct span json, struct buf *out, bool is_sse)
@@ -127,10 +128,10 @@ static void write_artifact_ndjson(struct span json, struct buf *out)
 }
 
 /* As on a terminal: what is written, values as text, tracebacks. */
-static void write_plain(const struct code_told *told, const struct code_event *event,
+static void write_plain(const struct code_outcome *outcome, const struct code_event *event,
                         struct buf *out)
 {
-	(void)told;
+	(void)outcome;
 	if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR) {
 		buf_add_span(out, event->text);
 	} else if (event->kind == CODE_RESULT && event->result->text) {
@@ -141,34 +142,34 @@ static void write_plain(const struct code_told *told, const struct code_event *e
 	}
 }
 
-static void end_plain(const struct code_told *told, struct buf *out)
+static void end_plain(const struct code_outcome *outcome, struct buf *out)
 {
-	(void)told;
+	(void)outcome;
 	(void)out;
 }
 
-static void write_result(const struct code_told *told, struct buf *out)
+static void write_result(const struct code_outcome *outcome, struct buf *out)
 {
 	static const char *const names[2] = {"stdout", "stderr"};
-	bool is_cut = told->is_cut;
+	bool is_cut = outcome->is_cut;
 
-	buf_addf(out, "{\"ok\":%s,\"runtime\":\"%s\",", is_ok(told) ? "true" : "false",
-	         code_languages[told->language]);
-	write_outcome(told, out);
+	buf_addf(out, "{\"ok\":%s,\"runtime\":\"%s\",", is_ok(outcome) ? "true" : "false",
+	         code_languages[outcome->language]);
+	write_outcome(outcome, out);
 	for (unsigned i = 0; i < 2; i++) {
 		AUTO(buf_done) struct buf joined = BUF(OUTPUT_LIMIT_MAX + 256);
 
-		head_tail_join(&told->streams[i], &joined);
+		head_tail_join(&outcome->streams[i], &joined);
 		add_text(out, names[i], buf_span(&joined));
-		is_cut = is_cut || head_tail_cut_count(&told->streams[i]) > 0;
+		is_cut = is_cut || head_tail_cut_count(&outcome->streams[i]) > 0;
 	}
 	buf_addf(out, ",\"truncated\":%s,\"results\":[", is_cut ? "true" : "false");
-	buf_add_span(out, buf_span(&told->results));
+	buf_add_span(out, buf_span(&outcome->results));
 	buf_add_text(out, "],\"artifacts\":[");
-	buf_add_span(out, buf_span(&told->artifacts));
+	buf_add_span(out, buf_span(&outcome->artifacts));
 	buf_add_text(out, "],\"error\":");
-	if (told->error.size > 0)
-		buf_add_span(out, buf_span(&told->error));
+	if (outcome->error.size > 0)
+		buf_add_span(out, buf_span(&outcome->error));
 	else
 		buf_add_text(out, "null");
 	buf_add_byte(out, '}');

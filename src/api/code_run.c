@@ -7,7 +7,7 @@
 
 #include "api/artifacts.h"
 #include "api/configs.h"
-#include "api/keeping.h"
+#include "api/artifact_saver.h"
 #include "api/output.h"
 #include "api/stream.h"
 #include "base/clock.h"
@@ -25,7 +25,7 @@
 #define OUT_MAX ((size_t)6 * CODE_MESSAGE_MAX + RESULTS_MAX + (size_t)12 * OUTPUT_LIMIT_MAX)
 
 /* A place at the context. It outlives the run when that has to be interrupted. */
-struct seat {
+struct code_run_place {
 	struct code_turn turn;
 	struct code_run *run; /* NULL: its client has gone */
 	struct api *api;
@@ -37,22 +37,22 @@ struct seat {
 
 struct code_run {
 	struct stream stream;
-	struct seat *seat;
+	struct code_run_place *place;
 	struct relay *relay;
 	const struct code_writer *writer;
 	struct code_reader reader;
-	struct code_told told;
+	struct code_outcome outcome;
 	struct buf request, out;
 	struct artifacts artifacts;
-	struct keeping *keeping; /* NULL: nothing is kept */
-	int64_t timeout_max_ms;  /* of the sandbox's config; 0 = none */
+	struct artifact_saver *saver; /* NULL: nothing is kept */
+	int64_t timeout_max_ms;       /* of the sandbox's config; 0 = none */
 	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
-	bool is_sent, is_over, keeps;
-	struct socket *socket; /* NULL: the request has said all */
+	bool is_sent, is_over, is_saving;
+	struct code_run_socket *socket; /* NULL: the request has said all */
 };
 
 /* What waits for a WebSocket's first message. */
-struct socket {
+struct code_run_socket {
 	struct code_socket options;
 	struct code_context contexts[CODE_CONTEXTS_MAX]; /* texts in `ids` */
 	char ids[CODE_CONTEXTS_MAX][CODE_ID_MAX + 1];
@@ -60,7 +60,7 @@ struct socket {
 	bool is_asked;
 };
 
-static struct code_run *of(struct stream *s)
+static struct code_run *run_of(struct stream *s)
 {
 	return CONTAINER_OF(s, struct code_run, stream);
 }
@@ -69,81 +69,81 @@ static struct code_run *of(struct stream *s)
 
 static void on_interrupted(struct loop_task *task)
 {
-	struct seat *seat = CONTAINER_OF(task, struct seat, interrupted);
+	struct code_run_place *place = CONTAINER_OF(task, struct code_run_place, interrupted);
 
-	code_turn_end(&seat->api->code_turns, &seat->turn);
-	free(seat);
+	code_turn_end(&place->api->code_turns, &place->turn);
+	free(place);
 }
 
-static void interrupt(struct worker_task *task)
+static void interrupt_block(struct worker_task *task)
 {
-	struct seat *seat = CONTAINER_OF(task, struct seat, task);
+	struct code_run_place *place = CONTAINER_OF(task, struct code_run_place, task);
 	const struct code_at at = {
-	        .contexts = seat->api->code_contexts,
-	        .hold = &seat->hold,
+	        .contexts = place->api->code_contexts,
+	        .hold = &place->hold,
 	        .deadline = deadline_in(INTERRUPT_MS),
 	};
 	struct error err = {0};
 
-	if (code_block_end(&at, &seat->sent, &err) < 0)
+	if (code_block_end(&at, &place->sent, &err) < 0)
 		log_warning("a block of code goes on without its client",
-		            TEXT("sandbox", seat->turn.sandbox), FAILURE(&err));
-	fleet_unhold(&seat->hold);
-	loop_post(seat->api->loop, &seat->interrupted);
+		            TEXT("sandbox", place->turn.sandbox), FAILURE(&err));
+	fleet_unhold(&place->hold);
+	loop_post(place->api->loop, &place->interrupted);
 }
 
-/* Takes the seat, and the hold when it is needed. A kernel may take its time: those threads wait
+/* Takes the place, and the hold when it is needed. A kernel may take its time: those threads wait
  * that are for it, and in their slow lane half of them at most. */
-static void leave_running(struct seat *seat, struct fleet_hold *hold)
+static void interrupt_on_worker(struct code_run_place *place, struct fleet_hold *hold)
 {
-	struct worker_pool *waiters = seat->api->waiters;
+	struct worker_pool *waiters = place->api->waiters;
 	struct error err = {0};
 
-	seat->run = NULL;
-	seat->hold = *hold;
+	place->run = NULL;
+	place->hold = *hold;
 	*hold = (struct fleet_hold){.fleet = NULL};
-	seat->task = (struct worker_task){.lane = WORKER_SLOW,
-	                                  .run = interrupt,
-	                                  .shares = {worker_share_id(seat->turn.sandbox)}};
-	seat->interrupted = (struct loop_task){.run = on_interrupted};
-	if (worker_submit(waiters ? waiters : seat->api->workers, &seat->task, &err) == 0)
+	place->task = (struct worker_task){.lane = WORKER_SLOW,
+	                                   .run = interrupt_block,
+	                                   .shares = {worker_share_id(place->turn.sandbox)}};
+	place->interrupted = (struct loop_task){.run = on_interrupted};
+	if (worker_submit(waiters ? waiters : place->api->workers, &place->task, &err) == 0)
 		return;
 	log_warning("a block of code goes on without its client",
-	            TEXT("sandbox", seat->turn.sandbox), FAILURE(&err));
-	fleet_unhold(&seat->hold);
-	on_interrupted(&seat->interrupted);
+	            TEXT("sandbox", place->turn.sandbox), FAILURE(&err));
+	fleet_unhold(&place->hold);
+	on_interrupted(&place->interrupted);
 }
 
 static void run_done(struct stream *s)
 {
-	struct code_run *run = of(s);
-	struct seat *seat = TAKE(run->seat);
+	struct code_run *run = run_of(s);
+	struct code_run_place *place = TAKE(run->place);
 
 	if (run->is_sent && !run->is_over) {
-		leave_running(seat, &s->hold);
+		interrupt_on_worker(place, &s->hold);
 	} else {
-		code_turn_end(&seat->api->code_turns, &seat->turn);
-		free(seat);
+		code_turn_end(&place->api->code_turns, &place->turn);
+		free(place);
 	}
 	code_reader_done(&run->reader);
 	for (unsigned i = 0; i < 2; i++)
-		head_tail_done(&run->told.streams[i]);
-	buf_done(&run->told.results);
-	buf_done(&run->told.error);
-	buf_done(&run->told.artifacts);
+		head_tail_done(&run->outcome.streams[i]);
+	buf_done(&run->outcome.results);
+	buf_done(&run->outcome.error);
+	buf_done(&run->outcome.artifacts);
 	artifacts_done(&run->artifacts);
-	if (run->keeps)
-		keeping_forget(run->keeping);
+	if (run->is_saving)
+		artifact_saver_forget(run->saver);
 	else
-		keeping_free(run->keeping);
+		artifact_saver_free(run->saver);
 	buf_done(&run->request);
 	buf_done(&run->out);
 	free(run->socket);
 }
 
-/* ---- what is told ---- */
+/* ---- what is outcome ---- */
 
-static void flush(struct code_run *run)
+static void flush_output(struct code_run *run)
 {
 	if (run->out.size > 0) {
 		if (run->socket)
@@ -155,37 +155,37 @@ static void flush(struct code_run *run)
 	buf_reset(&run->out);
 }
 
-static void collect_result(struct code_told *told, const struct code_result *result)
+static void collect_result(struct code_outcome *outcome, const struct code_result *result)
 {
-	size_t before = told->results.size;
+	size_t before = outcome->results.size;
 
 	if (before > 0)
-		buf_add_byte(&told->results, ',');
-	json_write(&told->results, &code_result_shape, result);
-	if (!told->results.overflowed)
+		buf_add_byte(&outcome->results, ',');
+	json_write(&outcome->results, &code_result_shape, result);
+	if (!outcome->results.overflowed)
 		return;
-	told->is_cut = true;
-	told->results.overflowed = false;
-	told->results.size = before;
+	outcome->is_cut = true;
+	outcome->results.overflowed = false;
+	outcome->results.size = before;
 }
 
-static void collect(struct code_told *told, const struct code_event *event)
+static void collect_event(struct code_outcome *outcome, const struct code_event *event)
 {
 	unsigned stream = event->kind == CODE_STDERR;
 
 	if (event->kind == CODE_RESULT) {
-		collect_result(told, event->result);
+		collect_result(outcome, event->result);
 	} else if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR) {
-		head_tail_add(&told->streams[stream], told->sizes[stream], event->text);
-		told->sizes[stream] += event->text.size;
-	} else if (event->kind == CODE_ERROR && told->error.size == 0) {
-		buf_add_text(&told->error, "{\"name\":");
-		json_write_text(&told->error, span_of(event->name));
-		buf_add_text(&told->error, ",\"value\":");
-		json_write_text(&told->error, span_of(event->value));
-		buf_add_text(&told->error, ",\"traceback\":");
-		json_write_text(&told->error, span_of(event->traceback));
-		buf_add_byte(&told->error, '}');
+		head_tail_add(&outcome->streams[stream], outcome->sizes[stream], event->text);
+		outcome->sizes[stream] += event->text.size;
+	} else if (event->kind == CODE_ERROR && outcome->error.size == 0) {
+		buf_add_text(&outcome->error, "{\"name\":");
+		json_write_text(&outcome->error, span_of(event->name));
+		buf_add_text(&outcome->error, ",\"value\":");
+		json_write_text(&outcome->error, span_of(event->value));
+		buf_add_text(&outcome->error, ",\"traceback\":");
+		json_write_text(&outcome->error, span_of(event->traceback));
+		buf_add_byte(&outcome->error, '}');
 	}
 }
 
@@ -194,19 +194,20 @@ static void on_event(void *context, const struct code_event *event)
 	struct code_run *run = context;
 
 	if (event->kind == CODE_BEGIN) {
-		run->told.count = event->count;
+		run->outcome.count = event->count;
 		fault_point("api", "code-block-begun");
 	}
 	if (event->kind == CODE_ERROR)
-		run->told.has_failed = true;
+		run->outcome.has_failed = true;
 	if (event->kind == CODE_END)
-		run->told.exit_code = event->status > 0 ? event->status : run->told.has_failed;
+		run->outcome.exit_code =
+		        event->status > 0 ? event->status : run->outcome.has_failed;
 	if (run->writer->collects) {
-		collect(&run->told, event);
+		collect_event(&run->outcome, event);
 		return;
 	}
-	run->writer->write(&run->told, event, &run->out);
-	flush(run);
+	run->writer->write(&run->outcome, event, &run->out);
+	flush_output(run);
 }
 
 /* ---- its end ---- */
@@ -215,66 +216,66 @@ static void on_event(void *context, const struct code_event *event)
 static void note_timeout(const struct code_run *run)
 {
 	stream_note_end(&run->stream, &(struct agent_process){
-	                                      .process = run->told.process,
+	                                      .process = run->outcome.process,
 	                                      .state = AGENT_PROCESS_ENDED,
-	                                      .exit_code = run->told.exit_code,
+	                                      .exit_code = run->outcome.exit_code,
 	                                      .timed_out = 1,
 	                                      .started_unix_ms = (uint64_t)run->began_unix_ms,
-	                                      .duration_ms = (uint64_t)run->told.duration_ms,
+	                                      .duration_ms = (uint64_t)run->outcome.duration_ms,
 	                              });
 }
 
-static void end(struct code_run *run)
+static void end_block(struct code_run *run)
 {
 	run->is_over = true;
-	run->told.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
-	if (run->told.timed_out)
+	run->outcome.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
+	if (run->outcome.timed_out)
 		note_timeout(run);
-	code_turn_end(&run->seat->api->code_turns, &run->seat->turn);
+	code_turn_end(&run->place->api->code_turns, &run->place->turn);
 }
 
-static void answer(struct code_run *run)
+static void write_answer(struct code_run *run)
 {
-	run->writer->write_end(&run->told, &run->out);
+	run->writer->write_end(&run->outcome, &run->out);
 	if (run->writer->collects) {
 		relay_answer(run->relay, 200, run->writer->content_type, buf_span(&run->out));
 		return;
 	}
-	flush(run);
-	if (run->socket && run->told.timed_out)
+	flush_output(run);
+	if (run->socket && run->outcome.timed_out)
 		relay_finish_websocket(run->relay, run->socket->options.timed_out_code,
 		                       "the block has run out of time");
 	else
 		relay_finish(run->relay);
 }
 
-static void on_kept(void *context)
+static void on_saved(void *context)
 {
 	struct code_run *run = context;
 	struct span json;
 
 	/* The one who calls frees it. */
-	run->keeps = false;
-	for (size_t i = 0; (json = keeping_json(run->keeping, i)).size > 0; i++) {
+	run->is_saving = false;
+	for (size_t i = 0; (json = artifact_saver_json(run->saver, i)).size > 0; i++) {
 		if (run->writer->collects) {
-			buf_add_text(&run->told.artifacts, i > 0 ? "," : "");
-			buf_add_span(&run->told.artifacts, json);
+			buf_add_text(&run->outcome.artifacts, i > 0 ? "," : "");
+			buf_add_span(&run->outcome.artifacts, json);
 		} else if (run->writer->write_artifact) {
 			run->writer->write_artifact(json, &run->out);
 		}
 	}
-	run->keeping = NULL;
-	answer(run);
+	run->saver = NULL;
+	write_answer(run);
 }
 
 /* The agent has answered: what the block left is looked for on the same connection. */
-static int finish(struct code_run *run, struct error *err)
+static int finish_run(struct code_run *run, struct error *err)
 {
-	if (run->keeping)
+	if (run->saver)
 		return artifacts_ask(&run->artifacts, run->relay, (uint64_t)run->began_unix_ms,
 		                     err);
 	run->stream.ended = true;
-	answer(run);
+	write_answer(run);
 	return 0;
 }
 
@@ -285,21 +286,22 @@ static int on_artifact(struct code_run *run, uint16_t type, struct span payload,
 
 	if (type == AGENT_DONE || type == AGENT_FAILED) {
 		run->stream.ended = true;
-		run->keeps = keeping_start(run->keeping, run->told.process, on_kept, run);
-		if (!run->keeps)
-			answer(run);
+		run->is_saving =
+		        artifact_saver_start(run->saver, run->outcome.process, on_saved, run);
+		if (!run->is_saving)
+			write_answer(run);
 		return 0;
 	}
 	if (type != AGENT_FILE)
 		return stream_unexpected(type, err);
 	if (stream_decode(&run->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
-	keeping_add(run->keeping, file.path);
+	artifact_saver_add(run->saver, file.path);
 	return 0;
 }
 
 /* The kernel has ended, by itself or by us. */
-static int on_lost(struct code_run *run, const struct agent_process *p, struct error *err)
+static int on_kernel_end(struct code_run *run, const struct agent_process *p, struct error *err)
 {
 	struct code_event event = {.kind = CODE_ERROR, .name = "KernelEnded", .traceback = ""};
 	const char *why = agent_cause_explain(agent_process_cause(p));
@@ -315,26 +317,26 @@ static int on_lost(struct code_run *run, const struct agent_process *p, struct e
 		buf_addf(&text, "%s; ", why);
 	buf_add_text(&text, "its state is gone: restart the context");
 	event.value = buf_text(&text);
-	run->told.has_lost_kernel = true;
-	run->told.cause = agent_process_cause(p);
+	run->outcome.has_lost_kernel = true;
+	run->outcome.cause = agent_process_cause(p);
 	on_event(run, &event);
-	run->told.exit_code = p->exit_code > 0 ? p->exit_code : 1;
-	end(run);
-	return finish(run, err);
+	run->outcome.exit_code = p->exit_code > 0 ? p->exit_code : 1;
+	end_block(run);
+	return finish_run(run, err);
 }
 
 /* ---- the agent's messages ---- */
 
 /* As one message: a kernel never gets a part of it. */
-static void on_turn(struct code_turn *turn)
+static void on_queue_place(struct code_turn *turn)
 {
 	unsigned char head[WIRE_HEAD_SIZE];
-	struct seat *seat = CONTAINER_OF(turn, struct seat, turn);
-	struct code_run *run = seat->run;
+	struct code_run_place *place = CONTAINER_OF(turn, struct code_run_place, turn);
+	struct code_run *run = place->run;
 
 	run->is_sent = true;
-	seat->sent.process = turn->process;
-	memcpy(seat->sent.nonce, run->reader.nonce, sizeof(seat->sent.nonce));
+	place->sent.process = turn->process;
+	memcpy(place->sent.nonce, run->reader.nonce, sizeof(place->sent.nonce));
 	run->began_at = clock_monotonic_ms();
 	run->began_unix_ms = clock_unix_ms();
 	wire_put_head(head, AGENT_STDIN, (uint32_t)run->request.size);
@@ -349,7 +351,7 @@ static int on_started(struct code_run *run, struct relay *relay, struct error *e
 		return stream_unexpected(AGENT_STARTED, err);
 	run->relay = relay;
 	run->written_at = clock_monotonic_ms();
-	if (code_turn_begin(&run->seat->api->code_turns, &run->seat->turn, err) < 0)
+	if (code_turn_begin(&run->place->api->code_turns, &run->place->turn, err) < 0)
 		return -1;
 	if (run->writer->collects || run->socket)
 		return 0;
@@ -367,14 +369,14 @@ static int on_output(struct code_run *run, const struct agent_output *o, struct 
 	code_reader_feed(&run->reader, o->stream, o->bytes);
 	if (!code_reader_is_over(&run->reader))
 		return 0;
-	end(run);
+	end_block(run);
 	return stream_send(run->relay, AGENT_DETACH, NULL, NULL, err);
 }
 
 static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
                       struct error *err)
 {
-	struct code_run *run = of(s);
+	struct code_run *run = run_of(s);
 	struct agent_process p;
 	struct agent_output o;
 
@@ -390,7 +392,7 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 		return on_output(run, &o, err);
 	}
 	if (type == AGENT_DONE && run->is_over)
-		return finish(run, err);
+		return finish_run(run, err);
 	if (type != AGENT_STARTED && type != AGENT_EXIT)
 		return stream_unexpected(type, err);
 	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
@@ -400,10 +402,10 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	if (!run->relay)
 		return stream_unexpected(type, err);
 	if (!run->is_over)
-		return on_lost(run, &p, err);
+		return on_kernel_end(run, &p, err);
 	/* It has ended right behind its block. What we asked meanwhile may still be answered: this
 	 * connection is of no more use. */
-	answer(run);
+	write_answer(run);
 	return 0;
 }
 
@@ -419,7 +421,7 @@ static void signal_kernel(struct code_run *run, uint32_t number, bool whole_tree
 
 static void on_tick(struct stream *s, struct relay *relay)
 {
-	struct code_run *run = of(s);
+	struct code_run *run = run_of(s);
 	int64_t now = clock_monotonic_ms();
 
 	(void)relay;
@@ -427,12 +429,12 @@ static void on_tick(struct stream *s, struct relay *relay)
 		return;
 	if (run->writer->idle_ms && now - run->written_at >= run->writer->idle_ms) {
 		buf_add_text(&run->out, run->writer->idle);
-		flush(run);
+		flush_output(run);
 	}
 	if (!run->is_sent || run->timeout_ms == 0 || now - run->began_at < run->timeout_ms)
 		return;
 	if (run->interrupted_at == 0) {
-		run->told.timed_out = true;
+		run->outcome.timed_out = true;
 		run->interrupted_at = now;
 		signal_kernel(run, SIGINT, false);
 	} else if (now - run->interrupted_at >= GRACE_MS) {
@@ -450,39 +452,41 @@ static const struct stream_ops run_ops = {
 
 /* ---- its beginning ---- */
 
-static void init_told(struct code_told *told, const struct code_run_options *o, size_t limit)
+static void init_outcome(struct code_outcome *outcome, const struct code_run_options *o,
+                         size_t limit)
 {
 	const struct code_context *c = o->context;
 
-	memcpy(told->context, c->id, strlen(c->id) + 1);
-	told->language = c->language;
-	told->process = c->process;
-	told->results = BUF(RESULTS_MAX);
-	told->error = BUF(ERROR_MAX);
-	told->artifacts = BUF(ARTIFACTS_SIZE_MAX);
+	memcpy(outcome->context, c->id, strlen(c->id) + 1);
+	outcome->language = c->language;
+	outcome->process = c->process;
+	outcome->results = BUF(RESULTS_MAX);
+	outcome->error = BUF(ERROR_MAX);
+	outcome->artifacts = BUF(ARTIFACTS_SIZE_MAX);
 	for (unsigned i = 0; i < 2; i++)
-		head_tail_init(&told->streams[i],
+		head_tail_init(&outcome->streams[i],
 		               limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit);
 }
 
-static struct seat *new_seat(struct code_run *run, const struct code_context *c, struct api *api)
+static struct code_run_place *new_queue_place(struct code_run *run, const struct code_context *c,
+                                              struct api *api)
 {
-	struct seat *seat = calloc(1, sizeof(*seat));
+	struct code_run_place *place = calloc(1, sizeof(*place));
 
-	if (!seat)
+	if (!place)
 		abort();
-	seat->run = run;
-	seat->api = api;
-	seat->turn.process = c->process;
-	memcpy(seat->sent.since, c->output_end, sizeof(seat->sent.since));
-	seat->turn.on_turn = on_turn;
-	memcpy(seat->turn.sandbox, run->stream.hold.id, sizeof(seat->turn.sandbox));
-	return seat;
+	place->run = run;
+	place->api = api;
+	place->turn.process = c->process;
+	memcpy(place->sent.since, c->output_end, sizeof(place->sent.since));
+	place->turn.on_turn = on_queue_place;
+	memcpy(place->turn.sandbox, run->stream.hold.id, sizeof(place->turn.sandbox));
+	return place;
 }
 
 static void set_block(struct code_run *run, const struct code_run_options *o)
 {
-	run->timeout_ms = api_limit(o->timeout_ms, run->timeout_max_ms);
+	run->timeout_ms = run_limit_apply(o->timeout_ms, run->timeout_max_ms);
 	code_write_request(&run->request, &(struct code_request){
 	                                          .language = o->context->language,
 	                                          .nonce = run->reader.nonce,
@@ -495,7 +499,7 @@ static struct code_run *new_run(const struct api *api, struct api_target *t,
                                 const struct code_run_options *o)
 {
 	struct stream *s = stream_new(&run_ops, &t->hold);
-	struct code_run *run = of(s);
+	struct code_run *run = run_of(s);
 	int64_t limit = o->output_limit > 0 ? o->output_limit : api->config->output_limit_bytes;
 	char nonce[CODE_NONCE_SIZE];
 
@@ -507,17 +511,17 @@ static struct code_run *new_run(const struct api *api, struct api_target *t,
 	run->timeout_max_ms = o->timeout_max_ms;
 	run->out = BUF(OUT_MAX);
 	run->request = BUF(WIRE_PAYLOAD_MAX);
-	init_told(&run->told, o, limit > 0 ? (size_t)limit : 1);
+	init_outcome(&run->outcome, o, limit > 0 ? (size_t)limit : 1);
 	if (o->code)
 		set_block(run, o);
 	return run;
 }
 
-static void keep_what_changes(struct request *rq, struct code_run *run,
-                              const struct code_run_options *o)
+static void start_artifacts(struct request *rq, struct code_run *run,
+                            const struct code_run_options *o)
 {
 	artifacts_init(&run->artifacts, o->keep_root, o->context->user);
-	run->keeping = keeping_new(&(struct keeping_options){
+	run->saver = artifact_saver_new(&(struct artifact_saver_options){
 	        .api = api_of(rq),
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
@@ -537,15 +541,15 @@ static int limit_run(struct request *rq, const struct api_target *t,
                      struct error *err)
 {
 	const char *const args[] = {programs[options->context->language], NULL};
-	struct api_limits limits;
+	struct run_limits limits;
 
-	if (api_limits_of(rq, &t->record, &limits, err) < 0 ||
-	    (options->code && api_limits_check(&limits, args, err) < 0))
+	if (run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	    (options->code && run_limits_check(&limits, args, err) < 0))
 		return -1;
 	*ret = *options;
-	ret->timeout_ms = api_limit(options->timeout_ms, limits.timeout_ms);
+	ret->timeout_ms = run_limit_apply(options->timeout_ms, limits.timeout_ms);
 	ret->timeout_max_ms = limits.timeout_ms;
-	ret->output_limit = api_output_limit(rq, options->output_limit, &limits);
+	ret->output_limit = run_limit_output(rq, options->output_limit, &limits);
 	return 0;
 }
 
@@ -561,9 +565,9 @@ static int start_limited(struct request *rq, struct api_target *t,
 	        .until_end = 1,
 	};
 
-	run->seat = new_seat(run, options->context, api_of(rq));
+	run->place = new_queue_place(run, options->context, api_of(rq));
 	if (options->keep_root)
-		keep_what_changes(rq, run, options);
+		start_artifacts(rq, run, options);
 	if (compute_open(run->stream.hold.provider, run->stream.hold.id,
 	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &attach},
 	                 rq->deadline, &stream.fd, err) < 0) {
@@ -586,7 +590,7 @@ int code_run_start(struct request *rq, struct api_target *t, const struct code_r
 
 /* ---- over a WebSocket ---- */
 
-static const struct code_context *find_context(const struct socket *socket, const char *id)
+static const struct code_context *find_context(const struct code_run_socket *socket, const char *id)
 {
 	for (size_t i = 0; i < socket->count; i++)
 		if (strcmp(socket->ids[i], id) == 0)
@@ -595,12 +599,13 @@ static const struct code_context *find_context(const struct socket *socket, cons
 }
 
 /* The connection to the agent carries nothing yet. */
-static int ask(struct code_run *run, struct relay *relay, struct span message, struct error *err)
+static int start_socket_block(struct code_run *run, struct relay *relay, struct span message,
+                              struct error *err)
 {
-	struct socket *socket = run->socket;
+	struct code_run_socket *socket = run->socket;
 	struct agent_attach attach = {.until_end = 1};
 	const struct code_context *context;
-	struct code_ask asked;
+	struct code_socket_request asked;
 
 	if (socket->options.read(&run->stream.arena, message, &asked, err) < 0)
 		return -1;
@@ -609,11 +614,11 @@ static int ask(struct code_run *run, struct relay *relay, struct span message, s
 		return FAIL(err, ERROR_NOT_FOUND, "there is no context '%s'", asked.context);
 	if (code_source_check(context->language, asked.code, &asked.env, err) < 0)
 		return -1;
-	run->told.language = context->language;
-	run->told.process = run->seat->turn.process = attach.process = context->process;
-	memcpy(run->told.context, context->id, strlen(context->id) + 1);
+	run->outcome.language = context->language;
+	run->outcome.process = run->place->turn.process = attach.process = context->process;
+	memcpy(run->outcome.context, context->id, strlen(context->id) + 1);
 	memcpy(attach.since, context->output_end, sizeof(attach.since));
-	memcpy(run->seat->sent.since, context->output_end, sizeof(attach.since));
+	memcpy(run->place->sent.since, context->output_end, sizeof(attach.since));
 	set_block(run, &(struct code_run_options){.context = context,
 	                                          .code = asked.code,
 	                                          .env = &asked.env,
@@ -626,13 +631,13 @@ static int ask(struct code_run *run, struct relay *relay, struct span message, s
 static int on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                      struct error *err)
 {
-	struct code_run *run = of(s);
+	struct code_run *run = run_of(s);
 	int result;
 
 	(void)last;
 	if (run->socket->is_asked || bytes.size == 0)
 		return 0;
-	result = ask(run, relay, bytes, err);
+	result = start_socket_block(run, relay, bytes, err);
 	arena_reset(&s->arena);
 	return result;
 }
@@ -645,9 +650,9 @@ static const struct stream_ops socket_ops = {
         .done = run_done,
 };
 
-static struct socket *new_socket(const struct code_socket *options)
+static struct code_run_socket *new_socket(const struct code_socket *options)
 {
-	struct socket *socket = calloc(1, sizeof(*socket));
+	struct code_run_socket *socket = calloc(1, sizeof(*socket));
 
 	if (!socket)
 		abort();
@@ -681,7 +686,7 @@ int code_run_websocket(struct request *rq, struct api_target *t, const struct co
 	hold = &run->stream.hold;
 	run->stream.ops = &socket_ops;
 	run->socket = new_socket(socket);
-	run->seat = new_seat(run, &none, api_of(rq));
+	run->place = new_queue_place(run, &none, api_of(rq));
 	if (provider_ops_of(hold->provider)
 	            ->compute->connect(hold->provider, hold->id, rq->deadline, &stream.fd, err) <
 	    0) {

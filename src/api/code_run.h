@@ -13,7 +13,7 @@
 #include "code/reader.h"
 
 /* What a run has come to; what is collected only for writers that ask for it. */
-struct code_told {
+struct code_outcome {
 	char context[CODE_ID_MAX + 1];
 	enum code_language language;
 	uint64_t process;
@@ -35,11 +35,11 @@ struct code_writer {
 	int64_t idle_ms; /* after so long without a byte `idle` is written; 0 = never */
 	const char *idle;
 	bool collects; /* nothing is written but the end */
-	void (*write)(const struct code_told *told, const struct code_event *event,
+	void (*write)(const struct code_outcome *outcome, const struct code_event *event,
 	              struct buf *out);
 	/* A file that was kept; NULL for surfaces without. */
 	void (*write_artifact)(struct span json, struct buf *out);
-	void (*write_end)(const struct code_told *told, struct buf *out);
+	void (*write_end)(const struct code_outcome *outcome, struct buf *out);
 };
 /* By enum output_form, for native surfaces; `result` collects. */
 extern const struct code_writer code_writers[];
@@ -51,7 +51,8 @@ struct code_run_options {
 	int64_t timeout_ms;         /* from its turn on; 0 = none */
 	int64_t timeout_max_ms;     /* filled in: of the sandbox's config */
 	int64_t output_limit;       /* of each stream; 0 = the configuration's */
-	const char *keep_root; /* what changed below it is kept, and told before the end; or NULL */
+	const char
+	        *keep_root; /* what changed below it is kept, and outcome before the end; or NULL */
 	const struct code_writer *writer;
 };
 /* The code and env are checked (code_source_check). Takes the target's hold. */
@@ -61,7 +62,7 @@ MUST_CHECK int code_run_start(struct request *rq, struct api_target *t,
 
 /* ---- the same over a WebSocket, whose first message says what to run ---- */
 
-struct code_ask {
+struct code_socket_request {
 	const char *context, *code;
 	struct json_map env;
 	int64_t timeout_ms; /* 0 = none */
@@ -69,7 +70,8 @@ struct code_ask {
 struct code_socket {
 	const struct code_list *contexts; /* that may be named; copied */
 	const struct code_writer *writer; /* each event is a message */
-	int (*read)(struct arena *a, struct span message, struct code_ask *ret, struct error *err);
+	int (*read)(struct arena *a, struct span message, struct code_socket_request *ret,
+	            struct error *err);
 	unsigned timed_out_code; /* of the close frame */
 };
 MUST_CHECK int code_run_websocket(struct request *rq, struct api_target *t,

@@ -5,7 +5,7 @@
 
 #include "api/artifacts.h"
 #include "api/configs.h"
-#include "api/keeping.h"
+#include "api/artifact_saver.h"
 #include "api/stream.h"
 #include "base/path.h"
 
@@ -16,7 +16,7 @@
 
 const char *const command_languages[] = {"python", "javascript", "typescript", "bash", NULL};
 
-static void add_alternative(struct command *c, struct arena *a, const char *runtime,
+static void add_alternative(struct sandbox_command *c, struct arena *a, const char *runtime,
                             const char *const *args)
 {
 	size_t count = 0;
@@ -31,13 +31,13 @@ static void add_alternative(struct command *c, struct arena *a, const char *runt
 	c->alternatives[c->count++].args = copy;
 }
 
-void command_set_line(struct command *c, struct arena *a, const char *line)
+void command_set_line(struct sandbox_command *c, struct arena *a, const char *line)
 {
 	add_alternative(c, a, "bash", (const char *const[]){"bash", "-c", line, NULL});
 	add_alternative(c, a, "sh", (const char *const[]){"sh", "-c", line, NULL});
 }
 
-void command_set_program(struct command *c, struct arena *a, const char *program,
+void command_set_program(struct sandbox_command *c, struct arena *a, const char *program,
                          const char *const *args)
 {
 	size_t count = 0;
@@ -70,7 +70,7 @@ static const struct {
         {COMMAND_BASH, "bash", {"bash", "-c", "%"}},
 };
 
-int command_set_code(struct command *c, struct arena *a, enum command_language language,
+int command_set_code(struct sandbox_command *c, struct arena *a, enum command_language language,
                      const char *code, struct error *err)
 {
 	if (strlen(code) > ARGUMENT_MAX) {
@@ -92,8 +92,8 @@ int command_set_code(struct command *c, struct arena *a, enum command_language l
 	return 0;
 }
 
-int command_set_cwd(struct command *c, struct arena *a, const struct api_target *t, const char *cwd,
-                    struct error *err)
+int command_set_cwd(struct sandbox_command *c, struct arena *a, const struct api_target *t,
+                    const char *cwd, struct error *err)
 {
 	const char *base =
 	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
@@ -117,22 +117,22 @@ struct command_stream {
 	struct output_events events;
 	struct output_collector collector;
 	struct artifacts artifacts;
-	struct keeping *keeping;   /* NULL: nothing is kept */
-	struct agent_process exit; /* of the command, while its files are kept; numbers only */
-	struct relay *relay;       /* then */
+	struct artifact_saver *saver; /* NULL: nothing is kept */
+	struct agent_process exit;    /* of the command, while its files are kept; numbers only */
+	struct relay *relay;          /* then */
 	struct buf out;
-	bool started, waits, keeps;
+	bool started, waits, is_saving;
 	command_result_writer *write_result; /* NULL: ours */
 };
 
-static struct command_stream *of(struct stream *s)
+static struct command_stream *command_of(struct stream *s)
 {
 	return CONTAINER_OF(s, struct command_stream, stream);
 }
 
 static void command_done(struct stream *s)
 {
-	struct command_stream *c = of(s);
+	struct command_stream *c = command_of(s);
 
 	for (unsigned i = 0; i < COMMAND_ALTERNATIVES_MAX; i++)
 		buf_done(&c->execs[i]);
@@ -140,13 +140,13 @@ static void command_done(struct stream *s)
 	buf_done(&c->out);
 	output_collector_done(&c->collector);
 	artifacts_done(&c->artifacts);
-	if (c->keeps)
-		keeping_forget(c->keeping);
+	if (c->is_saving)
+		artifact_saver_forget(c->saver);
 	else
-		keeping_free(c->keeping);
+		artifact_saver_free(c->saver);
 }
 
-static void flush(struct command_stream *c, struct relay *relay)
+static void flush_output(struct command_stream *c, struct relay *relay)
 {
 	if (c->out.size > 0)
 		relay_write(relay, buf_span(&c->out));
@@ -168,7 +168,7 @@ static int on_started(struct command_stream *c, struct relay *relay, const struc
 	relay_begin_header(relay, "Cache-Control", "no-store");
 	relay_begin(relay, 200, output_content_type(c->form), -1);
 	output_events_started(&c->events, &c->out, p);
-	flush(c, relay);
+	flush_output(c, relay);
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int on_output(struct command_stream *c, struct relay *relay, const struct
 		return 0;
 	}
 	output_events_bytes(&c->events, &c->out, o);
-	flush(c, relay);
+	flush_output(c, relay);
 	return 0;
 }
 
@@ -234,11 +234,11 @@ static void finish_events(struct command_stream *c, struct relay *relay,
                           const struct agent_process *p)
 {
 	output_events_exit(&c->events, &c->out, p);
-	flush(c, relay);
+	flush_output(c, relay);
 	relay_finish(relay);
 }
 
-static void finish_kept(struct command_stream *c, struct relay *relay)
+static void finish_command(struct command_stream *c, struct relay *relay)
 {
 	if (c->form == OUTPUT_RESULT)
 		answer_result(c, relay);
@@ -246,14 +246,14 @@ static void finish_kept(struct command_stream *c, struct relay *relay)
 		finish_events(c, relay, &c->exit);
 }
 
-static void on_kept(void *context)
+static void on_saved(void *context)
 {
 	struct command_stream *c = context;
 	struct span json;
 
 	/* The one who calls frees it. */
-	c->keeps = false;
-	for (size_t i = 0; (json = keeping_json(c->keeping, i)).size > 0; i++) {
+	c->is_saving = false;
+	for (size_t i = 0; (json = artifact_saver_json(c->saver, i)).size > 0; i++) {
 		if (c->form != OUTPUT_RESULT) {
 			output_events_artifact(&c->events, &c->out, json);
 			continue;
@@ -262,18 +262,18 @@ static void on_kept(void *context)
 			buf_add_byte(&c->out, ',');
 		buf_add_span(&c->out, json);
 	}
-	c->keeping = NULL;
-	finish_kept(c, c->relay);
+	c->saver = NULL;
+	finish_command(c, c->relay);
 }
 
 /* All names are there. */
-static void keep(struct command_stream *c, struct relay *relay)
+static void start_saving(struct command_stream *c, struct relay *relay)
 {
 	c->stream.ended = true;
 	c->relay = relay;
-	c->keeps = keeping_start(c->keeping, c->exit.process, on_kept, c);
-	if (!c->keeps)
-		finish_kept(c, relay);
+	c->is_saving = artifact_saver_start(c->saver, c->exit.process, on_saved, c);
+	if (!c->is_saving)
+		finish_command(c, relay);
 }
 
 static int on_exit(struct command_stream *c, struct relay *relay, const struct agent_process *p,
@@ -292,7 +292,7 @@ static int on_exit(struct command_stream *c, struct relay *relay, const struct a
 		answer_result(c, relay);
 		return 0;
 	}
-	if (c->keeping)
+	if (c->saver)
 		return artifacts_ask(&c->artifacts, relay, p->started_unix_ms, err);
 	c->stream.ended = true;
 	finish_events(c, relay, p);
@@ -335,7 +335,7 @@ static int answer_missing(struct command_stream *c, struct relay *relay, struct 
 	relay_begin(relay, 200, output_content_type(c->form), -1);
 	output_events_bytes(&c->events, &c->out, &o);
 	output_events_exit(&c->events, &c->out, &p);
-	flush(c, relay);
+	flush_output(c, relay);
 	relay_finish(relay);
 	return 0;
 }
@@ -367,8 +367,8 @@ static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t t
 	struct agent_file file;
 
 	if (type == AGENT_DONE || type == AGENT_FAILED) {
-		if (c->keeping)
-			keep(c, relay);
+		if (c->saver)
+			start_saving(c, relay);
 		else
 			answer_result(c, relay);
 		return 0;
@@ -377,8 +377,8 @@ static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t t
 		return stream_unexpected(type, err);
 	if (stream_decode(&c->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
-	if (c->keeping)
-		keeping_add(c->keeping, file.path);
+	if (c->saver)
+		artifact_saver_add(c->saver, file.path);
 	else
 		artifacts_write(&c->artifacts, &file, &c->out);
 	return 0;
@@ -387,7 +387,7 @@ static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t t
 static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
                       struct error *err)
 {
-	struct command_stream *c = of(s);
+	struct command_stream *c = command_of(s);
 	struct agent_process p;
 	struct agent_output o;
 
@@ -413,7 +413,7 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 
 static void on_tick(struct stream *s, struct relay *relay)
 {
-	struct command_stream *c = of(s);
+	struct command_stream *c = command_of(s);
 	struct error err;
 
 	if (c->waits) {
@@ -425,7 +425,7 @@ static void on_tick(struct stream *s, struct relay *relay)
 	if (!c->started)
 		return;
 	output_events_idle(&c->events, &c->out);
-	flush(c, relay);
+	flush_output(c, relay);
 }
 
 static const struct stream_ops command_ops = {
@@ -443,7 +443,7 @@ static struct command_stream *command_new(const struct api *api, struct api_targ
                                           enum output_form form, int64_t output_limit)
 {
 	struct stream *s = stream_new(&command_ops, &t->hold);
-	struct command_stream *c = of(s);
+	struct command_stream *c = command_of(s);
 	int64_t limit = output_limit > 0 ? output_limit : api->config->output_limit_bytes;
 
 	c->form = form;
@@ -462,23 +462,24 @@ static void copy_name(char *out, size_t size, const char *text)
 }
 
 /* The command within the limits of its sandbox's config. Every surface starts commands here. */
-int command_limit(struct request *rq, const struct api_target *t, const struct command *c,
-                  struct command *ret, struct error *err)
+int command_limit(struct request *rq, const struct api_target *t, const struct sandbox_command *c,
+                  struct sandbox_command *ret, struct error *err)
 {
-	struct api_limits limits;
+	struct run_limits limits;
 
-	if (api_limits_of(rq, &t->record, &limits, err) < 0 ||
-	    api_limits_check(&limits, c->alternatives[0].args, err) < 0)
+	if (run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	    run_limits_check(&limits, c->alternatives[0].args, err) < 0)
 		return -1;
 	*ret = *c;
-	ret->exec.timeout_ms = (uint64_t)api_limit((int64_t)c->exec.timeout_ms, limits.timeout_ms);
-	ret->output_limit = api_output_limit(rq, c->output_limit, &limits);
+	ret->exec.timeout_ms =
+	        (uint64_t)run_limit_apply((int64_t)c->exec.timeout_ms, limits.timeout_ms);
+	ret->output_limit = run_limit_output(rq, c->output_limit, &limits);
 	return 0;
 }
 
 /* The frames of every alternative but the first, which compute_open sends. */
-static int prepare(struct command_stream *s, const struct command *c, struct agent_exec *exec,
-                   struct error *err)
+static int encode_alternatives(struct command_stream *s, const struct sandbox_command *c,
+                               struct agent_exec *exec, struct error *err)
 {
 	s->count = c->count;
 	if (c->may_be_warm)
@@ -502,7 +503,7 @@ static int prepare(struct command_stream *s, const struct command *c, struct age
 	return 0;
 }
 
-static int start_limited(struct request *rq, struct api_target *t, const struct command *c,
+static int start_limited(struct request *rq, struct api_target *t, const struct sandbox_command *c,
                          struct reply *reply, struct error *err)
 {
 	struct command_stream *s = command_new(api_of(rq), t, c->form, c->output_limit);
@@ -515,7 +516,7 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 		artifacts_init(&s->artifacts, c->artifacts_root, c->exec.user);
 	if (c->keep_root) {
 		artifacts_init(&s->artifacts, c->keep_root, c->exec.user);
-		s->keeping = keeping_new(&(struct keeping_options){
+		s->saver = artifact_saver_new(&(struct artifact_saver_options){
 		        .api = api_of(rq),
 		        .project_id = api_project(rq),
 		        .key_id = api_account(rq)->key_id,
@@ -526,12 +527,12 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 		});
 	}
 	if (provider_require(s->stream.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    prepare(s, c, &exec, err) < 0 ||
+	    encode_alternatives(s, c, &exec, err) < 0 ||
 	    compute_open(s->stream.hold.provider, s->stream.hold.id,
 	                 &(struct compute_request){AGENT_EXEC, agent_exec_shape, &exec},
 	                 rq->deadline, &options.fd, err) < 0) {
 		stream_free(&s->stream);
-		/* On the loop's thread time is over as soon as the agent keeps us waiting. */
+		/* On the loop's thread time is over as soon as the agent is_saving us waiting. */
 		if (err->code == ERROR_TIMEOUT)
 			(void)!request_may_block(rq, err);
 		return -1;
@@ -540,10 +541,10 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 	return 0;
 }
 
-int command_start(struct request *rq, struct api_target *t, const struct command *c,
+int command_start(struct request *rq, struct api_target *t, const struct sandbox_command *c,
                   struct reply *reply, struct error *err)
 {
-	struct command limited;
+	struct sandbox_command limited;
 
 	if (command_limit(rq, t, c, &limited, err) < 0)
 		return -1;
@@ -582,18 +583,19 @@ int command_attach(struct request *rq, struct api_target *t, const struct comman
                    struct reply *reply, struct error *err)
 {
 	struct command_attach limited = *attach;
-	struct api_limits limits;
+	struct run_limits limits;
 
-	if (api_limits_of(rq, &t->record, &limits, err) < 0)
+	if (run_limits_find(rq, &t->record, &limits, err) < 0)
 		return -1;
-	limited.output_limit = api_output_limit(rq, attach->output_limit, &limits);
+	limited.output_limit = run_limit_output(rq, attach->output_limit, &limits);
 	return attach_limited(rq, t, &limited, reply, err);
 }
 
-int command_start_detached(struct request *rq, const struct api_target *t, const struct command *c,
-                           struct agent_process *ret, struct error *err)
+int command_start_detached(struct request *rq, const struct api_target *t,
+                           const struct sandbox_command *c, struct agent_process *ret,
+                           struct error *err)
 {
-	struct command limited;
+	struct sandbox_command limited;
 	struct agent_exec exec;
 
 	if (command_limit(rq, t, c, &limited, err) < 0)

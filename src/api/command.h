@@ -17,7 +17,7 @@ typedef int command_result_writer(const struct output_collector *c, const struct
 enum command_language { COMMAND_PYTHON, COMMAND_JAVASCRIPT, COMMAND_TYPESCRIPT, COMMAND_BASH };
 extern const char *const command_languages[]; /* names, NULL-terminated, in enum's order */
 
-struct command {
+struct sandbox_command {
 	struct {
 		const char *runtime; /* in the result: "bash", "python", … */
 		const char **args;
@@ -36,26 +36,29 @@ struct command {
 	command_result_writer *write_result;
 };
 /* A shell line: by bash where it is, else by sh. */
-void command_set_line(struct command *c, struct arena *a, const char *line);
+void command_set_line(struct sandbox_command *c, struct arena *a, const char *line);
 /* A program and its arguments, no shell. */
-void command_set_program(struct command *c, struct arena *a, const char *program,
+void command_set_program(struct sandbox_command *c, struct arena *a, const char *program,
                          const char *const *args);
 /* A block of code. */
-MUST_CHECK int command_set_code(struct command *c, struct arena *a, enum command_language language,
-                                const char *code, struct error *err);
+MUST_CHECK int command_set_code(struct sandbox_command *c, struct arena *a,
+                                enum command_language language, const char *code,
+                                struct error *err);
 /* "" = the user's default folder; relative ones are below it. */
-MUST_CHECK int command_set_cwd(struct command *c, struct arena *a, const struct api_target *t,
-                               const char *cwd, struct error *err);
+MUST_CHECK int command_set_cwd(struct sandbox_command *c, struct arena *a,
+                               const struct api_target *t, const char *cwd, struct error *err);
 
 /* The same command within the limits of its sandbox's config: for who starts it by other means. */
 MUST_CHECK int command_limit(struct request *rq, const struct api_target *t,
-                             const struct command *c, struct command *ret, struct error *err);
+                             const struct sandbox_command *c, struct sandbox_command *ret,
+                             struct error *err);
 /* Starts it; the reply is a collected result or a stream of events. Takes the target's hold. */
-MUST_CHECK int command_start(struct request *rq, struct api_target *t, const struct command *c,
-                             struct reply *reply, struct error *err);
+MUST_CHECK int command_start(struct request *rq, struct api_target *t,
+                             const struct sandbox_command *c, struct reply *reply,
+                             struct error *err);
 /* Starts it and answers at once; *ret's texts are in the request's arena. */
 MUST_CHECK int command_start_detached(struct request *rq, const struct api_target *t,
-                                      const struct command *c, struct agent_process *ret,
+                                      const struct sandbox_command *c, struct agent_process *ret,
                                       struct error *err);
 
 /* Attaches to one that was started before. */

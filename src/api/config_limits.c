@@ -23,7 +23,7 @@ static JSON_OPEN_SHAPE(config_limit_shape, "SandboxConfigLimits", config_limit_m
 
 #define QUOTED_LABEL "\"" SANDBOX_CONFIG_LABEL "\""
 
-static int read_config_limits(struct request *rq, const char *config_id, struct api_limits *ret,
+static int read_config_limits(struct request *rq, const char *config_id, struct run_limits *ret,
                               struct error *err)
 {
 	struct config_limit_members limits;
@@ -34,7 +34,7 @@ static int read_config_limits(struct request *rq, const char *config_id, struct 
 	    json_parse(rq->arena, span_of(record.config_json), &config_limit_shape, &limits, err) <
 	            0)
 		return -1;
-	*ret = (struct api_limits){
+	*ret = (struct run_limits){
 	        .timeout_ms = limits.timeout_s * 1000,
 	        .output_bytes = limits.output_limit_bytes,
 	        .memory_mb = limits.memory_mb,
@@ -45,13 +45,13 @@ static int read_config_limits(struct request *rq, const char *config_id, struct 
 	return 0;
 }
 
-int api_limits_of(struct request *rq, const struct sandbox_record *sandbox, struct api_limits *ret,
-                  struct error *err)
+int run_limits_find(struct request *rq, const struct sandbox_record *sandbox,
+                    struct run_limits *ret, struct error *err)
 {
 	const struct json_value *labels;
 	const char *config;
 
-	*ret = (struct api_limits){.runtimes = NULL};
+	*ret = (struct run_limits){.runtimes = NULL};
 	/* Most sandboxes are of none: nothing is parsed or read for them. */
 	if (!strstr(sandbox->labels_json, QUOTED_LABEL))
 		return 0;
@@ -67,21 +67,21 @@ int api_limits_of(struct request *rq, const struct sandbox_record *sandbox, stru
 	return 0;
 }
 
-int64_t api_limit(int64_t wanted, int64_t most)
+int64_t run_limit_apply(int64_t wanted, int64_t most)
 {
 	return most > 0 && (wanted == 0 || wanted > most) ? most : wanted;
 }
 
-int64_t api_output_limit(const struct request *rq, int64_t wanted, const struct api_limits *limits)
+int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct run_limits *limits)
 {
 	if (limits->output_bytes == 0)
 		return wanted;
-	return api_limit(wanted ? wanted : api_of(rq)->config->output_limit_bytes,
-	                 limits->output_bytes);
+	return run_limit_apply(wanted ? wanted : api_of(rq)->config->output_limit_bytes,
+	                       limits->output_bytes);
 }
 
 /* "bash -c LINE" is looked at as the line; of other programs the name alone counts. */
-int api_limits_check(const struct api_limits *limits, const char *const *args, struct error *err)
+int run_limits_check(const struct run_limits *limits, const char *const *args, struct error *err)
 {
 	const struct tool_call call = {.runtimes = limits->runtimes};
 	bool is_line;

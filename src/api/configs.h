@@ -15,21 +15,21 @@ struct api_config_use {
 MUST_CHECK int api_config_apply(struct request *rq, const struct api_config_use *use,
                                 struct fleet_create *request, struct error *err);
 /* What a config limits, 0 and NULL where it does not. */
-struct api_limits {
+struct run_limits {
 	int64_t timeout_ms, output_bytes, memory_mb; /* at most */
 	const char *const *runtimes;                 /* of python, node, bash; advisory */
 };
 /* Of the config that the sandbox was made from; the one place where every surface that runs
  * something looks (config_limits.c). A sandbox of no config, or of one that was deleted, has none.
  * May have to read the config: then it fails on the loop's thread, see request_may_block. */
-MUST_CHECK int api_limits_of(struct request *rq, const struct sandbox_record *sandbox,
-                             struct api_limits *ret, struct error *err);
+MUST_CHECK int run_limits_find(struct request *rq, const struct sandbox_record *sandbox,
+                               struct run_limits *ret, struct error *err);
 /* What is asked for, at most `most`; 0 = no limit, in both. */
-int64_t api_limit(int64_t wanted, int64_t most);
+int64_t run_limit_apply(int64_t wanted, int64_t most);
 /* The same for bytes of a result, where 0 is the server's limit. */
-int64_t api_output_limit(const struct request *rq, int64_t wanted, const struct api_limits *limits);
+int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct run_limits *limits);
 /* Refuses a program, or a shell's line in args, of a runtime that is not listed. */
-MUST_CHECK int api_limits_check(const struct api_limits *limits, const char *const *args,
+MUST_CHECK int run_limits_check(const struct run_limits *limits, const char *const *args,
                                 struct error *err);
 /* What the config says of tools: permissionMode, runtimes, timeout, outputLimitBytes; commands keep
  * to the workspace with any. */

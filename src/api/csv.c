@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void separate(struct buf *out)
+static void add_separator(struct buf *out)
 {
 	if (out->size > 0 && out->data[out->size - 1] != '\n')
 		buf_add_byte(out, ',');
@@ -13,7 +13,7 @@ void csv_text(struct buf *out, const char *text)
 {
 	bool is_formula = text[0] && strchr("=+-@\t\r", text[0]);
 
-	separate(out);
+	add_separator(out);
 	/* Quotes always: an empty cell is then told from none, and a comma after a line's first. */
 	buf_add_text(out, is_formula ? "\"'" : "\"");
 	for (; *text; text++) {
@@ -26,7 +26,7 @@ void csv_text(struct buf *out, const char *text)
 
 void csv_number(struct buf *out, double value, int decimals)
 {
-	separate(out);
+	add_separator(out);
 	buf_addf(out, "%.*f", decimals, value);
 }
 

@@ -27,14 +27,14 @@ int download_range_find(struct request *rq, const char *what, int64_t whole,
 	return 0;
 }
 
-struct moving {
+struct download_relay {
 	struct arena arena; /* of the texts */
 	struct download download;
 	int64_t left;
 	bool has_begun;
 };
 
-static void begin(struct moving *m, struct relay *relay)
+static void begin_download(struct download_relay *m, struct relay *relay)
 {
 	const struct download *d = &m->download;
 	const struct download_range *r = &d->range;
@@ -53,11 +53,11 @@ static void begin(struct moving *m, struct relay *relay)
 
 static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
 {
-	struct moving *m = state;
+	struct download_relay *m = state;
 
 	if ((int64_t)in->size > m->left)
 		return FAIL(err, ERROR_SYSTEM, "the blob is longer than it was");
-	begin(m, relay);
+	begin_download(m, relay);
 	relay_write(relay, *in);
 	m->left -= (int64_t)in->size;
 	*in = (struct span){NULL, 0};
@@ -66,18 +66,18 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 
 static int on_end(void *state, struct relay *relay, struct error *err)
 {
-	struct moving *m = state;
+	struct download_relay *m = state;
 
 	if (m->left > 0)
 		return FAIL(err, ERROR_SYSTEM, "the blob store broke off");
-	begin(m, relay);
+	begin_download(m, relay);
 	relay_finish(relay);
 	return 0;
 }
 
-static void release(void *state, int upstream_fd, UNUSED bool clean)
+static void release_download(void *state, int upstream_fd, UNUSED bool clean)
 {
-	struct moving *m = state;
+	struct download_relay *m = state;
 
 	if (upstream_fd >= 0)
 		(void)close(upstream_fd);
@@ -85,10 +85,10 @@ static void release(void *state, int upstream_fd, UNUSED bool clean)
 	free(m);
 }
 
-static const struct relay_ops moving_ops = {
+static const struct relay_ops download_ops = {
         .on_upstream = on_upstream,
         .on_upstream_end = on_end,
-        .release = release,
+        .release = release_download,
 };
 
 static const struct download_header *copy_headers(struct arena *a,
@@ -108,7 +108,7 @@ static const struct download_header *copy_headers(struct arena *a,
 
 void download_answer(struct reply *reply, const struct download *download)
 {
-	struct moving *m = calloc(1, sizeof(*m));
+	struct download_relay *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		abort();
@@ -117,7 +117,7 @@ void download_answer(struct reply *reply, const struct download *download)
 	m->download.media_type = arena_text(&m->arena, download->media_type);
 	m->left = download->range.size;
 	reply_relay(reply, &(struct relay_options){.upstream_fd = download->fd,
-	                                           .ops = &moving_ops,
+	                                           .ops = &download_ops,
 	                                           .state = m,
 	                                           .idle_timeout_ms = download->idle_ms});
 }

@@ -14,11 +14,11 @@
 /* Another server on the same store tells nobody here: its events are found by looking. */
 #define LOOK_MS 1000
 #define IDLE_MS 15000
-/* Events that all streams get, and that one gets, by one reading. */
+/* Events that all streams get, and that one gets, by one read. */
 #define LIVE_PAGE 1000
 #define OWN_PAGE 200
 /* Streams that read pages of their own at once. */
-#define OWN_READINGS_MAX 4
+#define OWN_READS_MAX 4
 /* What a client may leave untaken before it counts as slow. */
 #define UNSENT_MAX ((size_t)128 * 1024)
 #define TEXT_MAX ((size_t)4 * 1024 * 1024)
@@ -37,7 +37,7 @@ struct event_stream {
 };
 
 /* What a worker reads: for one stream, or for all that are live. */
-struct reading {
+struct feed_read {
 	struct list link;
 	struct worker_task task;
 	struct loop_task done;
@@ -60,10 +60,10 @@ struct api_feed {
 	atomic_bool has_streams, is_woken;
 	struct loop_task woken;
 
-	struct list live, behind, readings;
+	struct list live, behind, reads;
 	size_t count;       /* of streams */
 	int64_t told;       /* the live ones know all up to here */
-	unsigned own_count; /* readings for one stream */
+	unsigned own_count; /* reads for one stream */
 	bool reads_live, reads_again;
 	struct loop_timer timer;
 	bool timer_runs;
@@ -95,9 +95,9 @@ static bool is_wanted(const struct feed_filter *f, const struct event_record *r)
 	       (!f->pattern || event_pattern_matches(f->pattern, r->kind));
 }
 
-/* ---- readings ---- */
+/* ---- reads ---- */
 
-static int read_page(struct reading *r, struct error *err)
+static int read_page(struct feed_read *r, struct error *err)
 {
 	struct store *store = r->feed->api->store;
 	struct event_bounds bounds;
@@ -115,13 +115,13 @@ static int read_page(struct reading *r, struct error *err)
 
 static void read_on_worker(struct worker_task *task)
 {
-	struct reading *r = CONTAINER_OF(task, struct reading, task);
+	struct feed_read *r = CONTAINER_OF(task, struct feed_read, task);
 
 	r->failed = read_page(r, &r->err) < 0;
 	loop_post(r->feed->api->loop, &r->done);
 }
 
-static void reading_free(struct reading *r)
+static void feed_read_free(struct feed_read *r)
 {
 	list_remove(&r->link);
 	arena_done(&r->arena);
@@ -133,7 +133,7 @@ static void on_read(struct loop_task *task);
 /* False when the workers have too much to do: the timer tries again. */
 static bool read_begin(struct api_feed *feed, struct event_stream *s, const struct event_page *page)
 {
-	struct reading *r = calloc(1, sizeof(*r));
+	struct feed_read *r = calloc(1, sizeof(*r));
 	struct error err = {0};
 
 	if (!r)
@@ -143,10 +143,10 @@ static bool read_begin(struct api_feed *feed, struct event_stream *s, const stru
 	r->page = *page;
 	r->task = (struct worker_task){.lane = WORKER_FAST, .run = read_on_worker};
 	r->done.run = on_read;
-	list_append(&feed->readings, &r->link);
+	list_append(&feed->reads, &r->link);
 	if (worker_submit(feed->api->workers, &r->task, &err) == 0)
 		return true;
-	reading_free(r);
+	feed_read_free(r);
 	return false;
 }
 
@@ -183,7 +183,7 @@ static void read_behind(struct api_feed *feed)
 	LIST_EACH (&feed->behind, item) {
 		struct event_stream *s = LIST_ENTRY(item, struct event_stream, link);
 
-		if (feed->own_count >= OWN_READINGS_MAX)
+		if (feed->own_count >= OWN_READS_MAX)
 			break;
 		if (!s->is_reading && relay_unsent(s->relay) < UNSENT_MAX)
 			read_own(s);
@@ -224,7 +224,7 @@ static void try_live(struct event_stream *s)
 }
 
 /* Hands over what is new to it. The relay may end by that, and the stream with it. */
-static void tell(struct event_stream *s, const struct reading *r, int64_t known)
+static void send_events(struct event_stream *s, const struct feed_read *r, int64_t known)
 {
 	AUTO(buf_done) struct buf text = BUF(TEXT_MAX);
 	struct relay *relay = s->relay;
@@ -241,7 +241,7 @@ static void tell(struct event_stream *s, const struct reading *r, int64_t known)
 }
 
 /* Counts what was read as told; returns up to where it had been before. */
-static int64_t advance(struct event_stream *s, const struct reading *r)
+static int64_t mark_told(struct event_stream *s, const struct feed_read *r)
 {
 	int64_t known = s->after;
 
@@ -250,7 +250,7 @@ static int64_t advance(struct event_stream *s, const struct reading *r)
 	return known;
 }
 
-static void on_own_read(struct api_feed *feed, struct reading *r)
+static void on_own_read(struct api_feed *feed, struct feed_read *r)
 {
 	struct event_stream *s = r->stream;
 	int64_t known;
@@ -265,15 +265,15 @@ static void on_own_read(struct api_feed *feed, struct reading *r)
 		relay_fail(s->relay, &r->err);
 		return;
 	}
-	known = advance(s, r);
+	known = mark_told(s, r);
 	if (r->is_last)
 		try_live(s);
 	else
 		set_behind(s);
-	tell(s, r, known);
+	send_events(s, r, known);
 }
 
-static void on_live_read(struct api_feed *feed, struct reading *r)
+static void on_live_read(struct api_feed *feed, struct feed_read *r)
 {
 	struct list todo;
 
@@ -300,7 +300,7 @@ static void on_live_read(struct api_feed *feed, struct reading *r)
 		if (relay_unsent(s->relay) >= UNSENT_MAX)
 			set_behind(s);
 		else
-			tell(s, r, advance(s, r));
+			send_events(s, r, mark_told(s, r));
 	}
 	if (feed->reads_again || !r->is_last) {
 		feed->reads_again = false;
@@ -310,14 +310,14 @@ static void on_live_read(struct api_feed *feed, struct reading *r)
 
 static void on_read(struct loop_task *task)
 {
-	struct reading *r = CONTAINER_OF(task, struct reading, done);
+	struct feed_read *r = CONTAINER_OF(task, struct feed_read, done);
 	struct api_feed *feed = r->feed;
 
 	if (r->stream)
 		on_own_read(feed, r);
 	else
 		on_live_read(feed, r);
-	reading_free(r);
+	feed_read_free(r);
 	read_behind(feed);
 }
 
@@ -383,7 +383,7 @@ static void on_tick(void *state, struct relay *relay)
 		relay_write(relay, SPAN(": still here\n\n"));
 }
 
-static void release(void *state, int upstream_fd, bool clean)
+static void release_stream(void *state, int upstream_fd, bool clean)
 {
 	struct event_stream *s = state;
 	struct api_feed *feed = s->feed;
@@ -401,7 +401,7 @@ static void release(void *state, int upstream_fd, bool clean)
 }
 
 static const struct relay_ops event_relay = {
-        .on_start = on_start, .on_tick = on_tick, .release = release};
+        .on_start = on_start, .on_tick = on_tick, .release = release_stream};
 
 void api_feed_reply(struct api_feed *feed, const struct feed_options *options, struct reply *reply)
 {
@@ -442,7 +442,7 @@ struct api_feed *api_feed_new(struct api *api)
 	feed->timer = (struct loop_timer){.on_timer = on_timer, .context = feed};
 	list_init(&feed->live);
 	list_init(&feed->behind);
-	list_init(&feed->readings);
+	list_init(&feed->reads);
 	store_event_watch(api->store, &feed->watcher);
 	return feed;
 }
@@ -454,12 +454,12 @@ void api_feed_free(struct api_feed *feed)
 	store_event_unwatch(feed->api->store, &feed->watcher);
 	if (feed->timer_runs)
 		loop_timer_stop(feed->api->loop, &feed->timer);
-	LIST_EACH (&feed->readings, item) {
-		struct reading *r = LIST_ENTRY(item, struct reading, link);
+	LIST_EACH (&feed->reads, item) {
+		struct feed_read *r = LIST_ENTRY(item, struct feed_read, link);
 
 		if (r->stream)
 			stream_free(r->stream);
-		reading_free(r);
+		feed_read_free(r);
 	}
 	free(feed);
 }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "provider/agent_reader.h"
 
-struct answer {
+struct file_reply {
 	struct stream stream;
 	struct buf entry;     /* JSON of the file that the agent told of */
 	struct buf path_text; /* what the caller called it */
@@ -18,16 +18,16 @@ struct answer {
 	int status;
 };
 
-static void answer_done(struct stream *s)
+static void file_reply_done(struct stream *s)
 {
-	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+	struct file_reply *a = CONTAINER_OF(s, struct file_reply, stream);
 
 	buf_done(&a->entry);
 	buf_done(&a->path_text);
 }
 
-static int answer_finish(struct answer *a, struct relay *relay, struct span payload,
-                         struct error *err)
+static int file_reply_finish(struct file_reply *a, struct relay *relay, struct span payload,
+                             struct error *err)
 {
 	struct agent_done done;
 
@@ -44,16 +44,16 @@ static int answer_finish(struct answer *a, struct relay *relay, struct span payl
 	return 0;
 }
 
-static int answer_on_message(struct stream *s, struct relay *relay, uint16_t type,
-                             struct span payload, struct error *err)
+static int file_reply_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                                 struct span payload, struct error *err)
 {
-	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+	struct file_reply *a = CONTAINER_OF(s, struct file_reply, stream);
 	struct agent_file file;
 
 	if (type == AGENT_READY)
 		return 0;
 	if (type == AGENT_DONE)
-		return answer_finish(a, relay, payload, err);
+		return file_reply_finish(a, relay, payload, err);
 	if (type == AGENT_FILE && a->expected > 0)
 		return 0;
 	if (type != AGENT_FILE || a->entry.size > 0)
@@ -64,10 +64,10 @@ static int answer_on_message(struct stream *s, struct relay *relay, uint16_t typ
 	return 0;
 }
 
-static int answer_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
-                            struct error *err)
+static int file_reply_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                                struct error *err)
 {
-	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+	struct file_reply *a = CONTAINER_OF(s, struct file_reply, stream);
 
 	if (a->body_ended)
 		return 0;
@@ -78,23 +78,23 @@ static int answer_on_client(struct stream *s, struct relay *relay, struct span b
 	return stream_send(relay, AGENT_DATA_END, NULL, NULL, err);
 }
 
-static const struct stream_ops answer_ops = {
-        .size = sizeof(struct answer),
-        .on_message = answer_on_message,
-        .done = answer_done,
+static const struct stream_ops file_reply_ops = {
+        .size = sizeof(struct file_reply),
+        .on_message = file_reply_on_message,
+        .done = file_reply_done,
 };
 static const struct stream_ops upload_ops = {
-        .size = sizeof(struct answer),
-        .on_message = answer_on_message,
-        .on_client = answer_on_client,
-        .done = answer_done,
+        .size = sizeof(struct file_reply),
+        .on_message = file_reply_on_message,
+        .on_client = file_reply_on_client,
+        .done = file_reply_done,
 };
 
-static struct stream *answer_new(const struct stream_ops *ops, struct api_target *t,
-                                 const struct files_call *call)
+static struct stream *file_reply_new(const struct stream_ops *ops, struct api_target *t,
+                                     const struct files_call *call)
 {
 	struct stream *s = stream_new(ops, &t->hold);
-	struct answer *a = CONTAINER_OF(s, struct answer, stream);
+	struct file_reply *a = CONTAINER_OF(s, struct file_reply, stream);
 
 	a->write_entry = call->write_entry ? call->write_entry : files_write_entry;
 	a->status = call->status ? call->status : 200;
@@ -105,8 +105,8 @@ static struct stream *answer_new(const struct stream_ops *ops, struct api_target
 	return s;
 }
 
-static int answer_start(struct request *rq, struct stream *s, const struct files_call *call,
-                        struct stream_options *options, struct reply *reply, struct error *err)
+static int file_reply_start(struct request *rq, struct stream *s, const struct files_call *call,
+                            struct stream_options *options, struct reply *reply, struct error *err)
 {
 	if (files_open(rq, &s->hold, call, &options->fd, err) < 0) {
 		stream_free(s);
@@ -133,7 +133,7 @@ void files_add_content(struct buf *out, struct span content)
 int files_answer(struct request *rq, struct api_target *t, const struct files_call *call,
                  struct span content, struct reply *reply, struct error *err)
 {
-	struct stream *s = answer_new(&answer_ops, t, call);
+	struct stream *s = file_reply_new(&file_reply_ops, t, call);
 	struct stream_options options = {.fd = -1};
 	AUTO(buf_done) struct buf frames = BUF(2 * content.size + 4096);
 
@@ -141,7 +141,7 @@ int files_answer(struct request *rq, struct api_target *t, const struct files_ca
 		files_add_content(&frames, content);
 		options.upstream_first = buf_span(&frames);
 	}
-	return answer_start(rq, s, call, &options, reply, err);
+	return file_reply_start(rq, s, call, &options, reply, err);
 }
 
 int files_upload(struct request *rq, struct api_target *t, const struct files_call *call,
@@ -149,18 +149,19 @@ int files_upload(struct request *rq, struct api_target *t, const struct files_ca
 {
 	struct stream_options options = {.fd = -1};
 
-	return answer_start(rq, answer_new(&upload_ops, t, call), call, &options, reply, err);
+	return file_reply_start(rq, file_reply_new(&upload_ops, t, call), call, &options, reply,
+	                        err);
 }
 
 int files_write_all(struct request *rq, struct api_target *t, const struct files_write *writes,
                     size_t count, struct reply *reply, struct error *err)
 {
 	struct files_call none = {.path = {.path = ""}};
-	struct stream *s = answer_new(&answer_ops, t, &none);
+	struct stream *s = file_reply_new(&file_reply_ops, t, &none);
 	struct stream_options options = {.fd = -1, .request = AGENT_WRITE};
 	AUTO(buf_done) struct buf frames = BUF((size_t)128 * 1024 * 1024);
 
-	CONTAINER_OF(s, struct answer, stream)->expected = (unsigned)count;
+	CONTAINER_OF(s, struct file_reply, stream)->expected = (unsigned)count;
 	for (size_t i = 0; i < count; i++) {
 		if (wire_encode(&frames, AGENT_WRITE, agent_path_shape, &writes[i].path, err) < 0) {
 			stream_free(s);
@@ -179,7 +180,7 @@ int files_write_all(struct request *rq, struct api_target *t, const struct files
 
 /* ---- lists ---- */
 
-struct listing {
+struct file_list_reply {
 	struct stream stream;
 	struct files_list_options options;
 	uint64_t count;
@@ -188,12 +189,12 @@ struct listing {
 	bool begun;
 };
 
-static void listing_done(struct stream *s)
+static void file_list_done(struct stream *s)
 {
-	buf_done(&CONTAINER_OF(s, struct listing, stream)->out);
+	buf_done(&CONTAINER_OF(s, struct file_list_reply, stream)->out);
 }
 
-static void listing_begin(struct listing *l, struct relay *relay)
+static void file_list_begin(struct file_list_reply *l, struct relay *relay)
 {
 	if (l->begun)
 		return;
@@ -202,9 +203,10 @@ static void listing_begin(struct listing *l, struct relay *relay)
 	buf_add_text(&l->out, l->options.paths_only ? "{\"paths\":[" : "{\"items\":[");
 }
 
-static void listing_add(struct listing *l, struct relay *relay, const struct agent_file *file)
+static void file_list_add(struct file_list_reply *l, struct relay *relay,
+                          const struct agent_file *file)
 {
-	listing_begin(l, relay);
+	file_list_begin(l, relay);
 	if (l->count++ > 0)
 		buf_add_byte(&l->out, ',');
 	if (l->options.paths_only)
@@ -217,9 +219,9 @@ static void listing_add(struct listing *l, struct relay *relay, const struct age
 	}
 }
 
-static void listing_finish(struct listing *l, struct relay *relay)
+static void file_list_finish(struct file_list_reply *l, struct relay *relay)
 {
-	listing_begin(l, relay);
+	file_list_begin(l, relay);
 	l->stream.ended = true;
 	buf_addf(&l->out, "],\"truncated\":%s", l->count >= l->options.max ? "true" : "false");
 	if (!l->options.paths_only)
@@ -229,14 +231,14 @@ static void listing_finish(struct listing *l, struct relay *relay)
 	relay_finish(relay);
 }
 
-static int listing_on_message(struct stream *s, struct relay *relay, uint16_t type,
-                              struct span payload, struct error *err)
+static int file_list_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                                struct span payload, struct error *err)
 {
-	struct listing *l = CONTAINER_OF(s, struct listing, stream);
+	struct file_list_reply *l = CONTAINER_OF(s, struct file_list_reply, stream);
 	struct agent_file file;
 
 	if (type == AGENT_DONE) {
-		listing_finish(l, relay);
+		file_list_finish(l, relay);
 		return 0;
 	}
 	if (type != AGENT_FILE)
@@ -245,21 +247,21 @@ static int listing_on_message(struct stream *s, struct relay *relay, uint16_t ty
 		return -1;
 	if (l->count >= l->options.max)
 		return FAIL(err, ERROR_TOO_LARGE, "the agent lists more than it was asked for");
-	listing_add(l, relay, &file);
+	file_list_add(l, relay, &file);
 	return 0;
 }
 
-static const struct stream_ops listing_ops = {
-        .size = sizeof(struct listing),
-        .on_message = listing_on_message,
-        .done = listing_done,
+static const struct stream_ops file_list_ops = {
+        .size = sizeof(struct file_list_reply),
+        .on_message = file_list_on_message,
+        .done = file_list_done,
 };
 
 int files_list(struct request *rq, struct api_target *t, const struct files_call *call,
                const struct files_list_options *options, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&listing_ops, &t->hold);
-	struct listing *l = CONTAINER_OF(s, struct listing, stream);
+	struct stream *s = stream_new(&file_list_ops, &t->hold);
+	struct file_list_reply *l = CONTAINER_OF(s, struct file_list_reply, stream);
 	struct stream_options start = {.fd = -1};
 	struct files_call copy = *call;
 
@@ -267,5 +269,5 @@ int files_list(struct request *rq, struct api_target *t, const struct files_call
 	l->listed_ms = clock_unix_ms();
 	l->out = BUF(256 * 1024);
 	copy.path.size_max = options->max;
-	return answer_start(rq, s, &copy, &start, reply, err);
+	return file_reply_start(rq, s, &copy, &start, reply, err);
 }

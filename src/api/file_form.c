@@ -6,7 +6,7 @@
 #include "api/stream.h"
 #include "base/path.h"
 
-struct form {
+struct upload_form {
 	struct stream stream;
 	struct multipart multipart;
 	struct relay *relay;     /* while a callback runs */
@@ -19,14 +19,14 @@ struct form {
 	size_t paths_at;  /* the one whose entry comes next */
 };
 
-static struct form *form_of(struct stream *s)
+static struct upload_form *form_of(struct stream *s)
 {
-	return CONTAINER_OF(s, struct form, stream);
+	return CONTAINER_OF(s, struct upload_form, stream);
 }
 
 static void form_done(struct stream *s)
 {
-	struct form *f = form_of(s);
+	struct upload_form *f = form_of(s);
 
 	multipart_done(&f->multipart);
 	buf_done(&f->folder);
@@ -38,7 +38,7 @@ static void form_done(struct stream *s)
 /* A browser may send the whole path of a file; each part of it must be a plain name. */
 static int form_on_part(void *context, const struct multipart_part *part, struct error *err)
 {
-	struct form *f = context;
+	struct upload_form *f = context;
 	const char *name, *whole;
 
 	f->in_file = part->file_name.data != NULL;
@@ -62,7 +62,7 @@ static int form_on_part(void *context, const struct multipart_part *part, struct
 
 static int form_on_bytes(void *context, struct span bytes, struct error *err)
 {
-	struct form *f = context;
+	struct upload_form *f = context;
 
 	(void)err;
 	if (f->in_file)
@@ -72,7 +72,7 @@ static int form_on_bytes(void *context, struct span bytes, struct error *err)
 
 static int form_on_part_end(void *context, struct error *err)
 {
-	struct form *f = context;
+	struct upload_form *f = context;
 
 	if (!f->in_file)
 		return 0;
@@ -85,7 +85,7 @@ static const struct multipart_ops form_multipart = {
         .on_part_end = form_on_part_end,
 };
 
-static void answer_if_done(struct form *f, struct relay *relay)
+static void answer_if_done(struct upload_form *f, struct relay *relay)
 {
 	if (!f->body_ended || f->written < f->begun)
 		return;
@@ -97,7 +97,7 @@ static void answer_if_done(struct form *f, struct relay *relay)
 static int form_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                           struct error *err)
 {
-	struct form *f = form_of(s);
+	struct upload_form *f = form_of(s);
 	int result;
 
 	if (f->body_ended)
@@ -119,7 +119,7 @@ static int form_on_client(struct stream *s, struct relay *relay, struct span byt
 static int form_on_message(struct stream *s, struct relay *relay, uint16_t type,
                            struct span payload, struct error *err)
 {
-	struct form *f = form_of(s);
+	struct upload_form *f = form_of(s);
 	struct agent_file file;
 
 	if (type == AGENT_READY)
@@ -141,7 +141,7 @@ static int form_on_message(struct stream *s, struct relay *relay, uint16_t type,
 }
 
 static const struct stream_ops form_ops = {
-        .size = sizeof(struct form),
+        .size = sizeof(struct upload_form),
         .on_message = form_on_message,
         .on_client = form_on_client,
         .done = form_done,
@@ -152,7 +152,7 @@ int files_upload_form(struct request *rq, struct api_target *t, const struct fil
 {
 	const char *type = request_header(rq, "Content-Type");
 	struct stream *s = stream_new(&form_ops, &t->hold);
-	struct form *f = form_of(s);
+	struct upload_form *f = form_of(s);
 	struct stream_options options = {.fd = -1};
 
 	f->path = call->path;

@@ -5,7 +5,7 @@
 
 #define IDLE_MS 15000
 
-struct watch {
+struct file_watch {
 	struct stream stream;
 	enum output_form form;
 	struct buf out;
@@ -14,11 +14,11 @@ struct watch {
 
 static void watch_done(struct stream *s)
 {
-	buf_done(&CONTAINER_OF(s, struct watch, stream)->out);
+	buf_done(&CONTAINER_OF(s, struct file_watch, stream)->out);
 }
 
-static void tell(struct watch *w, struct relay *relay, const char *event,
-                 const struct agent_change *change)
+static void write_change(struct file_watch *w, struct relay *relay, const char *event,
+                         const struct agent_change *change)
 {
 	if (w->form == OUTPUT_SSE)
 		buf_addf(&w->out, "event: %s\ndata: ", event);
@@ -42,14 +42,14 @@ static int watch_on_message(struct stream *s, struct relay *relay, uint16_t type
 	        [AGENT_REMOVED] = "removed",   [AGENT_RENAMED] = "renamed",
 	        [AGENT_CHMODDED] = "chmodded", [AGENT_LOST] = "lost",
 	};
-	struct watch *w = CONTAINER_OF(s, struct watch, stream);
+	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
 	struct agent_change change;
 
 	if (type == AGENT_READY && !w->begun) {
 		w->begun = true;
 		relay_begin_header(relay, "Cache-Control", "no-store");
 		relay_begin(relay, 200, output_content_type(w->form), -1);
-		tell(w, relay, "ready", NULL);
+		write_change(w, relay, "ready", NULL);
 		return 0;
 	}
 	if (type != AGENT_CHANGE || !w->begun)
@@ -58,20 +58,20 @@ static int watch_on_message(struct stream *s, struct relay *relay, uint16_t type
 		return -1;
 	if (change.kind >= COUNT_OF(names))
 		return stream_unexpected(type, err);
-	tell(w, relay, names[change.kind], change.kind == AGENT_LOST ? NULL : &change);
+	write_change(w, relay, names[change.kind], change.kind == AGENT_LOST ? NULL : &change);
 	return 0;
 }
 
 static void watch_on_tick(struct stream *s, struct relay *relay)
 {
-	struct watch *w = CONTAINER_OF(s, struct watch, stream);
+	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
 
 	if (w->begun && w->form == OUTPUT_SSE)
 		relay_write(relay, SPAN(": still here\n\n"));
 }
 
 static const struct stream_ops watch_ops = {
-        .size = sizeof(struct watch),
+        .size = sizeof(struct file_watch),
         .on_message = watch_on_message,
         .on_tick = watch_on_tick,
         .done = watch_done,
@@ -81,7 +81,7 @@ int files_watch(struct request *rq, struct api_target *t, const struct files_cal
                 enum output_form form, struct reply *reply, struct error *err)
 {
 	struct stream *s = stream_new(&watch_ops, &t->hold);
-	struct watch *w = CONTAINER_OF(s, struct watch, stream);
+	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
 	struct stream_options options = {.tick_ms = IDLE_MS};
 
 	w->form = form;

@@ -72,7 +72,7 @@ int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd
 
 /* ---- download ---- */
 
-struct download {
+struct file_download {
 	struct stream stream;
 	uint64_t offset, size_max; /* as asked for; 0 = all */
 	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
@@ -83,13 +83,13 @@ struct download {
 
 static void download_done(struct stream *s)
 {
-	struct download *d = CONTAINER_OF(s, struct download, stream);
+	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
 
 	deflate_free(d->deflate);
 	buf_done(&d->packed);
 }
 
-static void begin(struct download *d, struct relay *relay, int64_t length)
+static void begin_download(struct file_download *d, struct relay *relay, int64_t length)
 {
 	d->begun = true;
 	d->left = length < 0 ? UINT64_MAX : (uint64_t)length;
@@ -105,7 +105,7 @@ static void begin(struct download *d, struct relay *relay, int64_t length)
 	            d->is_tar ? "application/x-tar" : "application/octet-stream", length);
 }
 
-static int on_file(struct download *d, struct relay *relay, const struct agent_file *file,
+static int on_file(struct file_download *d, struct relay *relay, const struct agent_file *file,
                    struct error *err)
 {
 	uint64_t size = file->size > d->offset ? file->size - d->offset : 0;
@@ -122,21 +122,21 @@ static int on_file(struct download *d, struct relay *relay, const struct agent_f
 	}
 	/* Kernel files say 0 and have bytes all the same: wait for what comes. */
 	if (file->size > 0)
-		begin(d, relay, (int64_t)size);
+		begin_download(d, relay, (int64_t)size);
 	return 0;
 }
 
-static void write_packed(struct download *d, struct relay *relay, struct span bytes, bool last)
+static void write_packed(struct file_download *d, struct relay *relay, struct span bytes, bool last)
 {
 	deflate_write(d->deflate, bytes, last, &d->packed);
 	relay_write(relay, buf_span(&d->packed));
 	buf_reset(&d->packed);
 }
 
-static void on_data(struct download *d, struct relay *relay, struct span bytes)
+static void on_data(struct file_download *d, struct relay *relay, struct span bytes)
 {
 	if (!d->begun)
-		begin(d, relay, -1);
+		begin_download(d, relay, -1);
 	/* A file that grows meanwhile has more than was announced. */
 	if (bytes.size > d->left)
 		bytes.size = (size_t)d->left;
@@ -148,11 +148,11 @@ static void on_data(struct download *d, struct relay *relay, struct span bytes)
 		relay_write(relay, bytes);
 }
 
-static int download_on_done(struct download *d, struct relay *relay, struct error *err)
+static int download_on_done(struct file_download *d, struct relay *relay, struct error *err)
 {
 	d->stream.ended = true;
 	if (!d->begun)
-		begin(d, relay, d->is_tar ? -1 : 0);
+		begin_download(d, relay, d->is_tar ? -1 : 0);
 	if (d->left > 0 && d->left != UINT64_MAX)
 		return FAIL(err, ERROR_CONFLICT, "the file became shorter while it was read");
 	if (d->deflate)
@@ -164,7 +164,7 @@ static int download_on_done(struct download *d, struct relay *relay, struct erro
 static int download_on_message(struct stream *s, struct relay *relay, uint16_t type,
                                struct span payload, struct error *err)
 {
-	struct download *d = CONTAINER_OF(s, struct download, stream);
+	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
 	struct agent_file file;
 
 	switch (type) {
@@ -176,7 +176,7 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 		return -1;
 	case AGENT_READY:
 		if (!d->begun)
-			begin(d, relay, -1);
+			begin_download(d, relay, -1);
 		return 0;
 	case AGENT_FILE:
 		if (d->begun)
@@ -195,7 +195,7 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 }
 
 static const struct stream_ops download_ops = {
-        .size = sizeof(struct download),
+        .size = sizeof(struct file_download),
         .on_message = download_on_message,
         .done = download_done,
         .takes_failures = true,
@@ -218,7 +218,7 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
                    struct reply *reply, struct error *err)
 {
 	struct stream *s = stream_new(&download_ops, &t->hold);
-	struct download *d = CONTAINER_OF(s, struct download, stream);
+	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
 	struct files_call copy = *call;
 	struct stream_options options = {.fd = -1, .request = call->type};
 	AUTO(buf_done) struct buf names = BUF((size_t)2 * AGENT_NAMES_BYTES_MAX);

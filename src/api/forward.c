@@ -76,17 +76,17 @@ void api_peers_close(struct api_peers *peers)
 
 /* ---- the answer ---- */
 
-struct passing {
+struct hop_relay {
 	const struct request *rq; /* the exchange's, which ends after the relay */
 	char node[ERROR_NODE_MAX];
 	struct api_hop_options options;
 };
 
 /* In the words of the surface that was asked. */
-static void fail(void *state, struct relay *relay, int status, const struct error *err)
+static void answer_failure(void *state, struct relay *relay, int status, const struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF((size_t)64 * 1024);
-	const struct passing *passing = state;
+	const struct hop_relay *hop = state;
 	struct error named = *err;
 	struct http_failure failure = {
 	        .status = status,
@@ -96,51 +96,51 @@ static void fail(void *state, struct relay *relay, int status, const struct erro
 	        .err = &named,
 	};
 
-	error_context(&named, "node '%s'", passing->node);
+	error_context(&named, "node '%s'", hop->node);
 	error_hint(&named, "what was asked for may have been done");
-	if (!api_of(passing->rq)->write_failure(passing->rq, &failure, &out)) {
+	if (!api_of(hop->rq)->write_failure(hop->rq, &failure, &out)) {
 		buf_reset(&out);
 		http_write_error(&out, &named, relay_request_id(relay));
 	}
 	relay_answer(relay, failure.status, "application/json", buf_span(&out));
 }
 
-static void release(void *state)
+static void release_hop(void *state)
 {
-	struct passing *passing = state;
+	struct hop_relay *hop = state;
 
-	if (passing->options.release)
-		passing->options.release(passing->options.context);
-	free(passing);
+	if (hop->options.release)
+		hop->options.release(hop->options.context);
+	free(hop);
 }
 
-static const struct proxy_ops passing_ops = {.fail = fail, .release = release};
+static const struct proxy_ops hop_ops = {.fail = answer_failure, .release = release_hop};
 
 /* ---- the request ---- */
 
 /* Those who wait for one that does not answer at once keep not so many workers that others find
  * none. */
-static int dial(struct api_peers *peers, const char *url, int *ret_fd, struct tls **ret_tls,
-                struct error *err)
+static int dial_peer(struct api_peers *peers, const char *url, int *ret_fd, struct tls **ret_tls,
+                     struct error *err)
 {
 	struct config_peer peer;
-	struct http_dial dial = {.names = peers->names, .deadline = deadline_in(DIAL_QUICK_MS)};
+	struct http_dial request = {.names = peers->names, .deadline = deadline_in(DIAL_QUICK_MS)};
 	int result;
 
 	if (config_peer_parse(url, &peer, err) < 0 || (peer.is_https && load_tls(peers, err) < 0))
 		return -1;
-	dial.host = peer.host;
-	dial.port = peer.port;
-	dial.tls = peer.is_https ? peers->tls : NULL;
-	result = http_dial(&dial, ret_fd, ret_tls, err);
+	request.host = peer.host;
+	request.port = peer.port;
+	request.tls = peer.is_https ? peers->tls : NULL;
+	result = http_dial(&request, ret_fd, ret_tls, err);
 	if (result == 0 || err->code != ERROR_TIMEOUT)
 		return result;
 	error_clear(err);
-	dial.deadline = deadline_in(DIAL_MS);
+	request.deadline = deadline_in(DIAL_MS);
 	if (atomic_fetch_add(&peers->dials, 1) >= peers->dials_max)
 		result = FAIL(err, ERROR_UNAVAILABLE, "too many wait for a connection");
 	else
-		result = http_dial(&dial, ret_fd, ret_tls, err);
+		result = http_dial(&request, ret_fd, ret_tls, err);
 	atomic_fetch_sub(&peers->dials, 1);
 	return result;
 }
@@ -159,7 +159,7 @@ int api_hop_open(struct api *api, struct arena *a, const char *node, struct api_
 
 	(void)snprintf(hop.node, sizeof(hop.node), "%s", node);
 	if (fleet_peer_find(api->fleet, a, node, &url, &why) == 0 &&
-	    dial(api->peers, url, &hop.fd, &hop.tls, &why) == 0) {
+	    dial_peer(api->peers, url, &hop.fd, &hop.tls, &why) == 0) {
 		*ret = hop;
 		return 0;
 	}
@@ -190,33 +190,33 @@ static const char *host_for_others(const struct request *rq)
 	return "localhost";
 }
 
-static struct proxy_options pass_by(const struct request *rq, struct api_hop *hop,
-                                    const struct api_hop_options *options)
+static struct proxy_options proxy_options_new(const struct request *rq, struct api_hop *hop,
+                                              const struct api_hop_options *options)
 {
-	struct passing *passing = calloc(1, sizeof(*passing));
+	struct hop_relay *relay = calloc(1, sizeof(*relay));
 	struct tls *tls = TAKE(hop->tls);
 	int fd = TAKE_FD(hop->fd);
 
-	if (!passing)
+	if (!relay)
 		abort();
-	passing->rq = rq;
-	memcpy(passing->node, hop->node, sizeof(passing->node));
-	passing->options = *options;
+	relay->rq = rq;
+	memcpy(relay->node, hop->node, sizeof(relay->node));
+	relay->options = *options;
 	return (struct proxy_options){
-	        .hop = passing->node,
+	        .hop = relay->node,
 	        .host = host_for_others(rq),
 	        .upstream_fd = fd,
 	        .tls = tls,
 	        .is_https = api_is_https(rq),
 	        .idle_timeout_ms = IDLE_MS,
-	        .ops = &passing_ops,
-	        .state = passing,
+	        .ops = &hop_ops,
+	        .state = relay,
 	};
 }
 
 void api_hop_pass(struct relay *relay, struct api_hop *hop, const struct api_hop_options *options)
 {
-	const struct proxy_options proxy = pass_by(relay_request(relay), hop, options);
+	const struct proxy_options proxy = proxy_options_new(relay_request(relay), hop, options);
 
 	relay_proxy(relay, options->body, &proxy);
 }
@@ -238,7 +238,7 @@ int api_forward(struct request *rq, struct reply *reply, struct error *err)
 	if (request_may_wait(rq, err) < 0 ||
 	    api_hop_open(api_of(rq), rq->arena, arena_text(rq->arena, err->node), &hop, err) < 0)
 		return -1;
-	proxy = pass_by(rq, &hop, &(struct api_hop_options){.context = NULL});
+	proxy = proxy_options_new(rq, &hop, &(struct api_hop_options){.context = NULL});
 	reply_proxy(rq, reply, &proxy);
 	return 0;
 }

@@ -11,12 +11,13 @@
 /* The one given, else the header Atoll-Conversation, else "". */
 const char *api_conversation(const struct request *rq, const char *given);
 
-struct background {
+struct background_command {
 	const char *conversation; /* as given; NULL = by the header */
 	const struct job_origin *origin;
 	const char *command; /* for people */
 };
 /* Starts it; the reply is its process and its resultId. */
-MUST_CHECK int background_start(struct request *rq, const struct api_target *t,
-                                const struct command *c, const struct background *b,
-                                struct reply *reply, struct error *err);
+MUST_CHECK int background_command_start(struct request *rq, const struct api_target *t,
+                                        const struct sandbox_command *c,
+                                        const struct background_command *b, struct reply *reply,
+                                        struct error *err);

@@ -12,7 +12,7 @@
 #define TEXT_MAX 64
 #define USER_SIZE (ACCOUNT_USER_MAX + 1)
 
-struct entry {
+struct key_cache_entry {
 	unsigned char hash[KEY_HASH_SIZE];
 	char id[TEXT_MAX], project_id[TEXT_MAX], user_id[USER_SIZE];
 	int64_t scopes, expires_at, revoked_at;
@@ -22,7 +22,7 @@ struct entry {
 struct api_key_cache {
 	pthread_mutex_t lock;
 	uint64_t generation;
-	struct entry entries[ENTRIES];
+	struct key_cache_entry entries[ENTRIES];
 };
 
 struct api_key_cache *api_key_cache_new(void)
@@ -43,7 +43,7 @@ void api_key_cache_free(struct api_key_cache *c)
 	free(c);
 }
 
-static struct entry *entry_of(struct api_key_cache *c, const unsigned char *hash)
+static struct key_cache_entry *find_cache_entry(struct api_key_cache *c, const unsigned char *hash)
 {
 	return &c->entries[(hash[0] | (unsigned)hash[1] << 8) & (ENTRIES - 1)];
 }
@@ -52,7 +52,7 @@ bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
                         const unsigned char hash[KEY_HASH_SIZE], int64_t now,
                         struct api_key_found *ret)
 {
-	const struct entry *e = entry_of(c, hash);
+	const struct key_cache_entry *e = find_cache_entry(c, hash);
 	bool found;
 
 	(void)pthread_mutex_lock(&c->lock);
@@ -76,7 +76,7 @@ bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
 void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct key_record *r,
                        int64_t now)
 {
-	struct entry made = {
+	struct key_cache_entry made = {
 	        .scopes = r->scopes,
 	        .expires_at = r->expires_at,
 	        .revoked_at = r->revoked_at,
@@ -92,11 +92,11 @@ void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct ke
 	(void)snprintf(made.user_id, USER_SIZE, "%s", r->user_id);
 	(void)pthread_mutex_lock(&c->lock);
 	if (ticket == c->generation)
-		*entry_of(c, r->hash) = made;
+		*find_cache_entry(c, r->hash) = made;
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
-void api_key_cache_empty(struct api_key_cache *c)
+void api_key_cache_clear(struct api_key_cache *c)
 {
 	(void)pthread_mutex_lock(&c->lock);
 	c->generation++;

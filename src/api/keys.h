@@ -28,4 +28,4 @@ bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
 /* Forgets the record instead if the cache was emptied since the ticket was given. */
 void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct key_record *r,
                        int64_t now);
-void api_key_cache_empty(struct api_key_cache *c);
+void api_key_cache_clear(struct api_key_cache *c);

@@ -6,26 +6,26 @@
 #include "api/caller.h"
 #include "json/json.h"
 
-struct api_limits {
+struct resource_limits {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
 };
-extern const struct json_shape api_limits_shape;
+extern const struct json_shape resource_limits_shape;
 
-static inline struct api_limits api_limits_of(const struct sandbox_resources *r)
+static inline struct resource_limits resource_limits_from(const struct sandbox_resources *r)
 {
-	return (struct api_limits){r->cpu, r->memory_mb, r->disk_mb, r->pids};
+	return (struct resource_limits){r->cpu, r->memory_mb, r->disk_mb, r->pids};
 }
-static inline struct sandbox_resources api_limits_to(const struct api_limits *l)
+static inline struct sandbox_resources resource_limits_to(const struct resource_limits *l)
 {
 	return (struct sandbox_resources){l->cpu, l->memory_mb, l->disk_mb, l->pids};
 }
 
 /* What becomes of a project's limits; NULL leaves them. */
-struct api_limits_change {
-	const struct api_limits *defaults, *maximums;
+struct resource_limits_change {
+	const struct resource_limits *defaults, *maximums;
 	const struct sandbox_resources *caps; /* the platform's */
 };
 /* Defaults lie within the maximums, and all within the platform's. */
-MUST_CHECK int api_limits_apply(const struct api_limits_change *change, struct project_record *r,
-                                struct error *err);
+MUST_CHECK int resource_limits_apply(const struct resource_limits_change *change,
+                                     struct project_record *r, struct error *err);

@@ -38,7 +38,7 @@ void api_meter_free(struct api_meter *m)
 	free(m);
 }
 
-static void observe(struct histogram *h, int64_t took_us)
+static void histogram_add(struct histogram *h, int64_t took_us)
 {
 	size_t bucket = 0;
 
@@ -50,18 +50,18 @@ static void observe(struct histogram *h, int64_t took_us)
 
 void api_meter_request(struct api_meter *m, int64_t took_us)
 {
-	observe(&m->requests, took_us);
+	histogram_add(&m->requests, took_us);
 }
 
 void api_meter_store(struct api_meter *m, int64_t took_us, bool ok)
 {
-	observe(&m->store, took_us);
+	histogram_add(&m->store, took_us);
 	if (!ok)
 		atomic_fetch_add_explicit(&m->store_failures, 1, memory_order_relaxed);
 	atomic_store_explicit(&m->store_failed, !ok, memory_order_relaxed);
 }
 
-bool api_meter_store_is_well(const struct api_meter *m)
+bool api_meter_store_is_healthy(const struct api_meter *m)
 {
 	return !atomic_load_explicit(&m->store_failed, memory_order_relaxed);
 }

@@ -143,7 +143,7 @@ static int begin_part(struct multipart *m, struct span head, struct error *err)
 	return m->ops->on_part(m->context, &part, err);
 }
 
-static struct span find(const struct buf *in, struct span what)
+static struct span find_bytes(const struct buf *in, struct span what)
 {
 	const char *at = in->size ? memmem(in->data, in->size, what.data, what.size) : NULL;
 
@@ -153,7 +153,7 @@ static struct span find(const struct buf *in, struct span what)
 /* Each step answers 1 when it moved on, 0 when it needs more bytes. */
 static int step_preamble(struct multipart *m, struct error *err)
 {
-	struct span at = find(&m->pending, (struct span){m->mark, m->mark_size});
+	struct span at = find_bytes(&m->pending, (struct span){m->mark, m->mark_size});
 
 	(void)err;
 	if (at.data) {
@@ -188,7 +188,7 @@ static int step_after_boundary(struct multipart *m, struct error *err)
 
 static int step_head(struct multipart *m, struct error *err)
 {
-	struct span at = find(&m->pending, SPAN("\r\n\r\n"));
+	struct span at = find_bytes(&m->pending, SPAN("\r\n\r\n"));
 
 	if (at.data ? at.size > MULTIPART_HEAD_MAX : m->pending.size > MULTIPART_HEAD_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "the head of a part is longer than %d bytes",
@@ -204,7 +204,7 @@ static int step_head(struct multipart *m, struct error *err)
 
 static int step_body(struct multipart *m, struct error *err)
 {
-	struct span at = find(&m->pending, (struct span){m->mark, m->mark_size});
+	struct span at = find_bytes(&m->pending, (struct span){m->mark, m->mark_size});
 	size_t sure = m->pending.size < m->mark_size ? 0 : m->pending.size - m->mark_size + 1;
 
 	if (at.data)

@@ -16,7 +16,7 @@ struct shape_set {
 };
 
 /* Bodies that are no JSON, by the end of the path. */
-static const struct media {
+static const struct body_media {
 	enum http_method method;
 	const char *path_end, *request, *answer;
 	bool needs_body; /* no bytes are no content that it takes */
@@ -40,19 +40,20 @@ static const struct media {
         {HTTP_GET, "/openapi.json", NULL, "application/json"},
 };
 
-static bool ends_with(const char *text, const char *end)
+static bool text_ends_with(const char *text, const char *end)
 {
 	size_t size = strlen(text), end_size = strlen(end);
 
 	return size >= end_size && strcmp(text + size - end_size, end) == 0;
 }
 
-static const struct media *media_of(const struct route *route)
+static const struct body_media *media_of(const struct route *route)
 {
-	static const struct media json = {.request = NULL};
+	static const struct body_media json = {.request = NULL};
 
 	for (size_t i = 0; i < COUNT_OF(medias); i++) {
-		if (medias[i].method == route->method && ends_with(route->path, medias[i].path_end))
+		if (medias[i].method == route->method &&
+		    text_ends_with(route->path, medias[i].path_end))
 			return &medias[i];
 	}
 	return &json;
@@ -60,7 +61,7 @@ static const struct media *media_of(const struct route *route)
 
 /* ---- shapes ---- */
 
-static void collect(struct shape_set *set, const struct json_shape *shape)
+static void collect_shape(struct shape_set *set, const struct json_shape *shape)
 {
 	if (!shape)
 		return;
@@ -73,7 +74,7 @@ static void collect(struct shape_set *set, const struct json_shape *shape)
 	assert(set->count < SHAPES_MAX);
 	set->shapes[set->count++] = shape;
 	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++)
-		collect(set, m->of);
+		collect_shape(set, m->of);
 }
 
 static void write_schemas(struct buf *out)
@@ -82,8 +83,8 @@ static void write_schemas(struct buf *out)
 
 	for (const struct route *const *table = api_routes; *table; table++) {
 		for (const struct route *r = *table; r->path; r++) {
-			collect(&set, r->body);
-			collect(&set, r->answer);
+			collect_shape(&set, r->body);
+			collect_shape(&set, r->answer);
 		}
 	}
 	buf_add_text(out, "\"schemas\":{\"Error\":{\"type\":\"object\",\"properties\":{\"error\":{"
@@ -170,7 +171,7 @@ static void write_content(struct buf *out, const struct json_shape *shape, const
 }
 
 /* No body is one without members, or a file without bytes. */
-static bool needs_body(const struct route *route, const struct media *media)
+static bool needs_body(const struct route *route, const struct body_media *media)
 {
 	if (route->flags & ROUTE_NEEDS_BODY || media->needs_body)
 		return true;
@@ -182,7 +183,8 @@ static bool needs_body(const struct route *route, const struct media *media)
 	return false;
 }
 
-static void write_request(struct buf *out, const struct route *route, const struct media *media)
+static void write_request(struct buf *out, const struct route *route,
+                          const struct body_media *media)
 {
 	if (!route->body && !media->request)
 		return;
@@ -256,7 +258,7 @@ static void write_operation_id(struct buf *out, const struct route *route)
 
 static void write_operation(struct buf *out, const struct route *route)
 {
-	const struct media *media = media_of(route);
+	const struct body_media *media = media_of(route);
 
 	buf_addf(out, "\"%s\":{", method_names[route->method]);
 	write_operation_id(out, route);

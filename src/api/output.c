@@ -123,7 +123,8 @@ static void event_end(struct output_events *e, struct buf *out)
 	         e->form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
-static void tell_bytes(struct output_events *e, struct buf *out, unsigned stream, struct span bytes)
+static void write_bytes(struct output_events *e, struct buf *out, unsigned stream,
+                        struct span bytes)
 {
 	uint64_t offset = e->told[stream];
 
@@ -140,12 +141,12 @@ static void tell_bytes(struct output_events *e, struct buf *out, unsigned stream
 	event_end(e, out);
 }
 
-static void tell_kept(struct output_events *e, struct buf *out, unsigned stream)
+static void write_partial(struct output_events *e, struct buf *out, unsigned stream)
 {
 	struct span kept = {e->kept[stream], e->kept_size[stream]};
 
 	e->kept_size[stream] = 0;
-	tell_bytes(e, out, stream, kept);
+	write_bytes(e, out, stream, kept);
 }
 
 void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p)
@@ -158,8 +159,8 @@ void output_events_started(struct output_events *e, struct buf *out, const struc
 }
 
 /* Puts what is needed to end the kept sequence behind it; true when it is whole now. */
-static bool complete_kept(struct output_events *e, struct buf *out, unsigned stream,
-                          struct span *bytes)
+static bool complete_partial(struct output_events *e, struct buf *out, unsigned stream,
+                             struct span *bytes)
 {
 	size_t *size = &e->kept_size[stream];
 
@@ -172,7 +173,7 @@ static bool complete_kept(struct output_events *e, struct buf *out, unsigned str
 	}
 	if (*size > 0 && bytes->size == 0 && span_begun((struct span){e->kept[stream], *size}))
 		return false;
-	tell_kept(e, out, stream);
+	write_partial(e, out, stream);
 	return true;
 }
 
@@ -183,24 +184,24 @@ void output_events_bytes(struct output_events *e, struct buf *out, const struct 
 	size_t begun;
 
 	if (o->offset != e->told[stream] + e->kept_size[stream]) {
-		tell_kept(e, out, stream);
+		write_partial(e, out, stream);
 		e->told[stream] = o->offset;
 	}
 	if (e->form == OUTPUT_TEXT) {
-		tell_bytes(e, out, stream, bytes);
+		write_bytes(e, out, stream, bytes);
 		return;
 	}
-	if (e->kept_size[stream] > 0 && !complete_kept(e, out, stream, &bytes))
+	if (e->kept_size[stream] > 0 && !complete_partial(e, out, stream, &bytes))
 		return;
 	begun = span_begun(bytes);
 	bytes.size -= begun;
-	tell_bytes(e, out, stream, bytes);
+	write_bytes(e, out, stream, bytes);
 	if (begun > 0)
 		memcpy(e->kept[stream], bytes.data + bytes.size, begun);
 	e->kept_size[stream] = begun;
 }
 
-static void write_end(struct buf *out, const struct agent_process *p)
+static void write_outcome(struct buf *out, const struct agent_process *p)
 {
 	char signal[16];
 
@@ -228,13 +229,13 @@ static void write_warm(struct buf *out, const struct agent_process *p)
 
 void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p)
 {
-	tell_kept(e, out, 0);
-	tell_kept(e, out, 1);
+	write_partial(e, out, 0);
+	write_partial(e, out, 1);
 	if (e->form == OUTPUT_TEXT)
 		return;
 	event_begin(e, out, "exit");
 	buf_addf(out, ",\"process\":%" PRIu64 ",\"ok\":%s,", p->process, ok_text(p));
-	write_end(out, p);
+	write_outcome(out, p);
 	write_warm(out, p);
 	event_end(e, out);
 }
@@ -295,7 +296,7 @@ void output_collector_write(const struct output_collector *c, const struct agent
 	buf_addf(out, "{\"ok\":%s,\"runtime\":", ok_text(p));
 	json_write_text(out, span_of(runtime));
 	buf_addf(out, ",\"process\":%" PRIu64 ",", p->process);
-	write_end(out, p);
+	write_outcome(out, p);
 	write_warm(out, p);
 	for (unsigned i = 0; i < 2; i++) {
 		AUTO(buf_done) struct buf joined = BUF(c->limit + 256);

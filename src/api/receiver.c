@@ -30,12 +30,12 @@
 #define LOOK_MS 250
 
 /* The handler's, then the receiver's, then the lane's. */
-struct incoming {
+struct receiver_upload {
 	struct lane_task task;
 	struct list item;    /* of the receiver's list while it receives the body */
 	struct list counted; /* of receiver->counted; under its mutex */
 	struct receiver *receiver;
-	const struct incoming_ops *ops;
+	const struct receiver_upload_ops *ops;
 	void *state; /* NULL once `done` has been called */
 	struct lane *lane;
 	const char *what;
@@ -66,7 +66,7 @@ struct receiver {
 
 /* ---- one upload ---- */
 
-static void uncount(struct incoming *u)
+static void uncount_upload(struct receiver_upload *u)
 {
 	struct receiver *r = u->receiver;
 
@@ -78,17 +78,17 @@ static void uncount(struct incoming *u)
 	pthread_mutex_unlock(&r->mutex);
 }
 
-static void end_state(struct incoming *u)
+static void end_state(struct receiver_upload *u)
 {
 	if (u->state)
 		u->ops->done(TAKE(u->state));
 	fd_forget(&u->fd);
 }
 
-static void incoming_free(struct incoming *u)
+static void upload_free(struct receiver_upload *u)
 {
 	end_state(u);
-	uncount(u);
+	uncount_upload(u);
 	list_remove(&u->item);
 	auto_close(&u->socket);
 	buf_done(&u->held);
@@ -106,7 +106,7 @@ static void write_failure(const struct error *why, struct buf *out)
 }
 
 /* Closing while the loop still sends would tell it of a broken pipe instead of the failure. */
-static void refuse_incoming(struct incoming *u, struct error *why)
+static void refuse_upload(struct receiver_upload *u, struct error *why)
 {
 	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
 
@@ -115,11 +115,11 @@ static void refuse_incoming(struct incoming *u, struct error *why)
 	(void)!send(u->socket, out.data, out.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	buf_done(&u->held);
 	end_state(u);
-	uncount(u);
+	uncount_upload(u);
 	u->drop_until_ms = deadline_in(ANSWER_MS);
 }
 
-static bool has_left(int socket)
+static bool client_has_left(int socket)
 {
 	char byte;
 
@@ -129,22 +129,22 @@ static bool has_left(int socket)
 /* On a thread of the lane. An upload whose client has left while it waited is not worked on. */
 static void run_work(struct lane_task *task)
 {
-	struct incoming *u = CONTAINER_OF(task, struct incoming, task);
+	struct receiver_upload *u = CONTAINER_OF(task, struct receiver_upload, task);
 	AUTO(buf_done) struct buf out = BUF(2 * AGENT_DATA_MAX);
 	AUTO(buf_done) struct buf json = BUF(AGENT_DATA_MAX);
 	struct error err = {0}, ignored;
 
-	if (!has_left(u->socket)) {
+	if (!client_has_left(u->socket)) {
 		if (u->ops->work(u->state, u->fd, &json, &err) == 0)
 			wire_add_frame(&out, AGENT_DATA, buf_span(&json));
 		else
 			write_failure(&err, &out);
 		(void)!wire_send(u->socket, buf_span(&out), deadline_in(ANSWER_MS), &ignored);
 	}
-	incoming_free(u);
+	upload_free(u);
 }
 
-static int queue_work(struct incoming *u, struct error *err)
+static int queue_work(struct receiver_upload *u, struct error *err)
 {
 	u->task = (struct lane_task){.run = run_work};
 	return lane_submit(u->lane, &u->task, u->project_id, err);
@@ -152,7 +152,7 @@ static int queue_work(struct incoming *u, struct error *err)
 
 /* ---- on the receiver's thread ---- */
 
-static int take_bytes(struct incoming *u, struct span bytes, struct error *err)
+static int take_bytes(struct receiver_upload *u, struct span bytes, struct error *err)
 {
 	u->bytes += (int64_t)bytes.size;
 	if (u->bytes > u->bytes_max)
@@ -164,7 +164,7 @@ static int take_bytes(struct incoming *u, struct span bytes, struct error *err)
 }
 
 /* 1: the body is whole; 0: more is to come. */
-static int take_frames(struct incoming *u, struct error *err)
+static int take_frames(struct receiver_upload *u, struct error *err)
 {
 	struct span in = buf_span(&u->held), payload;
 	uint16_t type;
@@ -181,7 +181,7 @@ static int take_frames(struct incoming *u, struct error *err)
 	return u->is_whole;
 }
 
-static void finish_body(struct incoming *u)
+static void finish_body(struct receiver_upload *u)
 {
 	struct error err = {0};
 
@@ -192,7 +192,7 @@ static void finish_body(struct incoming *u)
 	else if (queue_work(u, &err) == 0)
 		return; /* the lane has it */
 	list_append(&u->receiver->receiving, &u->item);
-	refuse_incoming(u, &err);
+	refuse_upload(u, &err);
 }
 
 /* A client that has left says so by an end of file. */
@@ -201,15 +201,15 @@ static bool is_end(ssize_t size)
 	return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-static void drop_bytes(struct incoming *u)
+static void drop_bytes(struct receiver_upload *u)
 {
 	char bytes[4096];
 
 	if (is_end(recv(u->socket, bytes, sizeof(bytes), MSG_DONTWAIT)))
-		incoming_free(u);
+		upload_free(u);
 }
 
-static void receive_some(struct incoming *u)
+static void receive_bytes(struct receiver_upload *u)
 {
 	char *room = buf_reserve(&u->held, READ_MAX);
 	struct error err = {0};
@@ -221,7 +221,7 @@ static void receive_some(struct incoming *u)
 	if (is_end(size)) {
 		log_debug("the client of an upload has left", TEXT("upload", u->what),
 		          NUMBER("bytes", u->bytes));
-		incoming_free(u);
+		upload_free(u);
 		return;
 	}
 	if (size < 0)
@@ -230,12 +230,12 @@ static void receive_some(struct incoming *u)
 	u->heard_ms = clock_monotonic_ms();
 	result = take_frames(u, &err);
 	if (result < 0)
-		refuse_incoming(u, &err);
+		refuse_upload(u, &err);
 	else if (result > 0)
 		finish_body(u);
 }
 
-static int check_pace(const struct incoming *u, int64_t now_ms, struct error *err)
+static int check_pace(const struct receiver_upload *u, int64_t now_ms, struct error *err)
 {
 	const struct config *config = u->receiver->api->config;
 	int64_t idle_ms = config->upload_idle_ms, took_ms = now_ms - u->begun_ms;
@@ -254,14 +254,14 @@ static int check_pace(const struct incoming *u, int64_t now_ms, struct error *er
 }
 
 /* False when the upload has been freed. */
-static bool look_at_clock(struct incoming *u, int64_t now_ms)
+static bool check_clock(struct receiver_upload *u, int64_t now_ms)
 {
 	struct error err = {0};
 
 	if (u->drop_until_ms > 0) {
 		if (now_ms <= u->drop_until_ms)
 			return true;
-		incoming_free(u);
+		upload_free(u);
 		return false;
 	}
 	if (check_pace(u, now_ms, &err) == 0)
@@ -269,7 +269,7 @@ static bool look_at_clock(struct incoming *u, int64_t now_ms)
 	pthread_mutex_lock(&u->receiver->mutex);
 	u->receiver->counts.given_up++;
 	pthread_mutex_unlock(&u->receiver->mutex);
-	refuse_incoming(u, &err);
+	refuse_upload(u, &err);
 	return true;
 }
 
@@ -300,7 +300,8 @@ static size_t collect_sockets(struct receiver *r, struct pollfd **polled)
 	(*polled)[0] = (struct pollfd){.fd = r->wake, .events = POLLIN};
 	LIST_EACH (&r->receiving, item)
 		(*polled)[at++] = (struct pollfd){
-		        .fd = LIST_ENTRY(item, struct incoming, item)->socket, .events = POLLIN};
+		        .fd = LIST_ENTRY(item, struct receiver_upload, item)->socket,
+		        .events = POLLIN};
 	return count;
 }
 
@@ -311,18 +312,18 @@ static void receive_ready(struct receiver *r, const struct pollfd *polled, size_
 	size_t at = 1;
 
 	LIST_EACH (&r->receiving, item) {
-		struct incoming *u = LIST_ENTRY(item, struct incoming, item);
+		struct receiver_upload *u = LIST_ENTRY(item, struct receiver_upload, item);
 		bool is_ready;
 
 		if (at >= count)
 			break;
 		is_ready = polled[at++].revents != 0;
-		if (!look_at_clock(u, now_ms) || !is_ready)
+		if (!check_clock(u, now_ms) || !is_ready)
 			continue;
 		if (u->drop_until_ms > 0)
 			drop_bytes(u);
 		else
-			receive_some(u);
+			receive_bytes(u);
 	}
 }
 
@@ -342,7 +343,7 @@ static void *run_receiver(void *context)
 		receive_ready(r, polled, count);
 	}
 	LIST_EACH (&r->receiving, item)
-		incoming_free(LIST_ENTRY(item, struct incoming, item));
+		upload_free(LIST_ENTRY(item, struct receiver_upload, item));
 	free(polled);
 	return NULL;
 }
@@ -372,10 +373,11 @@ static const struct stream_ops answer_ops = {.size = sizeof(struct stream),
 
 /* ---- the handler's end ---- */
 
-static struct incoming *incoming_new(struct receiver *r, const struct incoming_options *o)
+static struct receiver_upload *upload_new(struct receiver *r,
+                                          const struct receiver_upload_options *o)
 {
 	size_t size = strlen(o->project_id) + 1;
-	struct incoming *u = calloc(1, sizeof(*u) + size);
+	struct receiver_upload *u = calloc(1, sizeof(*u) + size);
 
 	if (!u)
 		abort();
@@ -400,13 +402,13 @@ static unsigned count_of_project(const struct receiver *r, const char *project_i
 	unsigned count = 0;
 
 	LIST_EACH (&r->counted, item)
-		count += strcmp(LIST_ENTRY(item, struct incoming, counted)->project_id,
+		count += strcmp(LIST_ENTRY(item, struct receiver_upload, counted)->project_id,
 		                project_id) == 0;
 	return count;
 }
 
 /* With the mutex. */
-static int check_places(struct receiver *r, const char *project_id, struct error *err)
+static int check_upload_limits(struct receiver *r, const char *project_id, struct error *err)
 {
 	const struct config *config = r->api->config;
 
@@ -427,13 +429,13 @@ static int check_places(struct receiver *r, const char *project_id, struct error
 	return 0;
 }
 
-static int take_place(struct incoming *u, struct error *err)
+static int count_upload(struct receiver_upload *u, struct error *err)
 {
 	struct receiver *r = u->receiver;
 	int result;
 
 	pthread_mutex_lock(&r->mutex);
-	result = check_places(r, u->project_id, err);
+	result = check_upload_limits(r, u->project_id, err);
 	if (result == 0) {
 		list_append(&r->counted, &u->counted);
 		r->counts.uploads++;
@@ -442,7 +444,7 @@ static int take_place(struct incoming *u, struct error *err)
 	return result;
 }
 
-static int open_file(struct incoming *u, struct request *rq, struct error *err)
+static int open_file(struct receiver_upload *u, struct request *rq, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const char *folder = arena_format(&arena, "%s/tmp", u->receiver->api->config->data_dir);
@@ -454,7 +456,7 @@ static int open_file(struct incoming *u, struct request *rq, struct error *err)
 }
 
 /* The other end of u->socket. */
-static int connect_loop(struct incoming *u, int *ret_fd, struct error *err)
+static int connect_loop(struct receiver_upload *u, int *ret_fd, struct error *err)
 {
 	int pair[2];
 
@@ -475,7 +477,7 @@ static int start_thread(struct receiver *r, struct error *err)
 	return r->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of uploads");
 }
 
-static int hand_over(struct incoming *u, struct error *err)
+static int hand_to_receiver(struct receiver_upload *u, struct error *err)
 {
 	struct receiver *r = u->receiver;
 	const uint64_t one = 1;
@@ -500,7 +502,7 @@ static void start_stream(const struct stream_ops *ops, int fd, struct reply *rep
 	stream_start(stream_new(ops, &none), reply, &options);
 }
 
-static int check_size(const struct request *rq, const struct incoming *u, struct error *err)
+static int check_size(const struct request *rq, const struct receiver_upload *u, struct error *err)
 {
 	int64_t size = request_body_size(rq);
 
@@ -510,19 +512,19 @@ static int check_size(const struct request *rq, const struct incoming *u, struct
 	            u->what, size >> 20, u->bytes_max >> 20);
 }
 
-int receiver_take(struct request *rq, const struct incoming_options *options, struct reply *reply,
-                  struct error *err)
+int receiver_take(struct request *rq, const struct receiver_upload_options *options,
+                  struct reply *reply, struct error *err)
 {
-	struct incoming *u = incoming_new(api_of(rq)->receiver, options);
+	struct receiver_upload *u = upload_new(api_of(rq)->receiver, options);
 	int loops_end;
 
-	if (check_size(rq, u, err) < 0 || take_place(u, err) < 0 || open_file(u, rq, err) < 0 ||
+	if (check_size(rq, u, err) < 0 || count_upload(u, err) < 0 || open_file(u, rq, err) < 0 ||
 	    connect_loop(u, &loops_end, err) < 0) {
-		incoming_free(u);
+		upload_free(u);
 		return -1;
 	}
-	if (hand_over(u, err) < 0) {
-		incoming_free(u);
+	if (hand_to_receiver(u, err) < 0) {
+		upload_free(u);
 		(void)close(loops_end);
 		return -1;
 	}
@@ -530,18 +532,18 @@ int receiver_take(struct request *rq, const struct incoming_options *options, st
 	return 0;
 }
 
-int receiver_queue(struct request *rq, const struct incoming_options *options, struct reply *reply,
-                   struct error *err)
+int receiver_queue(struct request *rq, const struct receiver_upload_options *options,
+                   struct reply *reply, struct error *err)
 {
-	struct incoming *u = incoming_new(api_of(rq)->receiver, options);
+	struct receiver_upload *u = upload_new(api_of(rq)->receiver, options);
 	int loops_end;
 
 	if (connect_loop(u, &loops_end, err) < 0) {
-		incoming_free(u);
+		upload_free(u);
 		return -1;
 	}
 	if (queue_work(u, err) < 0) {
-		incoming_free(u);
+		upload_free(u);
 		(void)close(loops_end);
 		return -1;
 	}

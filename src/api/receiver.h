@@ -16,7 +16,7 @@
 #include "fleet/lane.h"
 #include "http/http.h"
 
-struct incoming_ops {
+struct receiver_upload_ops {
 	/* Where the body is written to; once the upload has its place. NULL: a file without a name
 	 * in DATA/tmp. */
 	int (*open)(void *state, struct request *rq, int *ret_fd, struct error *err);
@@ -30,8 +30,8 @@ struct incoming_ops {
 	 * begun when `work` was not called. */
 	void (*done)(void *state);
 };
-struct incoming_options {
-	const struct incoming_ops *ops;
+struct receiver_upload_options {
+	const struct receiver_upload_ops *ops;
 	void *state;
 	struct lane *lane;
 	const char *project_id; /* copied */
@@ -40,10 +40,10 @@ struct incoming_options {
 };
 /* For a row with ROUTE_STREAM_BODY. The state is the receiver's from here on, also when this fails.
  */
-MUST_CHECK int receiver_take(struct request *rq, const struct incoming_options *options,
+MUST_CHECK int receiver_take(struct request *rq, const struct receiver_upload_options *options,
                              struct reply *reply, struct error *err);
 /* For work without a body: it is queued at once, and answered when it is done. */
-MUST_CHECK int receiver_queue(struct request *rq, const struct incoming_options *options,
+MUST_CHECK int receiver_queue(struct request *rq, const struct receiver_upload_options *options,
                               struct reply *reply, struct error *err);
 
 struct receiver_counts {

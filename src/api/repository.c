@@ -3,8 +3,8 @@
 
 #include "api/files.h"
 
-int repository_at(struct request *rq, struct api_target *target, const char *path,
-                  struct git_at *ret, struct error *err)
+int repository_locate(struct request *rq, struct api_target *target, const char *path,
+                      struct git_at *ret, struct error *err)
 {
 	*ret = (struct git_at){
 	        .hold = &target->hold,

@@ -7,5 +7,5 @@
 #include "git/git.h"
 
 /* Of a target that is open; a NULL path is the default folder. */
-MUST_CHECK int repository_at(struct request *rq, struct api_target *target, const char *path,
-                             struct git_at *ret, struct error *err);
+MUST_CHECK int repository_locate(struct request *rq, struct api_target *target, const char *path,
+                                 struct git_at *ret, struct error *err);

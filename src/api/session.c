@@ -7,7 +7,7 @@
 #include "fleet/usage.h"
 
 /* What the session's sandbox is when it has to be made. */
-static struct fleet_create create_of(const struct request *rq, struct json_map labels)
+static struct fleet_create session_create_request(const struct request *rq, struct json_map labels)
 {
 	const struct api *api = api_of(rq);
 	/* A provider that isolates nothing cannot block either; the sandbox's record says so. */
@@ -30,9 +30,9 @@ static int open_leased(struct request *rq, struct fleet_lease request, struct ap
 
 	request.project_id = api_project(rq);
 	request.use = &use;
-	request.parks = api_parks(rq);
+	request.parks = api_can_park(rq);
 	request.awaited = api_awaited(rq);
-	if (api_use(rq, &use, err) < 0 ||
+	if (api_describe_use(rq, &use, err) < 0 ||
 	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
 		return -1;
 	ret->record = leased.sandbox;
@@ -49,7 +49,7 @@ int session_open(struct request *rq, const struct lease_session *session, struct
 	struct json_pair labels[] = {{"tenant_id", session->tenant},
 	                             {"session_id", session->session}};
 	const struct fleet_create make =
-	        create_of(rq, (struct json_map){labels, COUNT_OF(labels), true});
+	        session_create_request(rq, (struct json_map){labels, COUNT_OF(labels), true});
 	const struct fleet_lease request = {
 	        .key = lease_session_key(rq->arena, session),
 	        .make = &make,

@@ -139,11 +139,11 @@ static const struct json_member file_content_shape_members[] = {
 };
 JSON_SHAPE(file_content_shape, "FileContent", file_content, "Bytes of a file inside JSON");
 
-struct count {
+struct count_answer {
 	int64_t count;
 };
 static const struct json_member count_shape_members[] = {
-        JSON_WHOLE_MEMBER(count, count),
+        JSON_WHOLE_MEMBER(count_answer, count),
         JSON_END,
 };
-JSON_SHAPE(count_shape, "Count", count, "How many entries or bytes it was");
+JSON_SHAPE(count_shape, "Count", count_answer, "How many entries or bytes it was");

@@ -71,7 +71,7 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 	return more;
 }
 
-static int fail_ended(const struct stream *s, struct error *err)
+static int fail_sandbox_ended(const struct stream *s, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", s->hold.id);
 	error_hint(err, "its last_event tells why");
@@ -83,14 +83,14 @@ static int on_upstream_end(void *state, struct relay *relay, struct error *err)
 	const struct stream *s = state;
 
 	(void)relay;
-	return s->ended ? 0 : fail_ended(s, err);
+	return s->ended ? 0 : fail_sandbox_ended(s, err);
 }
 
 /* By an agent that died before it had read all that it was sent. */
 static int on_upstream_broken(void *state, struct relay *relay, struct error *err)
 {
 	(void)relay;
-	return fail_ended(state, err);
+	return fail_sandbox_ended(state, err);
 }
 
 static int on_client(void *state, struct relay *relay, struct span bytes, bool last,
@@ -119,18 +119,18 @@ static void on_tick(void *state, struct relay *relay)
 }
 
 /* A client that has left before says nothing about the agent. */
-static void note_silence(const struct stream *s)
+static void note_missed_deadline(const struct stream *s)
 {
 	if (s->first_ms > 0 && clock_monotonic_ms() - s->begun_ms >= s->first_ms)
 		agent_health_missed(s->hold.id, s->begun_ms);
 }
 
-static void release(void *state, int upstream_fd, bool clean)
+static void release_stream(void *state, int upstream_fd, bool clean)
 {
 	struct stream *s = state;
 
 	if (!clean)
-		note_silence(s);
+		note_missed_deadline(s);
 	if (upstream_fd >= 0 && clean && s->ended)
 		compute_give_back(s->hold.provider, s->hold.id, upstream_fd);
 	else if (upstream_fd >= 0)
@@ -144,26 +144,26 @@ static const struct relay_ops relays[2][2] = {
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
           .on_upstream_broken = on_upstream_broken,
-          .release = release},
+          .release = release_stream},
          {.on_start = on_start,
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
           .on_upstream_broken = on_upstream_broken,
           .on_tick = on_tick,
-          .release = release}},
+          .release = release_stream}},
         {{.on_start = on_start,
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
           .on_upstream_broken = on_upstream_broken,
           .on_client = on_client,
-          .release = release},
+          .release = release_stream},
          {.on_start = on_start,
           .on_upstream = on_upstream,
           .on_upstream_end = on_upstream_end,
           .on_upstream_broken = on_upstream_broken,
           .on_client = on_client,
           .on_tick = on_tick,
-          .release = release}},
+          .release = release_stream}},
 };
 
 static struct relay_options relay_options_of(struct stream *s, const struct stream_options *o)

@@ -41,8 +41,8 @@ const char *api_ticket_sign(const struct fleet *fleet, struct arena *a, const ch
 	                    signature);
 }
 
-bool api_ticket_home(const struct fleet *fleet, struct arena *a, struct span text, const char *path,
-                     const char **ret_node)
+bool api_ticket_issuer(const struct fleet *fleet, struct arena *a, struct span text,
+                       const char *path, const char **ret_node)
 {
 	struct claim claim = {.path = path};
 	struct error ignored;

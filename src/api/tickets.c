@@ -10,7 +10,7 @@
 #define SECRET_SIZE (API_TICKET_SIZE / 2)
 _Static_assert(SECRET_SIZE == ACCOUNT_HASH_SIZE, "compared as hashes are");
 
-struct slot {
+struct ticket_entry {
 	unsigned char secret[SECRET_SIZE];
 	int64_t expires; /* 0 = empty */
 	struct api_ticket ticket;
@@ -18,8 +18,8 @@ struct slot {
 
 struct api_tickets {
 	pthread_mutex_t lock; /* over all of this */
-	unsigned next;        /* slot: the one that was filled longest ago */
-	struct slot slots[API_TICKETS_MAX];
+	unsigned next;        /* entry: the one that was filled longest ago */
+	struct ticket_entry entries[API_TICKETS_MAX];
 };
 
 struct api_tickets *api_tickets_new(void)
@@ -40,20 +40,20 @@ void api_tickets_free(struct api_tickets *t)
 	free(t);
 }
 
-void api_tickets_give(struct api_tickets *t, const struct api_ticket *ticket, int64_t now,
-                      char ret_text[API_TICKET_SIZE + 1])
+void api_tickets_issue(struct api_tickets *t, const struct api_ticket *ticket, int64_t now,
+                       char ret_text[API_TICKET_SIZE + 1])
 {
 	static const char digits[] = "0123456789abcdef";
-	struct slot slot = {.expires = now + API_TICKET_MS, .ticket = *ticket};
+	struct ticket_entry entry = {.expires = now + API_TICKET_MS, .ticket = *ticket};
 
-	random_bytes(slot.secret, sizeof(slot.secret));
+	random_bytes(entry.secret, sizeof(entry.secret));
 	for (unsigned i = 0; i < SECRET_SIZE; i++) {
-		ret_text[2 * i] = digits[slot.secret[i] >> 4];
-		ret_text[2 * i + 1] = digits[slot.secret[i] & 15];
+		ret_text[2 * i] = digits[entry.secret[i] >> 4];
+		ret_text[2 * i + 1] = digits[entry.secret[i] & 15];
 	}
 	ret_text[API_TICKET_SIZE] = '\0';
 	(void)pthread_mutex_lock(&t->lock);
-	t->slots[t->next] = slot;
+	t->entries[t->next] = entry;
 	t->next = (t->next + 1) % API_TICKETS_MAX;
 	(void)pthread_mutex_unlock(&t->lock);
 }
@@ -65,7 +65,7 @@ static int value_of(char digit)
 	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-static bool parse(struct span text, unsigned char ret[SECRET_SIZE])
+static bool parse_secret(struct span text, unsigned char ret[SECRET_SIZE])
 {
 	if (text.size != API_TICKET_SIZE)
 		return false;
@@ -80,59 +80,61 @@ static bool parse(struct span text, unsigned char ret[SECRET_SIZE])
 }
 
 /* With the lock. */
-static struct slot *find_slot(struct api_tickets *t, const unsigned char secret[SECRET_SIZE])
+static struct ticket_entry *find_entry(struct api_tickets *t,
+                                       const unsigned char secret[SECRET_SIZE])
 {
-	struct slot *found = NULL;
+	struct ticket_entry *found = NULL;
 
 	for (unsigned i = 0; i < API_TICKETS_MAX; i++)
-		if (t->slots[i].expires && account_hash_equals(t->slots[i].secret, secret))
-			found = &t->slots[i];
+		if (t->entries[i].expires && account_hash_equals(t->entries[i].secret, secret))
+			found = &t->entries[i];
 	return found;
 }
 
-static bool look_up(struct api_tickets *t, struct span text, bool uses, struct slot *ret)
+static bool look_up_ticket(struct api_tickets *t, struct span text, bool uses,
+                           struct ticket_entry *ret)
 {
 	unsigned char secret[SECRET_SIZE];
-	struct slot *slot;
+	struct ticket_entry *entry;
 
-	if (!parse(text, secret))
+	if (!parse_secret(text, secret))
 		return false;
 	(void)pthread_mutex_lock(&t->lock);
-	slot = find_slot(t, secret);
-	if (slot)
-		*ret = *slot;
-	if (slot && uses)
-		*slot = (struct slot){.expires = 0};
+	entry = find_entry(t, secret);
+	if (entry)
+		*ret = *entry;
+	if (entry && uses)
+		*entry = (struct ticket_entry){.expires = 0};
 	(void)pthread_mutex_unlock(&t->lock);
-	return slot != NULL;
+	return entry != NULL;
 }
 
-static bool is_good(const struct slot *slot, const char *path, int64_t now)
+static bool is_good(const struct ticket_entry *entry, const char *path, int64_t now)
 {
-	return slot->expires > now && strcmp(slot->ticket.path, path) == 0;
+	return entry->expires > now && strcmp(entry->ticket.path, path) == 0;
 }
 
 bool api_tickets_find(struct api_tickets *t, struct span text, const char *path, int64_t now,
                       struct api_ticket *ret)
 {
-	struct slot found;
+	struct ticket_entry found;
 
-	if (!look_up(t, text, false, &found))
+	if (!look_up_ticket(t, text, false, &found))
 		return false;
 	if (!is_good(&found, path, now)) {
-		(void)look_up(t, text, true, &found);
+		(void)look_up_ticket(t, text, true, &found);
 		return false;
 	}
 	*ret = found.ticket;
 	return true;
 }
 
-bool api_tickets_take(struct api_tickets *t, struct span text, const char *path, int64_t now,
-                      struct api_ticket *ret)
+bool api_tickets_redeem(struct api_tickets *t, struct span text, const char *path, int64_t now,
+                        struct api_ticket *ret)
 {
-	struct slot found;
+	struct ticket_entry found;
 
-	if (!look_up(t, text, true, &found) || !is_good(&found, path, now))
+	if (!look_up_ticket(t, text, true, &found) || !is_good(&found, path, now))
 		return false;
 	*ret = found.ticket;
 	return true;

@@ -32,11 +32,11 @@ struct api_tickets;
 struct api_tickets *api_tickets_new(void);
 void api_tickets_free(struct api_tickets *t); /* NULL is fine */
 /* `now` is monotonic ms. */
-void api_tickets_give(struct api_tickets *t, const struct api_ticket *ticket, int64_t now,
-                      char ret_text[API_TICKET_SIZE + 1]);
+void api_tickets_issue(struct api_tickets *t, const struct api_ticket *ticket, int64_t now,
+                       char ret_text[API_TICKET_SIZE + 1]);
 /* False for a text that is unknown, used or too old; it is used up even if the path is another. */
-bool api_tickets_take(struct api_tickets *t, struct span text, const char *path, int64_t now,
-                      struct api_ticket *ret);
+bool api_tickets_redeem(struct api_tickets *t, struct span text, const char *path, int64_t now,
+                        struct api_ticket *ret);
 /* The same, but a good ticket stays: its request may still have to wait for its turn, and is then
  * authorized again. */
 bool api_tickets_find(struct api_tickets *t, struct span text, const char *path, int64_t now,
@@ -48,5 +48,5 @@ const char *api_ticket_sign(const struct fleet *fleet, struct arena *a, const ch
                             const char *path);
 /* Who has given it; false for what no server of this database has signed, or not lately. Asks
  * nobody. */
-bool api_ticket_home(const struct fleet *fleet, struct arena *a, struct span text, const char *path,
-                     const char **ret_node);
+bool api_ticket_issuer(const struct fleet *fleet, struct arena *a, struct span text,
+                       const char *path, const char **ret_node);

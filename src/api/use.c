@@ -43,7 +43,7 @@ static enum usage_reason reason_of(const struct request *rq)
 	return caller->reason != USAGE_IDLE ? caller->reason : api_use_reason(rq->route->path);
 }
 
-int api_use(const struct request *rq, struct fleet_use *ret, struct error *err)
+int api_describe_use(const struct request *rq, struct fleet_use *ret, struct error *err)
 {
 	const struct api_caller *caller = rq->caller;
 	const char *run = rq->exchange ? request_header(rq, "Atoll-Run") : caller->run;
@@ -62,11 +62,11 @@ struct fleet_awaited api_awaited(const struct request *rq)
 	return (struct fleet_awaited){awaited.key, awaited.for_ms};
 }
 
-const struct fleet_awaited *api_may_await(struct request *rq)
+const struct fleet_awaited *api_awaited_if_parking(struct request *rq)
 {
 	struct fleet_awaited *awaited;
 
-	if (!api_parks(rq))
+	if (!api_can_park(rq))
 		return NULL;
 	awaited = ARENA_NEW(rq->arena, struct fleet_awaited);
 	*awaited = api_awaited(rq);
@@ -92,7 +92,7 @@ const char *api_address(const struct request *rq)
 	return arena_format(rq->arena, "%s://%s", api_is_https(rq) ? "https" : "http", host);
 }
 
-void api_request_keep(const struct request *rq, struct arena *a, struct request *ret)
+void api_request_copy(const struct request *rq, struct arena *a, struct request *ret)
 {
 	const struct api_caller *caller = rq->caller;
 	struct api_caller *kept = ARENA_NEW(a, struct api_caller);
@@ -136,8 +136,8 @@ static int find_named(struct request *rq, const struct fleet_ref *filter,
 	                                   err);
 }
 
-int api_sandbox_id(struct request *rq, const struct fleet_ref *filter, const char **ret,
-                   struct error *err)
+int api_resolve_sandbox_id(struct request *rq, const struct fleet_ref *filter, const char **ret,
+                           struct error *err)
 {
 	const char *id = filter->id_or_name;
 	struct sandbox_record r;
@@ -194,23 +194,23 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
 	struct fleet_ref ref = {api_project(rq), id, &use, NULL};
 	struct fleet *fleet = api_of(rq)->fleet;
 
-	if (api_use(rq, &use, err) < 0)
+	if (api_describe_use(rq, &use, err) < 0)
 		return -1;
 	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold)) {
 		if (request_may_block(rq, err) < 0)
 			return -1;
-		ref.awaited = api_may_await(rq);
+		ref.awaited = api_awaited_if_parking(rq);
 		if (fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)
 			return -1;
 	}
 	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
-	api_target_follow(rq);
+	api_target_cancel_with_client(rq);
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 
 /* From here on, and not while a sandbox is started: that has to be finished. */
-void api_target_follow(struct request *rq)
+void api_target_cancel_with_client(struct request *rq)
 {
 	cancel_set_current(request_cancel(rq));
 }

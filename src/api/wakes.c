@@ -8,7 +8,7 @@ static void wake_parked(void *context, const char *key)
 	server_wake(context, key);
 }
 
-void api_wakes(struct api *api, bool wakes)
+void api_set_parked_wakes(struct api *api, bool wakes)
 {
 	if (api->fleet)
 		fleet_on_change(api->fleet, wakes ? wake_parked : NULL, api->server);

@@ -331,9 +331,9 @@ static int open_server(struct api_process *p, struct error *err)
 	const struct config *config = p->config;
 	const struct server_shares shares = {
 	        .find = api_find_shares,
-	        .has_turn = api_has_turn,
-	        .rest = api_rest,
-	        .resume = api_resume,
+	        .has_turn = api_queue_has_room,
+	        .rest = api_release_request,
+	        .resume = api_readmit_request,
 	        .waiting_max = (unsigned)config->requests_waiting_per_key_max,
 	        .wait_ms = config->request_wait_ms,
 	};
@@ -368,7 +368,7 @@ static int open_server(struct api_process *p, struct error *err)
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
 	p->api.server = p->server;
-	api_wakes(&p->api, true);
+	api_set_parked_wakes(&p->api, true);
 	return listen_sockets(p, err) < 0 ? -1 : listen_tls(p, err);
 }
 
@@ -426,7 +426,7 @@ static void tick_on_worker(struct worker_task *task)
 {
 	struct api_process *p = CONTAINER_OF(task, struct api_process, tick_task);
 
-	api_tick(&p->api);
+	api_measure_store(&p->api);
 	fleet_tick(p->fleet);
 	atomic_store(&p->tick_runs, false);
 }
@@ -544,17 +544,17 @@ static void close_server(struct api_process *p)
 	drain_cancel(&p->drain);
 	if (p->provider && provider_ops_of(p->provider)->last_calls)
 		provider_ops_of(p->provider)->last_calls(p->provider);
-	api_wakes(&p->api, false);
+	api_set_parked_wakes(&p->api, false);
 	server_close(p->server);
 	if (p->api.mcp_calls)
-		api_cancel(&p->api);
+		api_cancel_calls(&p->api);
 	jobs_close(p->jobs);
 	webhooks_close(p->webhooks);
 	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
 	fleet_end(p->fleet);
 	worker_pool_stop(p->waiters);
 	worker_pool_stop(p->workers);
-	api_leave(&p->api);
+	api_stop_background(&p->api);
 	fleet_leave(p->fleet);
 	if (p->provider)
 		provider_ops_of(p->provider)->close(p->provider);

@@ -5,8 +5,8 @@
 #include "git/parse.h"
 #include "git/run.h"
 
-static int run_quietly(struct git_at *at, struct arena *a, const struct run *what,
-                       struct error *err)
+static int run_without_output(struct git_at *at, struct arena *a, const struct git_invocation *what,
+                              struct error *err)
 {
 	struct compute_result ignored;
 
@@ -16,7 +16,8 @@ static int run_quietly(struct git_at *at, struct arena *a, const struct run *wha
 int git_init(struct git_at *at, struct arena *a, bool bare, const char *branch, struct error *err)
 {
 	static const char *const none[] = {NULL};
-	struct run what = {.args = {"init", "--quiet"}, .elsewhere = true, .paths = none};
+	struct git_invocation what = {
+	        .args = {"init", "--quiet"}, .elsewhere = true, .paths = none};
 	const char *paths[] = {at->path, NULL};
 	size_t count = 2;
 
@@ -28,16 +29,16 @@ int git_init(struct git_at *at, struct arena *a, bool bare, const char *branch, 
 	if (bare)
 		what.args[count++] = "--bare";
 	what.paths = paths;
-	return run_quietly(at, a, &what, err);
+	return run_without_output(at, a, &what, err);
 }
 
 int git_add(struct git_at *at, struct arena *a, const char *const *paths, struct error *err)
 {
-	const struct run what = {.args = {"add", "--all"}, .paths = paths};
+	const struct git_invocation what = {.args = {"add", "--all"}, .paths = paths};
 
 	if (git_check_paths(paths, err) < 0)
 		return -1;
-	return run_quietly(at, a, &what, err);
+	return run_without_output(at, a, &what, err);
 }
 
 static int check_person(const char *text, const char *what, struct error *err)
@@ -66,9 +67,9 @@ static void set_person(struct arena *a, const struct git_commit_request *c, cons
 int git_commit(struct git_at *at, struct arena *a, const struct git_commit_request *what,
                const char **ret_hash, struct error *err)
 {
-	struct run commit = {.args = {"commit", "--quiet", "--no-gpg-sign", "--file=-"},
-	                     .input = span_of(what->message)};
-	const struct run head = {.args = {"rev-parse", "--verify", "HEAD"}};
+	struct git_invocation commit = {.args = {"commit", "--quiet", "--no-gpg-sign", "--file=-"},
+	                                .input = span_of(what->message)};
+	const struct git_invocation head = {.args = {"rev-parse", "--verify", "HEAD"}};
 	struct compute_result result;
 
 	if (check_person(what->author, "author", err) < 0 ||
@@ -79,7 +80,7 @@ int git_commit(struct git_at *at, struct arena *a, const struct git_commit_reque
 	if (what->allow_empty)
 		commit.args[4] = "--allow-empty";
 	set_person(a, what, commit.env);
-	if (run_quietly(at, a, &commit, err) < 0 || git_run(at, a, &head, &result, err) < 0)
+	if (run_without_output(at, a, &commit, err) < 0 || git_run(at, a, &head, &result, err) < 0)
 		return -1;
 	*ret_hash = git_first_line(a, &result);
 	return 0;
@@ -88,30 +89,31 @@ int git_commit(struct git_at *at, struct arena *a, const struct git_commit_reque
 int git_branch_create(struct git_at *at, struct arena *a, const char *name, bool checkout,
                       struct error *err)
 {
-	const struct run make = {.args = {"branch", "--no-track", "--", name}};
-	const struct run go = {.args = {"checkout", "--quiet", "--no-track", "-b", name}};
+	const struct git_invocation make = {.args = {"branch", "--no-track", "--", name}};
+	const struct git_invocation go = {
+	        .args = {"checkout", "--quiet", "--no-track", "-b", name}};
 
 	if (git_check_name(name, "name", err) < 0)
 		return -1;
-	return run_quietly(at, a, checkout ? &go : &make, err);
+	return run_without_output(at, a, checkout ? &go : &make, err);
 }
 
 int git_branch_delete(struct git_at *at, struct arena *a, const char *name, struct error *err)
 {
-	const struct run what = {.args = {"branch", "--quiet", "-D", "--", name}};
+	const struct git_invocation what = {.args = {"branch", "--quiet", "-D", "--", name}};
 
 	if (git_check_name(name, "name", err) < 0)
 		return -1;
-	return run_quietly(at, a, &what, err);
+	return run_without_output(at, a, &what, err);
 }
 
 int git_checkout(struct git_at *at, struct arena *a, const char *name, struct error *err)
 {
-	const struct run what = {.args = {"checkout", "--quiet", name, "--"}};
+	const struct git_invocation what = {.args = {"checkout", "--quiet", name, "--"}};
 
 	if (git_check_name(name, "branch", err) < 0)
 		return -1;
-	return run_quietly(at, a, &what, err);
+	return run_without_output(at, a, &what, err);
 }
 
 static int check_mode(const char *mode, struct error *err)
@@ -128,7 +130,7 @@ int git_reset(struct git_at *at, struct arena *a, const struct git_reset *what, 
 {
 	const char *mode = what->mode && what->mode[0] ? what->mode : "mixed",
 	           *target = what->target && what->target[0] ? what->target : "HEAD";
-	struct run reset = {.args = {"reset", "--quiet"}};
+	struct git_invocation reset = {.args = {"reset", "--quiet"}};
 	bool has_paths = what->paths && what->paths[0];
 
 	if (check_mode(mode, err) < 0 || git_check_name(target, "target", err) < 0 ||
@@ -143,13 +145,13 @@ int git_reset(struct git_at *at, struct arena *a, const struct git_reset *what, 
 		reset.args[2] = arena_format(a, "--%s", mode);
 		reset.args[3] = target;
 	}
-	return run_quietly(at, a, &reset, err);
+	return run_without_output(at, a, &reset, err);
 }
 
 int git_restore(struct git_at *at, struct arena *a, const struct git_restore *what,
                 struct error *err)
 {
-	struct run restore = {.args = {"restore", "--quiet"}, .paths = what->paths};
+	struct git_invocation restore = {.args = {"restore", "--quiet"}, .paths = what->paths};
 	size_t count = 2;
 
 	if (git_check_paths(what->paths, err) < 0)
@@ -163,13 +165,13 @@ int git_restore(struct git_at *at, struct arena *a, const struct git_restore *wh
 		restore.args[count++] = "--staged";
 	if (what->worktree || !what->staged)
 		restore.args[count++] = "--worktree";
-	return run_quietly(at, a, &restore, err);
+	return run_without_output(at, a, &restore, err);
 }
 
 /* ---- configuration ---- */
 
 /* "--global"; for local the repository. */
-static int set_scope(struct git_at *at, const struct git_setting *what, struct run *run,
+static int set_scope(struct git_at *at, const struct git_setting *what, struct git_invocation *run,
                      struct error *err)
 {
 	static const struct {
@@ -197,11 +199,11 @@ static int set_scope(struct git_at *at, const struct git_setting *what, struct r
 int git_config_get(struct git_at *at, struct arena *a, const struct git_setting *what,
                    const char **ret, struct error *err)
 {
-	struct run get = {.args = {"config", "", "-z", "--get", what->key}};
+	struct git_invocation get = {.args = {"config", "", "-z", "--get", what->key}};
 	struct compute_result result;
 	struct span rest, value;
 
-	if (set_scope(at, what, &get, err) < 0 || git_run_asking(at, a, &get, &result, err) < 0)
+	if (set_scope(at, what, &get, err) < 0 || git_run_any_exit(at, a, &get, &result, err) < 0)
 		return -1;
 	*ret = NULL;
 	if (result.process.exit_code == 1)
@@ -217,7 +219,8 @@ int git_config_get(struct git_at *at, struct arena *a, const struct git_setting 
 int git_config_set(struct git_at *at, struct arena *a, const struct git_setting *what,
                    struct error *err)
 {
-	struct run set = {.args = {"config", "", "--replace-all", what->key, what->value}};
+	struct git_invocation set = {
+	        .args = {"config", "", "--replace-all", what->key, what->value}};
 
 	if (set_scope(at, what, &set, err) < 0)
 		return -1;
@@ -225,5 +228,5 @@ int git_config_set(struct git_at *at, struct arena *a, const struct git_setting 
 		return FAIL(err, ERROR_INVALID, "value: no '-' in front");
 	if (strlen(what->value) > GIT_URL_MAX)
 		return FAIL(err, ERROR_INVALID, "value: at most %d bytes", GIT_URL_MAX);
-	return run_quietly(at, a, &set, err);
+	return run_without_output(at, a, &set, err);
 }

@@ -174,11 +174,11 @@ MUST_CHECK int git_config_get(struct git_at *at, struct arena *a, const struct g
                               const char **ret, struct error *err);
 MUST_CHECK int git_config_set(struct git_at *at, struct arena *a, const struct git_setting *what,
                               struct error *err);
-struct git_keep {
+struct git_credential {
 	const char *protocol, *host; /* https, github.com */
 	struct git_login login;
 };
 /* Kept for all that runs in the sandbox, in the memory of a process there (git credential-cache),
  * until that ends. */
-MUST_CHECK int git_login_keep(struct git_at *at, struct arena *a, const struct git_keep *what,
-                              struct error *err);
+MUST_CHECK int git_login_store(struct git_at *at, struct arena *a,
+                               const struct git_credential *what, struct error *err);

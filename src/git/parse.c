@@ -5,7 +5,7 @@
 
 #define HASH_MAX 64
 
-static int malformed(const char *what, struct error *err)
+static int fail_malformed(const char *what, struct error *err)
 {
 	return FAIL(err, ERROR_SYSTEM, "git's answer is not as it should be: %s", what);
 }
@@ -41,7 +41,7 @@ static int parse_ahead(struct span text, struct git_status *ret, struct error *e
 	    !cut_prefix(&text, "-") ||
 	    span_parse_whole(ahead, 0, INT32_MAX, &ret->ahead, err) < 0 ||
 	    span_parse_whole(text, 0, INT32_MAX, &ret->behind, err) < 0)
-		return malformed("branch.ab", err);
+		return fail_malformed("branch.ab", err);
 	ret->has_upstream = true;
 	return 0;
 }
@@ -52,7 +52,7 @@ static int parse_header(struct arena *a, struct span text, struct git_status *re
 {
 	if (cut_prefix(&text, "branch.oid ")) {
 		if (!span_equals_text(text, "(initial)") && !is_hash(text))
-			return malformed("branch.oid", err);
+			return fail_malformed("branch.oid", err);
 		ret->commit = is_hash(text) ? arena_copy(a, text) : "";
 	} else if (cut_prefix(&text, "branch.head ")) {
 		ret->branch = span_equals_text(text, "(detached)") ? "" : arena_copy(a, text);
@@ -92,20 +92,20 @@ static int parse_entry(struct arena *a, unsigned kind, struct span text, struct 
 	struct span field, old;
 
 	if (text.size < 3 || !is_letter(text.data[0]) || !is_letter(text.data[1]))
-		return malformed("an entry's letters", err);
+		return fail_malformed("an entry's letters", err);
 	ret->staged = kinds[kind].is_unmerged ? 'U' : letter_of(text.data[0]);
 	ret->worktree = kinds[kind].is_unmerged ? 'U' : letter_of(text.data[1]);
 	for (unsigned i = 0; i < kinds[kind].fields; i++)
 		if (!span_split(&text, ' ', &field))
-			return malformed("an entry's fields", err);
+			return fail_malformed("an entry's fields", err);
 	if (text.size == 0)
-		return malformed("an entry's path", err);
+		return fail_malformed("an entry's path", err);
 	ret->path = arena_copy(a, text);
 	ret->old_path = "";
 	if (!kinds[kind].has_old_path)
 		return 0;
 	if (!span_split(rest, '\0', &old) || old.size == 0)
-		return malformed("an entry's old path", err);
+		return fail_malformed("an entry's old path", err);
 	ret->old_path = arena_copy(a, old);
 	return 0;
 }
@@ -120,7 +120,7 @@ static int parse_record(struct arena *a, struct span record, struct span *rest,
 		return parse_header(a, record, ret, err);
 	if (cut_prefix(&record, "? ")) {
 		*file = (struct git_file){arena_copy(a, record), "", '?', '?'};
-		return record.size > 0 ? 1 : malformed("an untracked path", err);
+		return record.size > 0 ? 1 : fail_malformed("an untracked path", err);
 	}
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
 		if (record.size < 2 || record.data[0] != kinds[i].kind || record.data[1] != ' ')
@@ -128,7 +128,7 @@ static int parse_record(struct arena *a, struct span record, struct span *rest,
 		record = (struct span){record.data + 2, record.size - 2};
 		return parse_entry(a, i, record, rest, file, err) < 0 ? -1 : 1;
 	}
-	return malformed("an entry of an unknown kind", err);
+	return fail_malformed("an entry of an unknown kind", err);
 }
 
 int git_parse_status(struct arena *a, struct span text, struct git_status *ret, struct error *err)
@@ -144,7 +144,7 @@ int git_parse_status(struct arena *a, struct span text, struct git_status *ret, 
 		int is_file;
 
 		if (!span_split(&text, '\0', &record))
-			return malformed("it ends early", err);
+			return fail_malformed("it ends early", err);
 		is_file = parse_record(a, record, &text, &status, err);
 		if (is_file < 0)
 			return -1;
@@ -165,9 +165,9 @@ static int parse_commit(struct arena *a, const struct span fields[LOG_FIELDS],
 	int64_t seconds;
 
 	if (!is_hash(fields[LOG_HASH]))
-		return malformed("a commit's hash", err);
+		return fail_malformed("a commit's hash", err);
 	if (span_parse_whole(fields[LOG_TIME], 0, INT64_MAX / 1000, &seconds, err) < 0)
-		return malformed("a commit's time", err);
+		return fail_malformed("a commit's time", err);
 	while (message.size > 0 && message.data[message.size - 1] == '\n')
 		message.size--;
 	*ret = (struct git_commit){
@@ -188,12 +188,12 @@ int git_parse_log(struct arena *a, struct span text, struct git_log *ret, struct
 	for (size_t i = 0; i < text.size; i++)
 		ends += text.data[i] == '\0';
 	if (ends % LOG_FIELDS != 0)
-		return malformed("a commit's fields", err);
+		return fail_malformed("a commit's fields", err);
 	*ret = (struct git_log){.items = ARENA_ARRAY(a, struct git_commit, ends / LOG_FIELDS + 1)};
 	while (text.size > 0) {
 		for (unsigned i = 0; i < LOG_FIELDS; i++)
 			if (!span_split(&text, '\0', &fields[i]))
-				return malformed("it ends early", err);
+				return fail_malformed("it ends early", err);
 		if (parse_commit(a, fields, &ret->items[ret->count], err) < 0)
 			return -1;
 		ret->count++;

@@ -5,7 +5,7 @@
 #include "git/parse.h"
 #include "git/run.h"
 
-static int whole(const struct compute_result *result, struct error *err)
+static int check_complete(const struct compute_result *result, struct error *err)
 {
 	if (!result->truncated[0])
 		return 0;
@@ -14,11 +14,12 @@ static int whole(const struct compute_result *result, struct error *err)
 
 int git_status(struct git_at *at, struct arena *a, struct git_status *ret, struct error *err)
 {
-	const struct run what = {.args = {"--no-optional-locks", "status", "--porcelain=v2", "-z",
-	                                  "--branch", "--untracked-files=all"}};
+	const struct git_invocation what = {.args = {"--no-optional-locks", "status",
+	                                             "--porcelain=v2", "-z", "--branch",
+	                                             "--untracked-files=all"}};
 	struct compute_result result;
 
-	if (git_run(at, a, &what, &result, err) < 0 || whole(&result, err) < 0)
+	if (git_run(at, a, &what, &result, err) < 0 || check_complete(&result, err) < 0)
 		return -1;
 	return git_parse_status(a, result.out[0], ret, err);
 }
@@ -26,13 +27,13 @@ int git_status(struct git_at *at, struct arena *a, struct git_status *ret, struc
 /* Each line is "*name" or " name": a name of a branch has neither blanks nor line feeds. */
 int git_branches(struct git_at *at, struct arena *a, struct git_branches *ret, struct error *err)
 {
-	const struct run what = {
+	const struct git_invocation what = {
 	        .args = {"for-each-ref", "--format=%(HEAD)%(refname:lstrip=2)", "refs/heads"}};
 	struct compute_result result;
 	struct span rest, line;
 	size_t count = 0;
 
-	if (git_run(at, a, &what, &result, err) < 0 || whole(&result, err) < 0)
+	if (git_run(at, a, &what, &result, err) < 0 || check_complete(&result, err) < 0)
 		return -1;
 	rest = result.out[0];
 	for (size_t i = 0; i < rest.size; i++)
@@ -54,21 +55,22 @@ int git_branches(struct git_at *at, struct arena *a, struct git_branches *ret, s
 
 int git_log(struct git_at *at, struct arena *a, int64_t max, struct git_log *ret, struct error *err)
 {
-	const struct run head = {.args = {"rev-parse", "--verify", "--quiet", "HEAD"}};
-	const struct run repository = {.args = {"rev-parse", "--git-dir"}};
-	const struct run what = {.args = {"-c", "log.showSignature=false", "log", "-z",
-	                                  "--no-color", "--no-decorate", GIT_LOG_FORM,
-	                                  arena_format(a, "--max-count=%d", (int)max), "HEAD"}};
+	const struct git_invocation head = {.args = {"rev-parse", "--verify", "--quiet", "HEAD"}};
+	const struct git_invocation repository = {.args = {"rev-parse", "--git-dir"}};
+	const struct git_invocation what = {.args = {"-c", "log.showSignature=false", "log", "-z",
+	                                             "--no-color", "--no-decorate", GIT_LOG_FORM,
+	                                             arena_format(a, "--max-count=%d", (int)max),
+	                                             "HEAD"}};
 	struct compute_result result;
 
 	if (max < 1 || max > GIT_COMMITS_MAX)
 		return FAIL(err, ERROR_INVALID, "limit: 1 to %d commits", GIT_COMMITS_MAX);
 	*ret = (struct git_log){.count = 0};
-	if (git_run_asking(at, a, &head, &result, err) < 0)
+	if (git_run_any_exit(at, a, &head, &result, err) < 0)
 		return -1;
 	if (result.process.exit_code != 0)
 		return git_run(at, a, &repository, &result, err);
-	if (git_run(at, a, &what, &result, err) < 0 || whole(&result, err) < 0)
+	if (git_run(at, a, &what, &result, err) < 0 || check_complete(&result, err) < 0)
 		return -1;
 	return git_parse_log(a, result.out[0], ret, err);
 }
@@ -77,8 +79,9 @@ int git_diff(struct git_at *at, struct arena *a, const struct git_diff *what, st
              bool *ret_truncated, struct error *err)
 {
 	static const char *const none[] = {NULL};
-	struct run diff = {.args = {"diff", "--no-color", "--no-ext-diff", "--no-textconv"},
-	                   .paths = what->paths ? what->paths : none};
+	struct git_invocation diff = {
+	        .args = {"diff", "--no-color", "--no-ext-diff", "--no-textconv"},
+	        .paths = what->paths ? what->paths : none};
 	struct compute_result result;
 	size_t count = 4;
 
@@ -105,15 +108,15 @@ int git_diff(struct git_at *at, struct arena *a, const struct git_diff *what, st
 int git_remotes(struct git_at *at, struct arena *a, struct git_remotes *ret, struct error *err)
 {
 	static const char before[] = "remote.", behind[] = ".url";
-	const struct run check = {.args = {"rev-parse", "--git-dir"}};
-	const struct run what = {
+	const struct git_invocation check = {.args = {"rev-parse", "--git-dir"}};
+	const struct git_invocation what = {
 	        .args = {"config", "--local", "-z", "--get-regexp", "^remote\\..*\\.url$"}};
 	struct compute_result result;
 	struct span rest, record, key;
 	size_t count = 0;
 
 	if (git_run(at, a, &check, &result, err) < 0 ||
-	    git_run_asking(at, a, &what, &result, err) < 0 || whole(&result, err) < 0)
+	    git_run_any_exit(at, a, &what, &result, err) < 0 || check_complete(&result, err) < 0)
 		return -1;
 	rest = result.out[0];
 	for (size_t i = 0; i < rest.size; i++)

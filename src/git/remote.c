@@ -27,7 +27,7 @@ static int check_login(const struct git_login *login, struct error *err)
 
 /* So that the password goes to this server alone, whatever it leads to. */
 static int set_login(struct arena *a, const struct git_login *login, const char *url,
-                     struct run *run, struct error *err)
+                     struct git_invocation *run, struct error *err)
 {
 	if (check_login(login, err) < 0)
 		return -1;
@@ -42,9 +42,11 @@ static int set_login(struct arena *a, const struct git_login *login, const char 
 
 /* ---- clone ---- */
 
-static int check_out(struct git_at *at, struct arena *a, const char *commit, struct error *err)
+static int checkout_commit(struct git_at *at, struct arena *a, const char *commit,
+                           struct error *err)
 {
-	const struct run what = {.args = {"checkout", "--quiet", "--detach", commit, "--"}};
+	const struct git_invocation what = {
+	        .args = {"checkout", "--quiet", "--detach", commit, "--"}};
 	struct compute_result ignored;
 
 	return git_run(at, a, &what, &ignored, err);
@@ -53,7 +55,8 @@ static int check_out(struct git_at *at, struct arena *a, const char *commit, str
 int git_clone(struct git_at *at, struct arena *a, const struct git_clone *what, struct error *err)
 {
 	const char *paths[] = {what->url, at->path, NULL};
-	struct run clone = {.args = {"clone", "--quiet"}, .paths = paths, .elsewhere = true};
+	struct git_invocation clone = {
+	        .args = {"clone", "--quiet"}, .paths = paths, .elsewhere = true};
 	struct compute_result ignored;
 	size_t count = 2;
 
@@ -73,7 +76,7 @@ int git_clone(struct git_at *at, struct arena *a, const struct git_clone *what, 
 		clone.env[0] = "GIT_SSL_NO_VERIFY=1";
 	if (git_run(at, a, &clone, &ignored, err) < 0)
 		return -1;
-	return what->commit && what->commit[0] ? check_out(at, a, what->commit, err) : 0;
+	return what->commit && what->commit[0] ? checkout_commit(at, a, what->commit, err) : 0;
 }
 
 /* ---- push, pull ---- */
@@ -87,7 +90,7 @@ static const char *remote_of(const struct git_exchange *what)
 static int find_url(struct git_at *at, struct arena *a, const struct git_exchange *what,
                     bool for_push, const char **ret, struct error *err)
 {
-	const struct run ask = {
+	const struct git_invocation ask = {
 	        .args = {"remote", "get-url", for_push ? "--push" : "--all", remote_of(what)}};
 	struct compute_result result;
 
@@ -101,7 +104,7 @@ static int find_url(struct git_at *at, struct arena *a, const struct git_exchang
 
 int git_push(struct git_at *at, struct arena *a, const struct git_exchange *what, struct error *err)
 {
-	struct run push = {.args = {"push", "--quiet"}};
+	struct git_invocation push = {.args = {"push", "--quiet"}};
 	struct compute_result ignored;
 	const char *url;
 	size_t count = 2;
@@ -118,8 +121,9 @@ int git_push(struct git_at *at, struct arena *a, const struct git_exchange *what
 
 int git_pull(struct git_at *at, struct arena *a, const struct git_exchange *what, struct error *err)
 {
-	struct run pull = {.args = {"-c", "pull.rebase=false", "pull", "--quiet", "--no-edit",
-	                            "--no-gpg-sign", remote_of(what), what->branch}};
+	struct git_invocation pull = {.args = {"-c", "pull.rebase=false", "pull", "--quiet",
+	                                       "--no-edit", "--no-gpg-sign", remote_of(what),
+	                                       what->branch}};
 	struct compute_result ignored;
 	const char *url;
 
@@ -136,9 +140,10 @@ int git_pull(struct git_at *at, struct arena *a, const struct git_exchange *what
 int git_remote_add(struct git_at *at, struct arena *a, const struct git_remote_add *what,
                    struct error *err)
 {
-	const struct run add = {.args = {"remote", "add", "--", what->name, what->url}};
-	const struct run set = {.args = {"remote", "set-url", "--", what->name, what->url}};
-	const struct run fetch = {.args = {"fetch", "--quiet", "--", what->name}};
+	const struct git_invocation add = {.args = {"remote", "add", "--", what->name, what->url}};
+	const struct git_invocation set = {
+	        .args = {"remote", "set-url", "--", what->name, what->url}};
+	const struct git_invocation fetch = {.args = {"fetch", "--quiet", "--", what->name}};
 	struct compute_result ignored;
 
 	if (git_check_name(what->name, "name", err) < 0 || git_check_url(what->url, err) < 0)
@@ -164,17 +169,17 @@ static int check_word(const char *text, const char *what, struct error *err)
 	return FAIL(err, ERROR_INVALID, "%s: a name, no blanks, '/' or '@'", what);
 }
 
-int git_login_keep(struct git_at *at, struct arena *a, const struct git_keep *what,
-                   struct error *err)
+int git_login_store(struct git_at *at, struct arena *a, const struct git_credential *what,
+                    struct error *err)
 {
 	const char *protocol = what->protocol && what->protocol[0] ? what->protocol : "https",
 	           *host = what->host && what->host[0] ? what->host : "github.com";
 	const struct git_setting helper = {.key = "credential.helper",
 	                                   .value = "cache --timeout=" KEPT_S};
-	struct run approve = {.args = {"-c", "credential.helper=", "-c",
-	                               "credential.helper=cache --timeout=" KEPT_S, "credential",
-	                               "approve"},
-	                      .elsewhere = true};
+	struct git_invocation approve = {.args = {"-c", "credential.helper=", "-c",
+	                                          "credential.helper=cache --timeout=" KEPT_S,
+	                                          "credential", "approve"},
+	                                 .elsewhere = true};
 	struct compute_result ignored;
 
 	if (check_login(&what->login, err) < 0 || check_word(protocol, "protocol", err) < 0 ||

@@ -36,13 +36,13 @@ static const char *const login_settings[] = {
 
 /* ---- environment ---- */
 
-struct environment {
+struct git_environment {
 	struct arena *arena;
 	const char **items;
 	size_t count;
 };
 
-static void put(struct environment *e, const char *item)
+static void set_variable(struct git_environment *e, const char *item)
 {
 	size_t size = strcspn(item, "=") + 1;
 
@@ -64,29 +64,32 @@ static size_t count_of(const char *const *list)
 	return count;
 }
 
-static const char **environment_of(struct arena *a, const struct git_at *at, const struct run *what)
+static const char **environment_of(struct arena *a, const struct git_at *at,
+                                   const struct git_invocation *what)
 {
 	size_t own = count_of(at->env), more = count_of(what->env);
-	struct environment e = {.arena = a};
+	struct git_environment e = {.arena = a};
 
 	e.items = ARENA_ARRAY(a, const char *, own + more + COUNT_OF(environment) + 3);
 	for (size_t i = 0; i < own; i++)
-		put(&e, at->env[i]);
+		set_variable(&e, at->env[i]);
 	for (size_t i = 0; environment[i]; i++)
-		put(&e, environment[i]);
+		set_variable(&e, environment[i]);
 	for (size_t i = 0; i < more; i++)
-		put(&e, what->env[i]);
+		set_variable(&e, what->env[i]);
 	if (what->login) {
-		put(&e, arena_format(a, "ATOLL_GIT_USERNAME=%s",
-		                     what->login->username ? what->login->username : "git"));
-		put(&e, arena_format(a, "ATOLL_GIT_PASSWORD=%s", what->login->password));
+		set_variable(&e,
+		             arena_format(a, "ATOLL_GIT_USERNAME=%s",
+		                          what->login->username ? what->login->username : "git"));
+		set_variable(&e, arena_format(a, "ATOLL_GIT_PASSWORD=%s", what->login->password));
 	}
 	return e.items;
 }
 
 /* ---- arguments ---- */
 
-static const char **args_of(struct arena *a, const struct git_at *at, const struct run *what)
+static const char **args_of(struct arena *a, const struct git_at *at,
+                            const struct git_invocation *what)
 {
 	size_t paths = count_of(what->paths), count = 0;
 	const char **args = ARENA_ARRAY(a, const char *, FIXED_ARGS + GIT_ARGS_MAX + paths + 2);
@@ -115,8 +118,8 @@ static const char **args_of(struct arena *a, const struct git_at *at, const stru
 
 /* ---- run ---- */
 
-int git_run_asking(struct git_at *at, struct arena *a, const struct run *what,
-                   struct compute_result *ret, struct error *err)
+int git_run_any_exit(struct git_at *at, struct arena *a, const struct git_invocation *what,
+                     struct compute_result *ret, struct error *err)
 {
 	const struct agent_exec exec = {
 	        .args = args_of(a, at, what),
@@ -161,8 +164,8 @@ static struct span complaint_line(struct span text)
 	return last;
 }
 
-static int refused(struct git_at *at, struct arena *a, const struct compute_result *result,
-                   struct error *err)
+static int fail_refused(struct git_at *at, struct arena *a, const struct compute_result *result,
+                        struct error *err)
 {
 	struct git_complaint complaint = git_parse_complaint(result->out[1]);
 	struct span line = complaint_line(result->out[1]);
@@ -183,13 +186,13 @@ static int refused(struct git_at *at, struct arena *a, const struct compute_resu
 	return FAIL(err, complaint.code, "git: %s", text[0] ? text : "it failed without a word");
 }
 
-int git_run(struct git_at *at, struct arena *a, const struct run *what, struct compute_result *ret,
-            struct error *err)
+int git_run(struct git_at *at, struct arena *a, const struct git_invocation *what,
+            struct compute_result *ret, struct error *err)
 {
-	if (git_run_asking(at, a, what, ret, err) < 0)
+	if (git_run_any_exit(at, a, what, ret, err) < 0)
 		return -1;
 	if (ret->process.exit_code != 0)
-		return refused(at, a, ret, err);
+		return fail_refused(at, a, ret, err);
 	return 0;
 }
 

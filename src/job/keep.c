@@ -19,7 +19,7 @@ static bool has_turn(const struct jobs *jobs, const struct keeping *k)
 		of_project += strcmp(other->project_id, k->project_id) == 0;
 		all++;
 	}
-	return all < KEEPING_MAX && of_project < KEEPING_PROJECT_MAX;
+	return all < ARTIFACT_SAVER_MAX && of_project < KEEPING_PROJECT_MAX;
 }
 
 bool job_keep_begin(struct jobs *jobs, struct keeping *k)

@@ -28,7 +28,7 @@
 /* Of as many that ask agents: so many jobs of a project and of a sandbox at once. */
 #define ATTENDED_PROJECT_MAX (WORKERS / 2)
 #define ATTENDED_SANDBOX_MAX 2
-#define KEEPING_MAX 3
+#define ARTIFACT_SAVER_MAX 3
 #define KEEPING_PROJECT_MAX 2
 
 /* One that this process is starting: its row has no process yet, and that is right. */

@@ -33,8 +33,8 @@ static const char *origin_json(const struct tool_call *call)
 }
 
 /* The same call, however it was spaced. */
-static int describe(const struct tool *tool, const struct tool_call *call, struct span input,
-                    struct approval_record *ret, struct error *err)
+static int describe_call(const struct tool *tool, const struct tool_call *call, struct span input,
+                         struct approval_record *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * input.size + 1024);
 	crypto_hash_sha256_state state;
@@ -70,7 +70,8 @@ static int describe(const struct tool *tool, const struct tool_call *call, struc
 }
 
 /* The one that this call asked for before, or a new one. */
-static int begin(const struct tool_call *call, struct approval_record *r, struct error *err)
+static int find_or_insert_approval(const struct tool_call *call, struct approval_record *r,
+                                   struct error *err)
 {
 	struct approval_record found;
 
@@ -84,7 +85,8 @@ static int begin(const struct tool_call *call, struct approval_record *r, struct
 	return store_approval_insert(call->store, r, PENDING_MAX, err);
 }
 
-static int use(const struct tool_call *call, const struct approval_record *r, struct error *err)
+static int use_approval(const struct tool_call *call, const struct approval_record *r,
+                        struct error *err)
 {
 	const struct approval_decision decision = {
 	        .project_id = r->project_id,
@@ -100,21 +102,21 @@ static int use(const struct tool_call *call, const struct approval_record *r, st
 	return store_approval_decide(call->store, &decision, err);
 }
 
-static void wait_a_moment(void)
+static void sleep_poll_interval(void)
 {
 	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000L};
 
 	(void)nanosleep(&moment, NULL);
 }
 
-static int refuse(const struct approval_record *r, struct error *err)
+static int fail_refused(const struct approval_record *r, struct error *err)
 {
 	return FAIL(err, ERROR_FORBIDDEN, "the call was refused%s%.150s", r->note[0] ? ": " : "",
 	            r->note);
 }
 
-static void tell_pending(const struct tool_call *call, const struct approval_record *r,
-                         struct tool_result *ret)
+static void add_pending_text(const struct tool_call *call, const struct approval_record *r,
+                             struct tool_result *ret)
 {
 	ret->pending = r->id;
 	tool_add_text(ret,
@@ -125,13 +127,14 @@ static void tell_pending(const struct tool_call *call, const struct approval_rec
 	                                   r->id)));
 }
 
-int tool_approve(const struct tool *tool, const struct tool_call *call, struct span input,
-                 struct tool_result *ret, struct error *err)
+int tool_await_approval(const struct tool *tool, const struct tool_call *call, struct span input,
+                        struct tool_result *ret, struct error *err)
 {
 	int64_t end = deadline_in(call->approval_wait_ms);
 	struct approval_record r;
 
-	if (describe(tool, call, input, &r, err) < 0 || begin(call, &r, err) < 0)
+	if (describe_call(tool, call, input, &r, err) < 0 ||
+	    find_or_insert_approval(call, &r, err) < 0)
 		return -1;
 	if (call->on_progress && r.state == APPROVAL_PENDING)
 		call->on_progress(
@@ -139,26 +142,26 @@ int tool_approve(const struct tool *tool, const struct tool_call *call, struct s
 		        span_of(arena_format(call->arena, "waiting for approval %s", r.id)));
 	for (;;) {
 		if (r.state == APPROVAL_APPROVED)
-			return use(call, &r, err);
+			return use_approval(call, &r, err);
 		if (r.state == APPROVAL_REFUSED)
-			return refuse(&r, err);
+			return fail_refused(&r, err);
 		if (r.state == APPROVAL_USED || r.expires_at <= clock_unix_ms())
 			return FAIL(err, ERROR_CONFLICT, "approval '%s' is not good any more",
 			            r.id);
 		if (deadline_poll_ms(end) == 0) {
-			tell_pending(call, &r, ret);
+			add_pending_text(call, &r, ret);
 			return 0;
 		}
 		if (cancel_is_said(call->cancel))
 			return FAIL(err, ERROR_UNAVAILABLE, "the call was cancelled");
-		wait_a_moment();
+		sleep_poll_interval();
 		if (store_approval_find(call->store, call->arena, r.project_id, r.id, &r, err) < 0)
 			return -1;
 	}
 }
 
-int tool_decide(struct store *store, struct arena *a, const struct tool_decision *d,
-                struct approval_record *ret, struct error *err)
+int tool_decide_approval(struct store *store, struct arena *a, const struct tool_decision *d,
+                         struct approval_record *ret, struct error *err)
 {
 	int64_t now = clock_unix_ms();
 	const struct approval_decision decision = {

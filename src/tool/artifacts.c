@@ -31,11 +31,11 @@ int tool_check_artifacts(const struct tool_call *call, const char *folder, struc
 
 	if (!folder || !folder[0])
 		return 0;
-	return tool_path(call, folder, &path, err) < 0 ? FAIL_CONTEXT(err, "artifacts") : 0;
+	return tool_resolve_path(call, folder, &path, err) < 0 ? FAIL_CONTEXT(err, "artifacts") : 0;
 }
 
 /* Its path in the sandbox begins with the workspace. */
-static const char *below(const char *root, const char *path)
+static const char *path_in_workspace(const char *root, const char *path)
 {
 	size_t size = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
@@ -53,8 +53,9 @@ static void add_text(struct arena *a, const struct json_list *list, struct tool_
 	tool_add_text(result, (struct span){arena_copy(a, buf_span(&text)), text.size});
 }
 
-static void tell(const struct tool_call *call, const char *root, const struct artifact_list *kept,
-                 struct json_list *ret, struct tool_result *result)
+static void add_artifacts(const struct tool_call *call, const char *root,
+                          const struct artifact_list *kept, struct json_list *ret,
+                          struct tool_result *result)
 {
 	struct kept_file *files = ARENA_ARRAY(call->arena, struct kept_file, kept->count);
 	int64_t until = (clock_unix_ms() + ADDRESS_MS) / 1000;
@@ -64,10 +65,10 @@ static void tell(const struct tool_call *call, const char *root, const struct ar
 
 		files[i] = (struct kept_file){
 		        .id = r->id,
-		        .path = tool_text(call->arena, span_of(below(root, r->path))),
+		        .path = tool_text(call->arena, span_of(path_in_workspace(root, r->path))),
 		        .media_type = r->media_type,
 		        .size = r->size_bytes,
-		        .url = arena_format(call->arena, "%s%s", tool_server(call),
+		        .url = arena_format(call->arena, "%s%s", tool_server_address(call),
 		                            fleet_artifact_address(call->arena, r, until)),
 		};
 	}
@@ -76,7 +77,7 @@ static void tell(const struct tool_call *call, const char *root, const struct ar
 		add_text(call->arena, ret, result);
 }
 
-struct job_keep tool_keep_of_job(const struct tool_call *call, const char *folder)
+struct job_keep tool_job_keep(const struct tool_call *call, const char *folder)
 {
 	struct job_keep keep = {.root = NULL};
 	struct error ignored;
@@ -89,8 +90,8 @@ struct job_keep tool_keep_of_job(const struct tool_call *call, const char *folde
 	return keep;
 }
 
-int tool_tell_of_job(const struct tool_call *call, const struct job_record *r,
-                     struct json_list *ret, struct tool_result *result, struct error *err)
+int tool_add_job_artifacts(const struct tool_call *call, const struct job_record *r,
+                           struct json_list *ret, struct tool_result *result, struct error *err)
 {
 	const struct artifact_filter filter = {
 	        .project_id = r->project_id, .job = r->id, .limit = FLEET_ARTIFACTS_MADE_MAX};
@@ -100,11 +101,11 @@ int tool_tell_of_job(const struct tool_call *call, const struct job_record *r,
 		return 0;
 	if (store_artifact_list(call->store, call->arena, &filter, &kept, err) < 0)
 		return -1;
-	tell(call, r->keep_root, &kept, ret, result);
+	add_artifacts(call, r->keep_root, &kept, ret, result);
 	return 0;
 }
 
-void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *left,
+void tool_keep_artifacts(const struct tool_call *call, const struct tool_changed_files *left,
                          struct json_list *ret, struct tool_result *result)
 {
 	struct fleet_artifacts_made made = {
@@ -126,5 +127,5 @@ void tool_keep_artifacts(const struct tool_call *call, const struct tool_left *l
 	    path_check_relative(call->arena, span_of(left->folder), &made.folder, &ignored) < 0)
 		return;
 	(void)!fleet_artifacts_keep_made(call->fleet, call->arena, &made, &kept, &ignored);
-	tell(call, call->root, &kept, ret, result);
+	add_artifacts(call, call->root, &kept, ret, result);
 }

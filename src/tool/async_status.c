@@ -56,7 +56,8 @@ static int find_job(const struct tool_call *call, const struct async_input *in,
 }
 
 /* Both streams, one after the other, as a model reads them. */
-static struct span tell(struct arena *a, const struct job_record *r, const struct job_logs *logs)
+static struct span format_status(struct arena *a, const struct job_record *r,
+                                 const struct job_logs *logs)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * JOB_LOGS_MAX + 1024);
 
@@ -96,9 +97,9 @@ static int async_status_call(const struct tool_call *call, const void *input,
 	        .standard_output = tool_text(call->arena, logs.out[0]),
 	        .standard_error = tool_text(call->arena, logs.out[1]),
 	};
-	tool_add_text(ret, tell(call->arena, &r, &logs));
+	tool_add_text(ret, format_status(call->arena, &r, &logs));
 	ret->structured = out;
-	return tool_tell_of_job(call, &r, &out->artifacts, ret, err);
+	return tool_add_job_artifacts(call, &r, &out->artifacts, ret, err);
 }
 
 const struct tool async_status_tool = {

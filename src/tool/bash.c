@@ -56,7 +56,8 @@ static int set_timeout(const struct tool_call *call, const struct bash_input *in
 }
 
 /* Both streams as they came, and a last line where there is more to say. */
-static struct span tell(struct arena *a, const struct tool_ended *ended, int64_t timeout_ms)
+static struct span format_output(struct arena *a, const struct tool_exec_result *ended,
+                                 int64_t timeout_ms)
 {
 	const char *why = agent_cause_explain(agent_process_cause(&ended->process));
 	AUTO(buf_done) struct buf text = BUF(ended->both.size + 512);
@@ -98,7 +99,7 @@ static int start_job(const struct tool_call *call, const struct bash_input *in,
 	        .origin = call->origin ? call->origin : &nowhere,
 	        .command = in->command,
 	        .exec = &exec,
-	        .keep = tool_keep_of_job(call, in->artifacts),
+	        .keep = tool_job_keep(call, in->artifacts),
 	        .args = run->alternatives,
 	        .args_count = run->count,
 	        .deadline = call->deadline,
@@ -149,7 +150,7 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	        .output_max = (size_t)call->output_limit_bytes,
 	};
 	struct bash_output *out = ARENA_NEW(call->arena, struct bash_output);
-	struct tool_ended ended;
+	struct tool_exec_result ended;
 
 	if (in->background)
 		return start_job(call, in, &exec, ret, err);
@@ -165,12 +166,13 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	        .standard_error = tool_text(call->arena, ended.out[1]),
 	        .truncated = ended.cut_count > 0,
 	};
-	tool_add_text(ret, tell(call->arena, &ended, exec.timeout_ms));
-	tool_keep_artifacts(call,
-	                    &(struct tool_left){.folder = in->artifacts,
-	                                        .since = (int64_t)ended.process.started_unix_ms,
-	                                        .process = (int64_t)ended.process.process},
-	                    &out->artifacts, ret);
+	tool_add_text(ret, format_output(call->arena, &ended, exec.timeout_ms));
+	tool_keep_artifacts(
+	        call,
+	        &(struct tool_changed_files){.folder = in->artifacts,
+	                                     .since = (int64_t)ended.process.started_unix_ms,
+	                                     .process = (int64_t)ended.process.process},
+	        &out->artifacts, ret);
 	ret->structured = out;
 	return 0;
 }

@@ -3,20 +3,20 @@
 #include "tool/parts.h"
 
 /* An agent may be hostile: what it sends is never more than what it said, and not before it. */
-struct reading {
+struct file_call {
 	const struct tool_call *call;
-	const struct tool_reading *how;
+	const struct tool_file_reader *how;
 	struct agent_reader agent;
 	struct agent_file file;
 	bool has_file;
 };
 
-static void reading_done(struct reading *r)
+static void file_call_done(struct file_call *r)
 {
 	agent_reader_done(&r->agent);
 }
 
-static int take_file(struct reading *r, struct error *err)
+static int take_file(struct file_call *r, struct error *err)
 {
 	if (r->has_file)
 		return FAIL(err, ERROR_SYSTEM, "the agent named a file twice");
@@ -26,7 +26,7 @@ static int take_file(struct reading *r, struct error *err)
 }
 
 /* 1 = enough, or all. */
-static int take(struct reading *r, struct error *err)
+static int take_message(struct file_call *r, struct error *err)
 {
 	if (r->agent.type == AGENT_FILE)
 		return take_file(r, err);
@@ -37,7 +37,8 @@ static int take(struct reading *r, struct error *err)
 	return r->how->on_bytes(r->how->context, &r->file, buf_span(&r->agent.payload), err);
 }
 
-static int begin(struct reading *r, uint16_t type, const struct agent_path *path, struct error *err)
+static int send_file_request(struct file_call *r, uint16_t type, const struct agent_path *path,
+                             struct error *err)
 {
 	const struct compute_request request = {type, agent_path_shape, path, NULL};
 	const struct agent_limits limits = {.deadline = r->call->deadline,
@@ -48,19 +49,21 @@ static int begin(struct reading *r, uint16_t type, const struct agent_path *path
 }
 
 int tool_read_file(const struct tool_call *call, const char *path,
-                   const struct tool_reading *reading, struct agent_file *ret, struct error *err)
+                   const struct tool_file_reader *reading, struct agent_file *ret,
+                   struct error *err)
 {
-	AUTO(reading_done) struct reading r = {.call = call, .how = reading};
+	AUTO(file_call_done) struct file_call r = {.call = call, .how = reading};
 	struct agent_path message = {.root = NULL};
 	int state = 0;
 
 	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
-	    tool_path(call, path, &message, err) < 0 || begin(&r, AGENT_READ, &message, err) < 0)
+	    tool_resolve_path(call, path, &message, err) < 0 ||
+	    send_file_request(&r, AGENT_READ, &message, err) < 0)
 		return -1;
 	while (state == 0) {
 		if (agent_reader_next(&r.agent, err) < 0)
 			return -1;
-		state = take(&r, err);
+		state = take_message(&r, err);
 	}
 	if (state < 0)
 		return -1;
@@ -84,7 +87,7 @@ static int add_bytes(void *context, const struct agent_file *file, struct span b
 int tool_load_file(const struct tool_call *call, const char *path, struct buf *out,
                    struct error *err)
 {
-	const struct tool_reading reading = {add_bytes, out};
+	const struct tool_file_reader reading = {add_bytes, out};
 	struct agent_file file;
 
 	return tool_read_file(call, path, &reading, &file, err);
@@ -92,7 +95,7 @@ int tool_load_file(const struct tool_call *call, const char *path, struct buf *o
 
 /* ---- write ---- */
 
-static int send_content(struct reading *r, struct span content, struct error *err)
+static int send_content(struct file_call *r, struct span content, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(AGENT_DATA_MAX + 2 * WIRE_HEAD_SIZE);
 
@@ -115,11 +118,12 @@ static int send_content(struct reading *r, struct span content, struct error *er
 int tool_write_file(const struct tool_call *call, const char *path, struct span content,
                     struct agent_file *ret, struct error *err)
 {
-	AUTO(reading_done) struct reading r = {.call = call};
+	AUTO(file_call_done) struct file_call r = {.call = call};
 	struct agent_path message = {.flags = AGENT_PATH_PARENTS};
 
 	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
-	    tool_path(call, path, &message, err) < 0 || begin(&r, AGENT_WRITE, &message, err) < 0)
+	    tool_resolve_path(call, path, &message, err) < 0 ||
+	    send_file_request(&r, AGENT_WRITE, &message, err) < 0)
 		return -1;
 	if (agent_reader_expect(&r.agent, AGENT_READY, err) < 0 ||
 	    send_content(&r, content, err) < 0 ||

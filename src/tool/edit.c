@@ -79,10 +79,10 @@ static void add_crlf(struct buf *out, struct span text)
 	}
 }
 
-static int replace(struct span content, const struct edit *e, struct buf *out, struct edited *ret,
-                   struct error *err)
+static int replace_text(struct span content, const struct text_edit *e, struct buf *out,
+                        struct text_edit_result *ret, struct error *err)
 {
-	struct edited done = {.count = 0};
+	struct text_edit_result done = {.count = 0};
 	struct span rest = content;
 	ptrdiff_t at;
 
@@ -114,12 +114,12 @@ static int replace(struct span content, const struct edit *e, struct buf *out, s
 	return 0;
 }
 
-int edit_apply(struct span content, const struct edit *edit, struct buf *out, struct edited *ret,
-               struct error *err)
+int edit_apply(struct span content, const struct text_edit *edit, struct buf *out,
+               struct text_edit_result *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf old_text = BUF(2 * edit->old_text.size + 1);
 	AUTO(buf_done) struct buf new_text = BUF(2 * edit->new_text.size + 1);
-	struct edit copy = *edit;
+	struct text_edit copy = *edit;
 
 	if (is_crlf(content)) {
 		add_crlf(&old_text, edit->old_text);
@@ -129,7 +129,7 @@ int edit_apply(struct span content, const struct edit *edit, struct buf *out, st
 	}
 	if (span_equals(copy.old_text, copy.new_text))
 		return FAIL(err, ERROR_INVALID, "old_string and new_string are the same");
-	return replace(content, &copy, out, ret, err);
+	return replace_text(content, &copy, out, ret, err);
 }
 
 /* ---- the tool ---- */
@@ -139,10 +139,10 @@ static int edit_call(const struct tool_call *call, const void *input, struct too
 {
 	const struct edit_input *in = input;
 	AUTO(buf_done) struct buf content = BUF(FILE_MAX), changed = BUF(FILE_MAX);
-	const struct edit edit = {span_of(in->old_string), span_of(in->new_string),
-	                          in->replace_all};
+	const struct text_edit edit = {span_of(in->old_string), span_of(in->new_string),
+	                               in->replace_all};
 	struct edit_output *out = ARENA_NEW(call->arena, struct edit_output);
-	struct edited done;
+	struct text_edit_result done;
 	struct agent_file file;
 
 	if (tool_load_file(call, in->path, &content, err) < 0 ||

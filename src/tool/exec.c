@@ -5,12 +5,12 @@
 #include "tool/parts.h"
 
 /* What came of both streams, in the order in which it came, and of each. */
-struct gathering {
+struct exec_output {
 	const struct tool_call *call;
 	struct head_tail both, out[2];
 };
 
-static void gathering_done(struct gathering *g)
+static void exec_output_done(struct exec_output *g)
 {
 	head_tail_done(&g->both);
 	head_tail_done(&g->out[0]);
@@ -19,7 +19,7 @@ static void gathering_done(struct gathering *g)
 
 static int on_output(void *context, const struct agent_output *o, struct error *err)
 {
-	struct gathering *g = context;
+	struct exec_output *g = context;
 
 	(void)err;
 	if (g->call->on_progress)
@@ -29,7 +29,7 @@ static int on_output(void *context, const struct agent_output *o, struct error *
 	return 0;
 }
 
-static struct span joined(struct arena *a, const struct head_tail *k)
+static struct span join_output(struct arena *a, const struct head_tail *k)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * k->half + 256);
 
@@ -43,8 +43,8 @@ static bool is_missing_program(const struct error *err)
 	return err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0;
 }
 
-static int run(const struct tool_call *call, const struct tool_exec *exec, struct gathering *g,
-               struct agent_process *ret, struct error *err)
+static int run_alternatives(const struct tool_call *call, const struct tool_exec *exec,
+                            struct exec_output *g, struct agent_process *ret, struct error *err)
 {
 	struct agent_exec message = {
 	        .env = call->env,
@@ -53,7 +53,7 @@ static int run(const struct tool_call *call, const struct tool_exec *exec, struc
 	        .label = exec->label,
 	        .timeout_ms = (uint64_t)exec->timeout_ms,
 	};
-	const struct compute_run run = {
+	const struct compute_run options = {
 	        .exec = &message,
 	        .deadline = call->deadline,
 	        .cancel = call->cancel,
@@ -65,8 +65,8 @@ static int run(const struct tool_call *call, const struct tool_exec *exec, struc
 	for (unsigned i = 0; i < exec->count; i++) {
 		error_clear(err);
 		message.args = exec->alternatives[i];
-		if (compute_run(call->hold->provider, call->hold->id, call->arena, &run, &result,
-		                err) == 0) {
+		if (compute_run(call->hold->provider, call->hold->id, call->arena, &options,
+		                &result, err) == 0) {
 			*ret = result.process;
 			return 0;
 		}
@@ -76,20 +76,20 @@ static int run(const struct tool_call *call, const struct tool_exec *exec, struc
 	return -1;
 }
 
-int tool_exec(const struct tool_call *call, const struct tool_exec *exec, struct tool_ended *ret,
-              struct error *err)
+int tool_exec(const struct tool_call *call, const struct tool_exec *exec,
+              struct tool_exec_result *ret, struct error *err)
 {
-	AUTO(gathering_done) struct gathering g = {.call = call};
+	AUTO(exec_output_done) struct exec_output g = {.call = call};
 
 	head_tail_init(&g.both, exec->output_max);
 	head_tail_init(&g.out[0], exec->output_max);
 	head_tail_init(&g.out[1], exec->output_max);
 	if (provider_require(call->hold->provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    run(call, exec, &g, &ret->process, err) < 0)
+	    run_alternatives(call, exec, &g, &ret->process, err) < 0)
 		return -1;
-	ret->both = joined(call->arena, &g.both);
-	ret->out[0] = joined(call->arena, &g.out[0]);
-	ret->out[1] = joined(call->arena, &g.out[1]);
+	ret->both = join_output(call->arena, &g.both);
+	ret->out[0] = join_output(call->arena, &g.out[0]);
+	ret->out[1] = join_output(call->arena, &g.out[1]);
 	ret->cut_count = head_tail_cut_count(&g.both);
 	return 0;
 }

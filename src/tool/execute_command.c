@@ -47,7 +47,7 @@ static const struct json_member execute_output_members[] = {
 static JSON_SHAPE(execute_output, "ExecuteCommandOutput", execute_output,
                   "What a command in a window did");
 
-static struct span tell(struct arena *a, const struct terminal_result *r)
+static struct span format_output(struct arena *a, const struct terminal_result *r)
 {
 	AUTO(buf_done) struct buf text = BUF(r->output.size + 512);
 
@@ -81,10 +81,11 @@ static int execute_check(const struct tool_call *call, const void *input, struct
 }
 
 /* Of a command that somebody else began, too: the window tells when it did. */
-static void keep(const struct tool_call *call, const char *folder, const struct terminal_result *r,
-                 struct json_list *ret, struct tool_result *result)
+static void keep_artifacts(const struct tool_call *call, const char *folder,
+                           const struct terminal_result *r, struct json_list *ret,
+                           struct tool_result *result)
 {
-	const struct tool_left left = {
+	const struct tool_changed_files left = {
 	        .folder = folder, .since = r->began, .process = (int64_t)r->process};
 
 	if (r->running || !folder || !folder[0])
@@ -133,8 +134,8 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	        .cancelled = result.cancelled,
 	        .closed = result.closed,
 	};
-	tool_add_text(ret, tell(call->arena, &result));
-	keep(call, in->artifacts, &result, &out->artifacts, ret);
+	tool_add_text(ret, format_output(call->arena, &result));
+	keep_artifacts(call, in->artifacts, &result, &out->artifacts, ret);
 	ret->structured = out;
 	return 0;
 }

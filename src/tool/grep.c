@@ -52,23 +52,23 @@ static const struct json_shape grep_input = {
         .present_offset = offsetof(struct grep_input, present),
 };
 
-struct grep_match {
+struct tool_grep_match {
 	const char *path, *text;
 	int64_t line, count;
 	bool context;
 };
-static const struct json_member grep_match_members[] = {
-        JSON_TEXT_MEMBER(grep_match, path, .about = "relative to the workspace"),
-        JSON_WHOLE_MEMBER(grep_match, line, .flags = JSON_OMIT_EMPTY, .about = "of content"),
-        JSON_TEXT_MEMBER(grep_match, text, .flags = JSON_OMIT_EMPTY,
+static const struct json_member tool_grep_match_members[] = {
+        JSON_TEXT_MEMBER(tool_grep_match, path, .about = "relative to the workspace"),
+        JSON_WHOLE_MEMBER(tool_grep_match, line, .flags = JSON_OMIT_EMPTY, .about = "of content"),
+        JSON_TEXT_MEMBER(tool_grep_match, text, .flags = JSON_OMIT_EMPTY,
                          .about = "of content: at most 1000 bytes of the line"),
-        JSON_BOOL_MEMBER(grep_match, context, .flags = JSON_OMIT_EMPTY,
+        JSON_BOOL_MEMBER(tool_grep_match, context, .flags = JSON_OMIT_EMPTY,
                          .about = "a line beside a match"),
-        JSON_WHOLE_MEMBER(grep_match, count, .flags = JSON_OMIT_EMPTY,
+        JSON_WHOLE_MEMBER(tool_grep_match, count, .flags = JSON_OMIT_EMPTY,
                           .about = "of count: lines that match"),
         JSON_END,
 };
-static JSON_SHAPE(grep_match, "GrepMatch", grep_match, "A line, or a file");
+static JSON_SHAPE(tool_grep_match, "GrepMatch", tool_grep_match, "A line, or a file");
 
 struct grep_output {
 	struct json_list matches;
@@ -76,7 +76,7 @@ struct grep_output {
 	bool truncated;
 };
 static const struct json_member grep_output_members[] = {
-        JSON_LIST_MEMBER(grep_output, matches, &grep_match),
+        JSON_LIST_MEMBER(grep_output, matches, &tool_grep_match),
         JSON_WHOLE_MEMBER(grep_output, files, .about = "that match"),
         JSON_BOOL_MEMBER(grep_output, truncated, .about = "there is more"),
         JSON_END,
@@ -85,21 +85,21 @@ static JSON_SHAPE(grep_output, "GrepOutput", grep_output, "What was found");
 
 /* ---- answer ---- */
 
-struct answer {
+struct grep_page {
 	struct arena *arena;
 	enum search_mode mode;
 	struct buf text;
-	struct grep_match *matches;
+	struct tool_grep_match *matches;
 	size_t count, limit;
 	bool is_full;
 };
 
-static void answer_done(struct answer *a)
+static void grep_page_done(struct grep_page *a)
 {
 	buf_done(&a->text);
 }
 
-static void add_match(struct answer *a, const struct grep_match *match)
+static void add_match(struct grep_page *a, const struct tool_grep_match *match)
 {
 	if (a->count == a->limit)
 		a->is_full = true;
@@ -107,10 +107,11 @@ static void add_match(struct answer *a, const struct grep_match *match)
 		a->matches[a->count++] = *match;
 }
 
-static void add_line(struct answer *a, const char *path, struct search_line line)
+static void add_line(struct grep_page *a, const char *path, struct search_line line)
 {
 	char mark = line.is_context ? '-' : ':';
-	struct grep_match match = {.path = path, .line = line.number, .context = line.is_context};
+	struct tool_grep_match match = {
+	        .path = path, .line = line.number, .context = line.is_context};
 
 	if (line.text.size > TEXT_MAX) {
 		line.text.size = TEXT_MAX;
@@ -123,7 +124,7 @@ static void add_line(struct answer *a, const char *path, struct search_line line
 		         match.text);
 }
 
-static void add_content(struct answer *a, const char *path, struct span lines)
+static void add_content(struct grep_page *a, const char *path, struct span lines)
 {
 	struct search_line line;
 
@@ -135,10 +136,10 @@ static void add_content(struct answer *a, const char *path, struct span lines)
 	}
 }
 
-static void add_file(struct answer *a, const struct search_file *file)
+static void add_file(struct grep_page *a, const struct search_file *file)
 {
 	const char *path = tool_text(a->arena, file->path);
-	const struct grep_match match = {.path = path, .count = file->count};
+	const struct tool_grep_match match = {.path = path, .count = file->count};
 
 	if (a->mode == SEARCH_CONTENT) {
 		add_content(a, path, file->lines);
@@ -153,15 +154,15 @@ static void add_file(struct answer *a, const struct search_file *file)
 		buf_addf(&a->text, "%s\n", path);
 }
 
-static void answer(const struct tool_call *call, const struct grep_input *in,
-                   const struct search_found *found, struct tool_result *ret)
+static void write_matches(const struct tool_call *call, const struct grep_input *in,
+                          const struct search_found *found, struct tool_result *ret)
 {
 	size_t limit = in->head_limit ? (size_t)in->head_limit : LIMIT_DEFAULT;
-	AUTO(answer_done) struct answer a = {
+	AUTO(grep_page_done) struct grep_page a = {
 	        .arena = call->arena,
 	        .mode = (enum search_mode)in->output_mode,
 	        .text = BUF(SIZE_MAX / 2),
-	        .matches = ARENA_ARRAY(call->arena, struct grep_match, limit),
+	        .matches = ARENA_ARRAY(call->arena, struct tool_grep_match, limit),
 	        .limit = limit,
 	};
 	struct grep_output *out = ARENA_NEW(call->arena, struct grep_output);
@@ -183,7 +184,7 @@ static int grep_call(const struct tool_call *call, const void *input, struct too
 {
 	const struct grep_input *in = input;
 	struct agent_path path = {.root = NULL};
-	const struct search_place place = {
+	const struct search_scope place = {
 	        .provider = call->hold->provider,
 	        .id = call->hold->id,
 	        .root = call->root,
@@ -192,7 +193,7 @@ static int grep_call(const struct tool_call *call, const void *input, struct too
 	        .deadline = call->deadline,
 	        .cancel = call->cancel,
 	};
-	struct search search = {
+	struct search_request search = {
 	        .pattern = in->pattern,
 	        .glob = in->glob,
 	        .type = in->type,
@@ -206,12 +207,12 @@ static int grep_call(const struct tool_call *call, const void *input, struct too
 		search.before = in->before > in->context ? in->before : in->context;
 		search.after = in->after > in->context ? in->after : in->context;
 	}
-	if (tool_path(call, in->path, &path, err) < 0)
+	if (tool_resolve_path(call, in->path, &path, err) < 0)
 		return -1;
 	search.path = path.path;
 	if (search_run(call->arena, &place, &search, &found, err) < 0)
 		return FAIL_CONTEXT(err, "grep");
-	answer(call, in, &found, ret);
+	write_matches(call, in, &found, ret);
 	return 0;
 }
 

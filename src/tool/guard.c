@@ -13,7 +13,7 @@
 /* ---- words ---- */
 
 struct scan {
-	const struct guard *guard;
+	const struct command_guard *guard;
 	struct span rest;
 	unsigned depth;
 	bool at_command;    /* the next word is a program's name */
@@ -40,7 +40,7 @@ static bool ends_command(char c)
 	return strchr("\n;&|()`", c) != NULL;
 }
 
-static void advance(struct span *s, size_t count)
+static void skip_bytes(struct span *s, size_t count)
 {
 	s->data += count;
 	s->size -= count;
@@ -54,7 +54,7 @@ static int scan_substitution(struct scan *s, struct span *rest)
 	unsigned open = 1;
 	size_t size = 0;
 
-	advance(rest, is_tick ? 1 : 2);
+	skip_bytes(rest, is_tick ? 1 : 2);
 	inner = *rest;
 	while (size < inner.size && open > 0) {
 		char c = inner.data[size];
@@ -66,7 +66,7 @@ static int scan_substitution(struct scan *s, struct span *rest)
 		size++;
 	}
 	inner.size = open == 0 ? size - 1 : size;
-	advance(rest, size);
+	skip_bytes(rest, size);
 	return scan_line(s, inner, s->err);
 }
 
@@ -77,7 +77,7 @@ static bool opens_substitution(struct span rest)
 
 static int take_double_quoted(struct scan *s, struct word *w)
 {
-	advance(&s->rest, 1);
+	skip_bytes(&s->rest, 1);
 	while (s->rest.size > 0 && s->rest.data[0] != '"') {
 		if (opens_substitution(s->rest)) {
 			if (scan_substitution(s, &s->rest) < 0)
@@ -85,12 +85,12 @@ static int take_double_quoted(struct scan *s, struct word *w)
 			continue;
 		}
 		if (s->rest.data[0] == '\\' && s->rest.size > 1)
-			advance(&s->rest, 1);
+			skip_bytes(&s->rest, 1);
 		buf_add_byte(&w->text, s->rest.data[0]);
-		advance(&s->rest, 1);
+		skip_bytes(&s->rest, 1);
 	}
 	if (s->rest.size > 0)
-		advance(&s->rest, 1);
+		skip_bytes(&s->rest, 1);
 	return 0;
 }
 
@@ -98,14 +98,14 @@ static void take_single_quoted(struct scan *s, struct word *w)
 {
 	ptrdiff_t end;
 
-	advance(&s->rest, 1);
+	skip_bytes(&s->rest, 1);
 	end = span_find(s->rest, '\'');
 	if (end < 0)
 		end = (ptrdiff_t)s->rest.size;
 	buf_add(&w->text, s->rest.data, (size_t)end);
-	advance(&s->rest, (size_t)end);
+	skip_bytes(&s->rest, (size_t)end);
 	if (s->rest.size > 0)
-		advance(&s->rest, 1);
+		skip_bytes(&s->rest, 1);
 }
 
 static int take_word(struct scan *s, struct word *w)
@@ -128,9 +128,9 @@ static int take_word(struct scan *s, struct word *w)
 			continue;
 		}
 		if (c == '\\' && s->rest.size > 1)
-			advance(&s->rest, 1);
+			skip_bytes(&s->rest, 1);
 		buf_add_byte(&w->text, s->rest.data[0]);
-		advance(&s->rest, 1);
+		skip_bytes(&s->rest, 1);
 	}
 	return 0;
 }
@@ -327,7 +327,7 @@ static void skip_document(struct scan *s)
 	while (s->rest.size > 0) {
 		(void)span_split(&s->rest, '\n', &line);
 		while (line.size > 0 && line.data[0] == '\t')
-			advance(&line, 1);
+			skip_bytes(&line, 1);
 		if (span_equals_text(line, s->delimiter))
 			break;
 	}
@@ -346,12 +346,12 @@ static int take_redirection(struct scan *s)
 
 		while (size < s->rest.size && s->rest.data[size] == '<')
 			size++;
-		advance(&s->rest, size);
+		skip_bytes(&s->rest, size);
 		return 0;
 	}
-	advance(&s->rest, 2);
+	skip_bytes(&s->rest, 2);
 	while (s->rest.size > 0 && strchr("- \t", s->rest.data[0]))
-		advance(&s->rest, 1);
+		skip_bytes(&s->rest, 1);
 	result = take_word(s, &w);
 	memcpy(s->delimiter, buf_text(&w.text), w.text.size + 1);
 	buf_done(&w.text);
@@ -370,7 +370,7 @@ static int take_separator(struct scan *s)
 		s->at_command = true;
 		s->runs_argument = s->of_shell = false;
 	}
-	advance(&s->rest, 1);
+	skip_bytes(&s->rest, 1);
 	if (c == '\n' && s->delimiter[0])
 		skip_document(s);
 	return 0;
@@ -386,7 +386,7 @@ static int take_next(struct scan *s)
 	if (s->rest.data[0] == '#') {
 		ptrdiff_t end = span_find(s->rest, '\n');
 
-		advance(&s->rest, end < 0 ? s->rest.size : (size_t)end);
+		skip_bytes(&s->rest, end < 0 ? s->rest.size : (size_t)end);
 		return 0;
 	}
 	result = take_word(s, &w);
@@ -412,7 +412,7 @@ static int scan_line(const struct scan *from, struct span line, struct error *er
 	return 0;
 }
 
-int guard_check(const struct guard *guard, const char *line, struct error *err)
+int command_guard_check(const struct command_guard *guard, const char *line, struct error *err)
 {
 	const struct scan outer = {.guard = guard};
 

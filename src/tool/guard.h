@@ -10,9 +10,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-struct guard {
+struct command_guard {
 	const char *const *runtimes; /* of bash, python, node; NULL = all. NULL-terminated */
 	const char *root; /* of the workspace: paths below it are fine; NULL = any path is */
 };
 /* Refuses paths that lead out of the root, and programs of a runtime that is not listed. */
-MUST_CHECK int guard_check(const struct guard *guard, const char *line, struct error *err);
+MUST_CHECK int command_guard_check(const struct command_guard *guard, const char *line,
+                                   struct error *err);

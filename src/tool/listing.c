@@ -39,7 +39,7 @@ static JSON_SHAPE(files_output, "FilesOutput", files_output, "Files that were fo
 
 /* ---- collecting ---- */
 
-struct collection {
+struct file_collection {
 	const struct tool_call *call;
 	const char *below; /* what paths are relative to; "" = the workspace */
 	struct file_item *items;
@@ -55,7 +55,7 @@ static const char *type_name(uint32_t type)
 
 static int on_file(void *context, const void *reply, struct error *err)
 {
-	struct collection *c = context;
+	struct file_collection *c = context;
 	const struct agent_file *file = reply;
 	const char *path = tool_text(c->call->arena, span_of(file->path));
 
@@ -79,8 +79,8 @@ static int on_file(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int collect(struct collection *c, uint16_t type, const struct agent_path *what,
-                   struct error *err)
+static int collect_files(struct file_collection *c, uint16_t type, const struct agent_path *what,
+                         struct error *err)
 {
 	const struct tool_call *call = c->call;
 	struct agent_path message = *what;
@@ -99,15 +99,15 @@ static int collect(struct collection *c, uint16_t type, const struct agent_path 
 
 	message.size_max = FOUND_MAX;
 	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
-	    tool_path(call, what->path, &message, err) < 0)
+	    tool_resolve_path(call, what->path, &message, err) < 0)
 		return -1;
 	c->below = strcmp(message.path, ".") == 0 ? "" : message.path;
 	return compute_call(call->hold->provider, call->hold->id, call->arena, &compute,
 	                    call->deadline, err);
 }
 
-static void answer(const struct collection *c, int64_t limit, bool with_type,
-                   struct tool_result *ret)
+static void write_files(const struct file_collection *c, int64_t limit, bool with_type,
+                        struct tool_result *ret)
 {
 	AUTO(buf_done) struct buf text = BUF(SIZE_MAX / 2);
 	struct arena *a = c->call->arena;
@@ -163,13 +163,13 @@ static int glob_call(const struct tool_call *call, const void *input, struct too
 {
 	const struct glob_input *in = input;
 	const struct agent_path what = {.path = in->path, .target = in->pattern};
-	struct collection c = {.call = call};
+	struct file_collection c = {.call = call};
 
-	if (collect(&c, AGENT_GLOB, &what, err) < 0)
+	if (collect_files(&c, AGENT_GLOB, &what, err) < 0)
 		return -1;
 	if (c.count > 1)
 		qsort(c.items, c.count, sizeof(*c.items), compare_newest_first);
-	answer(&c, in->limit ? in->limit : LIMIT_DEFAULT, false, ret);
+	write_files(&c, in->limit ? in->limit : LIMIT_DEFAULT, false, ret);
 	return 0;
 }
 
@@ -217,13 +217,13 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 	const struct list_input *in = input;
 	const struct agent_path what = {.path = in->path,
 	                                .depth = in->depth ? (uint32_t)in->depth : 1};
-	struct collection c = {.call = call};
+	struct file_collection c = {.call = call};
 
-	if (collect(&c, AGENT_LIST, &what, err) < 0)
+	if (collect_files(&c, AGENT_LIST, &what, err) < 0)
 		return -1;
 	if (c.count > 1)
 		qsort(c.items, c.count, sizeof(*c.items), compare_paths);
-	answer(&c, in->limit ? in->limit : LIMIT_DEFAULT, true, ret);
+	write_files(&c, in->limit ? in->limit : LIMIT_DEFAULT, true, ret);
 	return 0;
 }
 

@@ -4,13 +4,13 @@
 
 #include "tool/search.h"
 
-struct translation {
+struct posix_translation {
 	const char *at;
 	struct buf out;
 	bool after_repeat; /* a '?' would make it lazy: which lines match is the same */
 };
 
-static int refuse(const char *what, struct error *err)
+static int refuse_construct(const char *what, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNSUPPORTED, "pattern: %s is not known where there is no rg", what);
 	error_hint(err, "install ripgrep in the template, or put it otherwise");
@@ -37,7 +37,7 @@ static const struct class
         {'>', "\\>", NULL},
 };
 
-static int take_escape(struct translation *t, bool is_inside, struct error *err)
+static int take_escape(struct posix_translation *t, bool is_inside, struct error *err)
 {
 	char c = t->at[1];
 	const char *text;
@@ -50,22 +50,22 @@ static int take_escape(struct translation *t, bool is_inside, struct error *err)
 			continue;
 		text = is_inside ? classes[i].inside : classes[i].outside;
 		if (!text)
-			return refuse("such a class within brackets", err);
+			return refuse_construct("such a class within brackets", err);
 		buf_add_text(&t->out, text);
 		return 0;
 	}
 	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
-		return refuse("an escape of a letter or digit", err);
+		return refuse_construct("an escape of a letter or digit", err);
 	/* Within brackets a backslash would be one of them; and these have a meaning by place. */
 	if (is_inside && strchr("]^-[", c))
-		return refuse("an escaped bracket, '^' or '-' within brackets", err);
+		return refuse_construct("an escaped bracket, '^' or '-' within brackets", err);
 	if (!is_inside)
 		buf_add_byte(&t->out, '\\');
 	buf_add_byte(&t->out, c);
 	return 0;
 }
 
-static int take_brackets(struct translation *t, struct error *err)
+static int take_brackets(struct posix_translation *t, struct error *err)
 {
 	const char *name_end;
 
@@ -83,7 +83,7 @@ static int take_brackets(struct translation *t, struct error *err)
 			if (take_escape(t, true, err) < 0)
 				return -1;
 		} else if (strncmp(t->at, "&&", 2) == 0 || t->at[0] == '[') {
-			return refuse("a class within brackets", err);
+			return refuse_construct("a class within brackets", err);
 		} else {
 			buf_add_byte(&t->out, *t->at++);
 		}
@@ -94,7 +94,7 @@ static int take_brackets(struct translation *t, struct error *err)
 	return 0;
 }
 
-static int take(struct translation *t, struct error *err)
+static int take_construct(struct posix_translation *t, struct error *err)
 {
 	char c = *t->at;
 	bool was_repeat = t->after_repeat;
@@ -110,7 +110,7 @@ static int take(struct translation *t, struct error *err)
 		return 0;
 	}
 	if (strncmp(t->at, "(?", 2) == 0)
-		return refuse("a group that begins with '(?'", err);
+		return refuse_construct("a group that begins with '(?'", err);
 	if (was_repeat && c == '?')
 		t->after_repeat = false;
 	else
@@ -119,15 +119,16 @@ static int take(struct translation *t, struct error *err)
 	return 0;
 }
 
-int search_to_posix(struct arena *a, const char *pattern, const char **ret, struct error *err)
+int search_pattern_to_posix(struct arena *a, const char *pattern, const char **ret,
+                            struct error *err)
 {
-	struct translation t = {.at = pattern, .out = BUF(16 * SEARCH_PATTERN_MAX)};
+	struct posix_translation t = {.at = pattern, .out = BUF(16 * SEARCH_PATTERN_MAX)};
 	int result = 0;
 
 	if (strchr(pattern, '\n'))
-		result = refuse("a line feed", err);
+		result = refuse_construct("a line feed", err);
 	while (result == 0 && *t.at)
-		result = take(&t, err);
+		result = take_construct(&t, err);
 	if (result == 0 && t.out.overflowed)
 		result = FAIL(err, ERROR_TOO_LARGE, "the pattern is too long");
 	if (result == 0)

@@ -35,7 +35,7 @@ static const struct json_member preview_output_members[] = {
 static JSON_SHAPE(preview_output, "PreviewUrlOutput", preview_output, "A link");
 
 /* Where a browser on this machine finds what listens on every address. */
-static const char *reachable(struct arena *a, const char *listen)
+static const char *reachable_address(struct arena *a, const char *listen)
 {
 	static const struct {
 		const char *all, *one;
@@ -50,7 +50,7 @@ static const char *reachable(struct arena *a, const char *listen)
 	return listen;
 }
 
-const char *tool_server(const struct tool_call *call)
+const char *tool_server_address(const struct tool_call *call)
 {
 	const struct config *config = call->config;
 	struct arena *a = call->arena;
@@ -58,9 +58,9 @@ const char *tool_server(const struct tool_call *call)
 	if (call->address)
 		return call->address;
 	if (strncmp(config->listen, "unix:", 5) != 0)
-		return arena_format(a, "http://%s", reachable(a, config->listen));
+		return arena_format(a, "http://%s", reachable_address(a, config->listen));
 	if (config->tls_listen[0])
-		return arena_format(a, "https://%s", reachable(a, config->tls_listen));
+		return arena_format(a, "https://%s", reachable_address(a, config->tls_listen));
 	return "http://localhost";
 }
 
@@ -68,7 +68,7 @@ static const char *url_of(const struct tool_call *call, uint16_t port, const cha
                           const char *token)
 {
 	const struct config *config = call->config;
-	const char *origin = tool_server(call);
+	const char *origin = tool_server_address(call);
 
 	if (config->preview_domain[0])
 		return arena_format(call->arena, "%s://%u-%s.%s/?atoll_preview=%s",

@@ -48,7 +48,7 @@ static JSON_SHAPE(read_output, "ReadOutput", read_output, "What was read");
 
 /* ---- what a file is, by its first bytes ---- */
 
-static const struct media {
+static const struct file_media {
 	const char *type, *magic, *more; /* `more` at byte 8 */
 	size_t magic_size;
 	enum tool_content_kind kind;
@@ -60,10 +60,10 @@ static const struct media {
         {"application/pdf", "%PDF-", "", 5, TOOL_RESOURCE},
 };
 
-static const struct media *media_of(struct span start)
+static const struct file_media *media_of(struct span start)
 {
 	for (size_t i = 0; i < COUNT_OF(medias); i++) {
-		const struct media *m = &medias[i];
+		const struct file_media *m = &medias[i];
 		size_t more = strlen(m->more);
 
 		if (start.size >= m->magic_size + 8 &&
@@ -76,10 +76,10 @@ static const struct media *media_of(struct span start)
 
 /* ---- a page ---- */
 
-struct page {
+struct read_page {
 	const struct read_input *in;
 	struct buf text, whole; /* numbered lines; bytes of a picture */
-	const struct media *media;
+	const struct file_media *media;
 	bool is_known;    /* whether it is text has been decided */
 	bool is_full;     /* no more lines are kept */
 	bool stopped;     /* and none are counted */
@@ -89,20 +89,20 @@ struct page {
 	uint64_t seen;
 };
 
-static void page_done(struct page *p)
+static void page_done(struct read_page *p)
 {
 	buf_done(&p->text);
 	buf_done(&p->whole);
 }
 
-static bool is_wanted(const struct page *p)
+static bool line_is_wanted(const struct read_page *p)
 {
 	return !p->is_full && p->line >= p->first && p->line - p->first < p->limit;
 }
 
-static void end_line(struct page *p)
+static void end_line(struct read_page *p)
 {
-	if (is_wanted(p)) {
+	if (line_is_wanted(p)) {
 		if (p->line_size > LINE_MAX)
 			buf_addf(&p->text, " [%zu more bytes]", p->line_size - LINE_MAX);
 		buf_add_byte(&p->text, '\n');
@@ -114,9 +114,9 @@ static void end_line(struct page *p)
 }
 
 /* `piece` is of one line, without its line feed. */
-static void add_piece(struct page *p, struct span piece)
+static void add_piece(struct read_page *p, struct span piece)
 {
-	if (is_wanted(p)) {
+	if (line_is_wanted(p)) {
 		size_t room = p->line_size < LINE_MAX ? LINE_MAX - p->line_size : 0;
 
 		if (p->line_size == 0)
@@ -126,7 +126,7 @@ static void add_piece(struct page *p, struct span piece)
 	p->line_size += piece.size;
 }
 
-static void add_lines(struct page *p, struct span bytes)
+static void add_lines(struct read_page *p, struct span bytes)
 {
 	while (bytes.size > 0) {
 		const char *end = memchr(bytes.data, '\n', bytes.size);
@@ -134,7 +134,7 @@ static void add_lines(struct page *p, struct span bytes)
 
 		add_piece(p, (struct span){bytes.data, size});
 		if (end) {
-			if (p->line_size == 0 && is_wanted(p))
+			if (p->line_size == 0 && line_is_wanted(p))
 				buf_addf(&p->text, "%6" PRId64 "\t", p->line);
 			end_line(p);
 		}
@@ -144,7 +144,8 @@ static void add_lines(struct page *p, struct span bytes)
 	}
 }
 
-static int know(struct page *p, const struct agent_file *file, struct span start, struct error *err)
+static int detect_media(struct read_page *p, const struct agent_file *file, struct span start,
+                        struct error *err)
 {
 	struct span look = {start.data, start.size < BINARY_LOOK ? start.size : BINARY_LOOK};
 
@@ -164,9 +165,9 @@ static int know(struct page *p, const struct agent_file *file, struct span start
 static int on_bytes(void *context, const struct agent_file *file, struct span bytes,
                     struct error *err)
 {
-	struct page *p = context;
+	struct read_page *p = context;
 
-	if (!p->is_known && know(p, file, bytes, err) < 0)
+	if (!p->is_known && detect_media(p, file, bytes, err) < 0)
 		return -1;
 	p->seen += bytes.size;
 	if (p->media) {
@@ -180,7 +181,7 @@ static int on_bytes(void *context, const struct agent_file *file, struct span by
 	return p->stopped;
 }
 
-static void answer_media(const struct tool_call *call, const struct page *p,
+static void answer_media(const struct tool_call *call, const struct read_page *p,
                          struct tool_result *ret)
 {
 	ret->content[ret->count++] = (struct tool_content){
@@ -191,7 +192,7 @@ static void answer_media(const struct tool_call *call, const struct page *p,
 	};
 }
 
-static int answer_page(const struct tool_call *call, struct page *p, struct read_output *out,
+static int answer_page(const struct tool_call *call, struct read_page *p, struct read_output *out,
                        struct tool_result *ret, struct error *err)
 {
 	int64_t total = p->line - 1 + (p->line_size > 0);
@@ -219,7 +220,7 @@ static int read_call(const struct tool_call *call, const void *input, struct too
                      struct error *err)
 {
 	const struct read_input *in = input;
-	AUTO(page_done) struct page page = {
+	AUTO(page_done) struct read_page page = {
 	        .in = in,
 	        .text = BUF(PAGE_MAX + 3 * LINE_MAX),
 	        .whole = BUF(MEDIA_MAX),
@@ -227,7 +228,7 @@ static int read_call(const struct tool_call *call, const void *input, struct too
 	        .first = in->offset ? in->offset : 1,
 	        .limit = in->limit ? in->limit : LINES_DEFAULT,
 	};
-	const struct tool_reading reading = {on_bytes, &page};
+	const struct tool_file_reader reading = {on_bytes, &page};
 	struct read_output *out = ARENA_NEW(call->arena, struct read_output);
 	struct agent_file file;
 

@@ -36,16 +36,16 @@ static const struct json_member run_code_input_members[] = {
 };
 static JSON_SHAPE(run_code_input, "RunCodeInput", run_code_input, "A block of code");
 
-struct failure {
+struct run_code_failure {
 	const char *name, *value, *traceback;
 };
 static const struct json_member failure_shape_members[] = {
-        JSON_TEXT_MEMBER(failure, name),
-        JSON_TEXT_MEMBER(failure, value),
-        JSON_TEXT_MEMBER(failure, traceback),
+        JSON_TEXT_MEMBER(run_code_failure, name),
+        JSON_TEXT_MEMBER(run_code_failure, value),
+        JSON_TEXT_MEMBER(run_code_failure, traceback),
         JSON_END,
 };
-static JSON_SHAPE(failure_shape, "RunCodeError", failure, "What it raised");
+static JSON_SHAPE(failure_shape, "RunCodeError", run_code_failure, "What it raised");
 
 struct run_code_output {
 	const char *standard_output, *standard_error, *context;
@@ -53,7 +53,7 @@ struct run_code_output {
 	bool timed_out, context_ended, truncated;
 	const char *cause;
 	struct json_list results, artifacts;
-	struct failure error;
+	struct run_code_failure error;
 };
 static const struct json_member run_code_output_members[] = {
         JSON_WHOLE_MEMBER(run_code_output, execution_count,
@@ -79,7 +79,7 @@ static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output, "What a blo
 /* ---- what it tells ---- */
 
 #define SHOWN_MAX 64
-struct showing {
+struct run_code_results {
 	const struct tool_call *call;
 	struct run_code_output out;
 	struct head_tail both, streams[2];
@@ -87,14 +87,14 @@ struct showing {
 	size_t size;                 /* of the results */
 };
 
-static void showing_done(struct showing *s)
+static void run_code_results_done(struct run_code_results *s)
 {
 	head_tail_done(&s->both);
 	for (unsigned i = 0; i < 2; i++)
 		head_tail_done(&s->streams[i]);
 }
 
-static void add_output(struct showing *s, unsigned stream, struct span text)
+static void add_output(struct run_code_results *s, unsigned stream, struct span text)
 {
 	if (s->call->on_progress)
 		s->call->on_progress(s->call->progress_context, text);
@@ -102,7 +102,7 @@ static void add_output(struct showing *s, unsigned stream, struct span text)
 	head_tail_add(&s->streams[stream], s->streams[stream].total, text);
 }
 
-static const char *keep_text(struct showing *s, const char *text)
+static const char *keep_text(struct run_code_results *s, const char *text)
 {
 	if (!text)
 		return NULL;
@@ -110,7 +110,7 @@ static const char *keep_text(struct showing *s, const char *text)
 	return arena_text(s->call->arena, text);
 }
 
-static struct span keep_json(struct showing *s, struct span json)
+static struct span keep_json(struct run_code_results *s, struct span json)
 {
 	if (json.size == 0)
 		return json;
@@ -129,7 +129,7 @@ static size_t size_of(const struct code_result *r)
 	return size;
 }
 
-static void add_result(struct showing *s, const struct code_result *r)
+static void add_result(struct run_code_results *s, const struct code_result *r)
 {
 	if (s->out.results.count == SHOWN_MAX || s->size + size_of(r) > RESULTS_MAX) {
 		s->out.truncated = true;
@@ -155,7 +155,7 @@ static void add_result(struct showing *s, const struct code_result *r)
 
 static void on_event(void *context, const struct code_event *event)
 {
-	struct showing *s = context;
+	struct run_code_results *s = context;
 
 	switch (event->kind) {
 	case CODE_BEGIN:
@@ -170,14 +170,14 @@ static void on_event(void *context, const struct code_event *event)
 		break;
 	case CODE_ERROR:
 		if (!s->out.error.name)
-			s->out.error =
-			        (struct failure){arena_text(s->call->arena, event->name),
-			                         arena_text(s->call->arena, event->value),
-			                         arena_text(s->call->arena, event->traceback)};
+			s->out.error = (struct run_code_failure){
+			        arena_text(s->call->arena, event->name),
+			        arena_text(s->call->arena, event->value),
+			        arena_text(s->call->arena, event->traceback)};
 		break;
 	case CODE_END:
 		if (event->status != 0 && !s->out.error.name)
-			s->out.error = (struct failure){
+			s->out.error = (struct run_code_failure){
 			        "ExitCode", arena_format(s->call->arena, "%" PRId64, event->status),
 			        ""};
 		break;
@@ -186,7 +186,7 @@ static void on_event(void *context, const struct code_event *event)
 
 /* ---- what a model reads ---- */
 
-static const char *joined(const struct showing *s, const struct head_tail *k)
+static const char *join_output(const struct run_code_results *s, const struct head_tail *k)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * k->half + 256);
 
@@ -200,7 +200,7 @@ static void begin_line(struct buf *text)
 		buf_add_byte(text, '\n');
 }
 
-static void write_values(const struct showing *s, struct buf *text)
+static void write_values(const struct run_code_results *s, struct buf *text)
 {
 	for (size_t i = 0; i < s->out.results.count; i++) {
 		const struct code_result *r = &s->results[i];
@@ -213,9 +213,9 @@ static void write_values(const struct showing *s, struct buf *text)
 	}
 }
 
-static void write_end(const struct showing *s, struct buf *text)
+static void write_end(const struct run_code_results *s, struct buf *text)
 {
-	const struct failure *f = &s->out.error;
+	const struct run_code_failure *f = &s->out.error;
 	const char *why = s->out.context_ended ? agent_cause_explain(s->out.cause) : NULL;
 
 	begin_line(text);
@@ -236,7 +236,7 @@ static void write_end(const struct showing *s, struct buf *text)
 		buf_add_text(text, "[no output]\n");
 }
 
-static void add_images(const struct showing *s, struct tool_result *ret)
+static void add_images(const struct run_code_results *s, struct tool_result *ret)
 {
 	for (size_t i = 0; i < s->out.results.count && ret->count <= IMAGES_MAX; i++) {
 		const struct code_result *r = &s->results[i];
@@ -254,15 +254,15 @@ static void add_images(const struct showing *s, struct tool_result *ret)
 	}
 }
 
-static void show(struct showing *s, struct tool_result *ret)
+static void write_output(struct run_code_results *s, struct tool_result *ret)
 {
 	AUTO(buf_done)
 	struct buf text = BUF(2 * s->both.half + SHOWN_MAX * VALUE_MAX + 1024 * 1024);
 
-	s->out.standard_output = joined(s, &s->streams[0]);
-	s->out.standard_error = joined(s, &s->streams[1]);
+	s->out.standard_output = join_output(s, &s->streams[0]);
+	s->out.standard_error = join_output(s, &s->streams[1]);
 	s->out.truncated = s->out.truncated || head_tail_cut_count(&s->both) > 0;
-	buf_add_text(&text, joined(s, &s->both));
+	buf_add_text(&text, join_output(s, &s->both));
 	write_values(s, &text);
 	write_end(s, &text);
 	tool_add_text(ret, (struct span){arena_copy(s->call->arena, buf_span(&text)), text.size});
@@ -271,8 +271,8 @@ static void show(struct showing *s, struct tool_result *ret)
 
 /* ---- the call ---- */
 
-static int prepare(const struct tool_call *call, const struct run_code_input *in,
-                   const struct code_at *at, struct code_context *ret, struct error *err)
+static int open_context(const struct tool_call *call, const struct run_code_input *in,
+                        const struct code_at *at, struct code_context *ret, struct error *err)
 {
 	struct code_open open = {.cwd = call->root, .user = call->user, .env = call->env};
 	struct error ignored = {0};
@@ -295,8 +295,8 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	const struct run_code_input *in = input;
 	const struct code_at at = {call->contexts, call->hold, call->deadline};
 	struct run_code_output *out = ARENA_NEW(call->arena, struct run_code_output);
-	AUTO(showing_done) struct showing s = {.call = call};
-	struct tool_left left = {.folder = in->artifacts};
+	AUTO(run_code_results_done) struct run_code_results s = {.call = call};
+	struct tool_changed_files left = {.folder = in->artifacts};
 	struct code_context context;
 	struct code_ended ended;
 	struct code_block block = {
@@ -315,7 +315,7 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	if (block.timeout_ms > call->timeout_max_ms)
 		return FAIL(err, ERROR_INVALID, "timeout_ms: at most %" PRId64 " here",
 		            call->timeout_max_ms);
-	if (prepare(call, in, &at, &context, err) < 0)
+	if (open_context(call, in, &at, &context, err) < 0)
 		return -1;
 	if (code_block_run(&at, &block, &ended, err) < 0)
 		return -1;
@@ -328,7 +328,7 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	                                    : "exit";
 	s.out.results.items = s.results;
 	s.out.results.present = true;
-	show(&s, ret);
+	write_output(&s, ret);
 	left.since = ended.began;
 	left.process = (int64_t)context.process;
 	tool_keep_artifacts(call, &left, &s.out.artifacts, ret);

@@ -17,69 +17,69 @@
 
 /* ---- arguments ---- */
 
-struct arguments {
+struct search_arguments {
 	struct arena *arena;
 	const char **items;
 	size_t count;
 };
 
-static void add(struct arguments *args, const char *text)
+static void add_argument(struct search_arguments *args, const char *text)
 {
 	if (text && args->count + 1 < ARGS_MAX)
 		args->items[args->count++] = text;
 }
 
-static void add_number(struct arguments *args, const char *name, int64_t value)
+static void add_number(struct search_arguments *args, const char *name, int64_t value)
 {
 	if (value > 0)
-		add(args, arena_format(args->arena, "%s=%" PRId64, name, value));
+		add_argument(args, arena_format(args->arena, "%s=%" PRId64, name, value));
 }
 
-static void add_end(struct arguments *args, const struct search *s)
+static void add_end(struct search_arguments *args, const struct search_request *s)
 {
-	add(args, arena_format(args->arena, "--regexp=%s", s->pattern));
-	add(args, "--");
-	add(args, arena_format(args->arena, "./%s", s->path));
+	add_argument(args, arena_format(args->arena, "--regexp=%s", s->pattern));
+	add_argument(args, "--");
+	add_argument(args, arena_format(args->arena, "./%s", s->path));
 }
 
-static const char **rg_args(struct arena *a, const struct search *s)
+static const char **rg_args(struct arena *a, const struct search_request *s)
 {
 	static const char *const modes[] = {"--files-with-matches", "--line-number", "--count"};
-	struct arguments args = {a, ARENA_ARRAY(a, const char *, ARGS_MAX)};
+	struct search_arguments args = {a, ARENA_ARRAY(a, const char *, ARGS_MAX)};
 
-	add(&args, "rg");
-	add(&args, "--no-config");
-	add(&args, "--no-heading");
-	add(&args, "--with-filename");
-	add(&args, "--null");
-	add(&args, "--color=never");
-	add(&args, "--max-columns=4096");
-	add(&args, "--max-columns-preview");
-	add(&args, modes[s->mode]);
-	add(&args, s->ignore_case ? "--ignore-case" : NULL);
-	add(&args, s->multiline ? "--multiline" : NULL);
-	add(&args, s->multiline ? "--multiline-dotall" : NULL);
+	add_argument(&args, "rg");
+	add_argument(&args, "--no-config");
+	add_argument(&args, "--no-heading");
+	add_argument(&args, "--with-filename");
+	add_argument(&args, "--null");
+	add_argument(&args, "--color=never");
+	add_argument(&args, "--max-columns=4096");
+	add_argument(&args, "--max-columns-preview");
+	add_argument(&args, modes[s->mode]);
+	add_argument(&args, s->ignore_case ? "--ignore-case" : NULL);
+	add_argument(&args, s->multiline ? "--multiline" : NULL);
+	add_argument(&args, s->multiline ? "--multiline-dotall" : NULL);
 	add_number(&args, "--before-context", s->before);
 	add_number(&args, "--after-context", s->after);
-	add(&args, s->glob ? arena_format(a, "--glob=%s", s->glob) : NULL);
-	add(&args, s->type ? arena_format(a, "--type=%s", s->type) : NULL);
+	add_argument(&args, s->glob ? arena_format(a, "--glob=%s", s->glob) : NULL);
+	add_argument(&args, s->type ? arena_format(a, "--type=%s", s->type) : NULL);
 	add_end(&args, s);
 	return args.items;
 }
 
-static const char **grep_args(struct arena *a, const struct search *s)
+static const char **grep_args(struct arena *a, const struct search_request *s)
 {
 	static const char *const modes[] = {"--files-with-matches", "--line-number", "--count"};
-	struct arguments args = {a, ARENA_ARRAY(a, const char *, ARGS_MAX)};
+	struct search_arguments args = {a, ARENA_ARRAY(a, const char *, ARGS_MAX)};
 
-	add(&args, "grep");
-	add(&args, "-rHZIE");
-	add(&args, "--color=never");
-	add(&args, modes[s->mode]);
-	add(&args, s->ignore_case ? "-i" : NULL);
+	add_argument(&args, "grep");
+	add_argument(&args, "-rHZIE");
+	add_argument(&args, "--color=never");
+	add_argument(&args, modes[s->mode]);
+	add_argument(&args, s->ignore_case ? "-i" : NULL);
 	add_number(&args, "--before-context", s->before);
 	add_number(&args, "--after-context", s->after);
-	add(&args, s->glob ? arena_format(a, "--include=%s", s->glob) : NULL);
+	add_argument(&args, s->glob ? arena_format(a, "--include=%s", s->glob) : NULL);
 	add_end(&args, s);
 	return args.items;
 }
@@ -87,7 +87,7 @@ static const char **grep_args(struct arena *a, const struct search *s)
 /* ---- run ---- */
 
 /* A link on the command line would be followed: what it names must be inside the root too. */
-static int check_inside(struct arena *a, const struct search_place *place, const char *path,
+static int check_inside(struct arena *a, const struct search_scope *place, const char *path,
                         struct error *err)
 {
 	const struct agent_path message = {.root = place->root,
@@ -108,12 +108,12 @@ static int check_inside(struct arena *a, const struct search_place *place, const
 	return compute_call(place->provider, place->id, a, &call, place->deadline, err);
 }
 
-struct output {
+struct search_output {
 	struct buf out, complaint;
 	bool is_full;
 };
 
-static void output_done(struct output *o)
+static void search_output_done(struct search_output *o)
 {
 	buf_done(&o->out);
 	buf_done(&o->complaint);
@@ -122,7 +122,7 @@ static void output_done(struct output *o)
 /* What is enough is not waited for: a failure here ends the program. */
 static int on_output(void *context, const struct agent_output *output, struct error *err)
 {
-	struct output *o = context;
+	struct search_output *o = context;
 
 	if (output->stream == AGENT_STDERR) {
 		buf_add_span(&o->complaint, output->bytes);
@@ -146,8 +146,8 @@ static int fail_search(struct span rest, struct error *err)
 	return FAIL(err, ERROR_INVALID, "%.*s", (int)last.size, last.data);
 }
 
-static int run_one(struct arena *a, const struct search_place *place, const char **args,
-                   struct output *output, bool *ret_truncated, struct error *err)
+static int run_program(struct arena *a, const struct search_scope *place, const char **args,
+                       struct search_output *output, bool *ret_truncated, struct error *err)
 {
 	const struct agent_exec exec = {
 	        .args = args,
@@ -157,14 +157,14 @@ static int run_one(struct arena *a, const struct search_place *place, const char
 	        .label = "grep",
 	        .timeout_ms = RUN_MS,
 	};
-	const struct compute_run run = {.exec = &exec,
-	                                .deadline = place->deadline,
-	                                .cancel = place->cancel,
-	                                .on_output = on_output,
-	                                .context = output};
+	const struct compute_run options = {.exec = &exec,
+	                                    .deadline = place->deadline,
+	                                    .cancel = place->cancel,
+	                                    .on_output = on_output,
+	                                    .context = output};
 	struct compute_result result;
 
-	if (compute_run(place->provider, place->id, a, &run, &result, err) < 0) {
+	if (compute_run(place->provider, place->id, a, &options, &result, err) < 0) {
 		if (!output->is_full)
 			return -1;
 		error_clear(err);
@@ -179,8 +179,9 @@ static int run_one(struct arena *a, const struct search_place *place, const char
 }
 
 /* The agent's own, which needs no program in there. */
-static int ask_agent(struct arena *a, const struct search_place *place, const struct search *s,
-                     struct output *output, bool *ret_truncated, struct error *err)
+static int search_by_agent(struct arena *a, const struct search_scope *place,
+                           const struct search_request *s, struct search_output *output,
+                           bool *ret_truncated, struct error *err)
 {
 	AUTO(agent_reader_done) struct agent_reader r;
 	const struct agent_path message = {
@@ -217,17 +218,18 @@ static int ask_agent(struct arena *a, const struct search_place *place, const st
 }
 
 /* Its --include knows neither folders nor braces. */
-static bool is_for_grep(const struct search *s)
+static bool grep_supports_glob(const struct search_request *s)
 {
 	return !s->glob || !strpbrk(s->glob, "/{");
 }
 
-static int run(struct arena *a, const struct search_place *place, const struct search *asked,
-               struct output *output, bool *ret_truncated, struct error *err)
+static int run_search(struct arena *a, const struct search_scope *place,
+                      const struct search_request *asked, struct search_output *output,
+                      bool *ret_truncated, struct error *err)
 {
-	struct search own = *asked, *s = &own;
+	struct search_request own = *asked, *s = &own;
 
-	if (run_one(a, place, rg_args(a, s), output, ret_truncated, err) == 0)
+	if (run_program(a, place, rg_args(a, s), output, ret_truncated, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
@@ -238,16 +240,16 @@ static int run(struct arena *a, const struct search_place *place, const struct s
 		return -1;
 	}
 	error_clear(err);
-	if (search_to_posix(a, asked->pattern, &own.pattern, err) < 0)
+	if (search_pattern_to_posix(a, asked->pattern, &own.pattern, err) < 0)
 		return -1;
-	if (is_for_grep(s)) {
-		if (run_one(a, place, grep_args(a, s), output, ret_truncated, err) == 0)
+	if (grep_supports_glob(s)) {
+		if (run_program(a, place, grep_args(a, s), output, ret_truncated, err) == 0)
 			return 0;
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
 	}
-	return ask_agent(a, place, s, output, ret_truncated, err);
+	return search_by_agent(a, place, s, output, ret_truncated, err);
 }
 
 /* ---- what it printed ---- */
@@ -304,13 +306,13 @@ bool search_line_next(struct span *rest, struct search_line *ret)
 	return false;
 }
 
-struct listing {
+struct search_files {
 	struct arena *arena;
 	struct search_found *found;
 	size_t room;
 };
 
-static struct search_file *listing_add(struct listing *l, struct span path)
+static struct search_file *add_search_file(struct search_files *l, struct span path)
 {
 	struct search_found *f = l->found;
 
@@ -328,7 +330,7 @@ static struct search_file *listing_add(struct listing *l, struct span path)
 }
 
 /* A file's lines are printed in one piece, whichever thread of rg finds them. */
-static void take_content(struct listing *l, struct span rest)
+static void take_content(struct search_files *l, struct span rest)
 {
 	struct search_file *file = NULL;
 
@@ -341,23 +343,23 @@ static void take_content(struct listing *l, struct span rest)
 		if (path.size == 0)
 			continue;
 		if (!file || !span_equals(file->path, path)) {
-			file = listing_add(l, path);
+			file = add_search_file(l, path);
 			file->lines.data = start;
 		}
 		file->lines.size = (size_t)(line.data + line.size - file->lines.data);
 	}
 }
 
-static void take_paths(struct listing *l, struct span rest)
+static void take_paths(struct search_files *l, struct span rest)
 {
 	struct span path;
 
 	while (span_split(&rest, '\0', &path))
-		(void)listing_add(l, without_dot(path));
+		(void)add_search_file(l, without_dot(path));
 }
 
 /* grep tells of files without a match, too. */
-static void take_counts(struct listing *l, struct span rest)
+static void take_counts(struct search_files *l, struct span rest)
 {
 	struct span line, path;
 	int64_t count;
@@ -366,7 +368,7 @@ static void take_counts(struct listing *l, struct span rest)
 		(void)span_split(&rest, '\n', &line);
 		path = take_path(&line);
 		if (path.size > 0 && take_number(&line, &count) && count > 0)
-			listing_add(l, path)->count = count;
+			add_search_file(l, path)->count = count;
 	}
 }
 
@@ -383,21 +385,22 @@ static int compare_files(const void *left, const void *right)
 	return a->lines.data < b->lines.data ? -1 : a->lines.data > b->lines.data;
 }
 
-int search_run(struct arena *a, const struct search_place *place, const struct search *search,
-               struct search_found *ret, struct error *err)
+int search_run(struct arena *a, const struct search_scope *place,
+               const struct search_request *search, struct search_found *ret, struct error *err)
 {
-	static void (*const takes[])(struct listing *, struct span) = {
+	static void (*const takes[])(struct search_files *, struct span) = {
 	        [SEARCH_FILES] = take_paths,
 	        [SEARCH_CONTENT] = take_content,
 	        [SEARCH_COUNT] = take_counts,
 	};
-	AUTO(output_done) struct output output = {BUF(OUTPUT_MAX), BUF(COMPLAINT_MAX)};
+	AUTO(search_output_done) struct search_output output = {BUF(OUTPUT_MAX),
+	                                                        BUF(COMPLAINT_MAX)};
 	struct search_found found = {.count = 0};
-	struct listing listing = {a, &found};
+	struct search_files listing = {a, &found};
 
 	if (provider_require(place->provider, PROVIDER_CAN_FILES, err) < 0 ||
 	    check_inside(a, place, search->path, err) < 0 ||
-	    run(a, place, search, &output, &found.truncated, err) < 0)
+	    run_search(a, place, search, &output, &found.truncated, err) < 0)
 		return -1;
 	takes[search->mode](&listing,
 	                    (struct span){arena_copy(a, buf_span(&output.out)), output.out.size});

@@ -8,7 +8,7 @@
 
 enum search_mode { SEARCH_FILES, SEARCH_CONTENT, SEARCH_COUNT };
 
-struct search {
+struct search_request {
 	const char *pattern;
 	const char *path; /* by path_check_relative: below the root */
 	const char *glob; /* only files of such a name; or NULL */
@@ -18,7 +18,7 @@ struct search {
 	int64_t before, after; /* lines of context */
 };
 /* Where, and by whom. */
-struct search_place {
+struct search_scope {
 	struct provider *provider;
 	const char *id, *root, *user;
 	const char **env;
@@ -38,14 +38,15 @@ struct search_found {
 };
 #define SEARCH_PATTERN_MAX 4096
 /* A pattern, type or glob that cannot be is ERROR_INVALID, with what rg says. */
-MUST_CHECK int search_run(struct arena *a, const struct search_place *place,
-                          const struct search *search, struct search_found *ret, struct error *err);
+MUST_CHECK int search_run(struct arena *a, const struct search_scope *place,
+                          const struct search_request *search, struct search_found *ret,
+                          struct error *err);
 
 /* A pattern as rg takes it in the words of POSIX, for those who have no rg: classes such as \d,
  * lazy repeats and groups that are not kept are put otherwise; ERROR_UNSUPPORTED names what cannot
  * be. */
-MUST_CHECK int search_to_posix(struct arena *a, const char *pattern, const char **ret,
-                               struct error *err);
+MUST_CHECK int search_pattern_to_posix(struct arena *a, const char *pattern, const char **ret,
+                                       struct error *err);
 
 struct search_line {
 	int64_t number;   /* 0 = a gap between lines of context */

@@ -88,8 +88,9 @@ static const struct json_member skill_output_members[] = {
 };
 static JSON_SHAPE(skill_output, "LoadSkillOutput", skill_output, "Where it is now");
 
-static int stage(const struct tool_call *call, const struct skill_bundle *bundle,
-                 const struct skill_output *out, struct span *ret_main, struct error *err)
+static int write_skill_files(const struct tool_call *call, const struct skill_bundle *bundle,
+                             const struct skill_output *out, struct span *ret_main,
+                             struct error *err)
 {
 	const struct skill_file *files = bundle->files.items;
 	struct agent_file written;
@@ -122,7 +123,7 @@ static int skill_call(const struct tool_call *call, const void *input, struct to
 		return -1;
 	out->folder = arena_format(call->arena, FOLDER "/%s", record.name);
 	out->files = ARENA_ARRAY(call->arena, const char *, bundle.files.count + 1);
-	if (stage(call, &bundle, out, &main_file, err) < 0)
+	if (write_skill_files(call, &bundle, out, &main_file, err) < 0)
 		return FAIL_CONTEXT(err, "load_skill");
 	tool_add_text(ret, span_of(arena_format(call->arena, "%zu files are in %s. " MAIN_FILE ":",
 	                                        bundle.files.count, out->folder)));

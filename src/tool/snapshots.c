@@ -24,8 +24,8 @@ static const struct json_member snapshot_output_members[] = {
 };
 static JSON_SHAPE(snapshot_output, "SnapshotOutput", snapshot_output, "A snapshot");
 
-static int answer(const struct tool_call *call, const struct snapshot_record *r, const char *form,
-                  struct tool_result *ret)
+static int write_snapshot(const struct tool_call *call, const struct snapshot_record *r,
+                          const char *form, struct tool_result *ret)
 {
 	struct snapshot_output *out = ARENA_NEW(call->arena, struct snapshot_output);
 	AUTO(buf_done) struct buf text = BUF(1024);
@@ -49,7 +49,7 @@ static int snapshot_call(const struct tool_call *call, const void *input, struct
 	if (provider_require(call->hold->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
 	    fleet_snapshot(call->fleet, call->arena, &ref, &request, &taken, err) < 0)
 		return -1;
-	return answer(call, &taken, "took", ret);
+	return write_snapshot(call, &taken, "took", ret);
 }
 
 const struct tool snapshot_tool = {
@@ -91,7 +91,7 @@ static int rollback_call(const struct tool_call *call, const void *input, struct
 		            in->snapshot);
 	if (fleet_snapshot_restore(call->fleet, call->arena, &ref, &restored, err) < 0)
 		return -1;
-	return answer(call, &found, "went back to", ret);
+	return write_snapshot(call, &found, "went back to", ret);
 }
 
 const struct tool rollback_tool = {

@@ -59,7 +59,8 @@ static JSON_SHAPE(operator_output, "TerminalOperatorOutput", operator_output, "T
 
 #define QUIET_MS 300
 
-static struct span tell(struct arena *a, const struct terminal_screen *s, const char *reason)
+static struct span format_screen(struct arena *a, const struct terminal_screen *s,
+                                 const char *reason)
 {
 	size_t size = strlen(s->text);
 	AUTO(buf_done) struct buf text = BUF(size + 512);
@@ -73,7 +74,7 @@ static struct span tell(struct arena *a, const struct terminal_screen *s, const 
 	return (struct span){arena_copy(a, buf_span(&text)), text.size};
 }
 
-static bool types(const struct operator_input *in)
+static bool has_typing(const struct operator_input *in)
 {
 	return in->text || in->paste || (in->keys && in->keys[0]);
 }
@@ -100,7 +101,7 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	        .wait_text = in->wait_text,
 	        .wait_regex = in->wait_regex,
 	        .wait_change = in->wait_change,
-	        .quiet_ms = types(in) && !waits ? QUIET_MS : in->quiet_ms,
+	        .quiet_ms = has_typing(in) && !waits ? QUIET_MS : in->quiet_ms,
 	};
 	struct operator_output *out = ARENA_NEW(call->arena, struct operator_output);
 	struct terminal_screen screen;
@@ -119,7 +120,7 @@ static int operator_call(const struct tool_call *call, const void *input, struct
 	        .cursor_column = screen.cursor_column,
 	        .alternate = screen.alternate,
 	};
-	tool_add_text(ret, tell(call->arena, &screen, out->reason));
+	tool_add_text(ret, format_screen(call->arena, &screen, out->reason));
 	ret->structured = out;
 	return 0;
 }

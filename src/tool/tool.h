@@ -129,8 +129,9 @@ struct tool_decision {
 	bool approves;
 };
 struct approval_record;
-MUST_CHECK int tool_decide(struct store *store, struct arena *a, const struct tool_decision *d,
-                           struct approval_record *ret, struct error *err);
+MUST_CHECK int tool_decide_approval(struct store *store, struct arena *a,
+                                    const struct tool_decision *d, struct approval_record *ret,
+                                    struct error *err);
 
 /* A whole file of the workspace, of at most out->size_max bytes. */
 MUST_CHECK int tool_load_file(const struct tool_call *call, const char *path, struct buf *out,

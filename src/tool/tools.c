@@ -51,9 +51,9 @@ int tool_check_command(const struct tool_call *call, const char *line, struct er
 {
 	/* Where the working folder is "/" there is no workspace: every path is below it. */
 	bool has_border = call->keeps_to_workspace && strcmp(call->root, "/") != 0;
-	const struct guard guard = {call->runtimes, has_border ? call->root : NULL};
+	const struct command_guard guard = {call->runtimes, has_border ? call->root : NULL};
 
-	return guard_check(&guard, line, err);
+	return command_guard_check(&guard, line, err);
 }
 
 int tool_run(const struct tool *tool, const struct tool_call *call, struct span input,
@@ -66,7 +66,7 @@ int tool_run(const struct tool *tool, const struct tool_call *call, struct span 
 		return FAIL_CONTEXT(err, "%s", tool->name);
 	if (tool->check && tool->check(call, parsed, err) < 0)
 		return FAIL_CONTEXT(err, "%s", tool->name);
-	if (needs_approval(tool, call) && tool_approve(tool, call, input, ret, err) < 0)
+	if (needs_approval(tool, call) && tool_await_approval(tool, call, input, ret, err) < 0)
 		return FAIL_CONTEXT(err, "%s", tool->name);
 	return ret->pending ? 0 : tool->call(call, parsed, ret, err);
 }
@@ -83,8 +83,8 @@ int tool_wait_ms(const struct tool_call *call, int64_t asked, int64_t otherwise,
 	return 0;
 }
 
-int tool_path(const struct tool_call *call, const char *path, struct agent_path *ret,
-              struct error *err)
+int tool_resolve_path(const struct tool_call *call, const char *path, struct agent_path *ret,
+                      struct error *err)
 {
 	ret->root = call->root;
 	ret->user = call->user;

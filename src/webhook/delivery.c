@@ -16,7 +16,7 @@
 
 /* ---- on a worker ---- */
 
-static int send_once(struct attempt *a, int64_t now, int *ret_status, struct error *err)
+static int send_once(struct delivery_attempt *a, int64_t now, int *ret_status, struct error *err)
 {
 	const struct delivery_record *d = &a->delivery;
 	struct span body = span_of(d->body);
@@ -41,7 +41,7 @@ static int send_once(struct attempt *a, int64_t now, int *ret_status, struct err
 	return outbound_post(&post, ret_status, err);
 }
 
-static struct delivery_end judge(struct attempt *a, int status, struct error *err)
+static struct delivery_end judge_attempt(struct delivery_attempt *a, int status, struct error *err)
 {
 	const struct config *config = a->webhooks->config;
 	int64_t now = clock_unix_ms();
@@ -70,7 +70,7 @@ static struct delivery_end judge(struct attempt *a, int status, struct error *er
 
 static void run_attempt(struct worker_task *task)
 {
-	struct attempt *a = CONTAINER_OF(task, struct attempt, task);
+	struct delivery_attempt *a = CONTAINER_OF(task, struct delivery_attempt, task);
 	struct error err = {0}, failed = {0};
 	struct delivery_end end;
 	int status = 0;
@@ -78,7 +78,7 @@ static void run_attempt(struct worker_task *task)
 	if (send_once(a, clock_unix_ms(), &status, &err) < 0)
 		status = 0;
 	fault_point("api", "webhook-sent");
-	end = judge(a, status, &err);
+	end = judge_attempt(a, status, &err);
 	/* A conflict: a caller has removed the webhook, or wants it tried again. */
 	if (store_delivery_end(a->webhooks->store, &end, &failed) < 0 &&
 	    failed.code != ERROR_CONFLICT)
@@ -88,12 +88,12 @@ static void run_attempt(struct worker_task *task)
 		log_warning("a delivery is given up", TEXT("delivery", a->delivery.id),
 		            TEXT("webhook", a->delivery.webhook_id), TEXT("why", end.error),
 		            NUMBER("status", status));
-	attempt_finished(a);
+	attempt_finish(a);
 }
 
 /* ---- on the thread ---- */
 
-void attempt_free(struct attempt *a)
+void attempt_free(struct delivery_attempt *a)
 {
 	arena_done(&a->arena);
 	free(a);
@@ -110,7 +110,8 @@ static int start_workers(struct webhooks *w, struct error *err)
 
 /* Claims the delivery and hands it to a worker; one that cannot be handed over is due again when
  * the claim ends. */
-static int submit(struct webhooks *w, struct hook *hook, struct attempt *a, struct error *err)
+static int submit_attempt(struct webhooks *w, struct hook *hook, struct delivery_attempt *a,
+                          struct error *err)
 {
 	const struct delivery_claim claim = {.id = a->delivery.id,
 	                                     .attempts = a->delivery.attempts,
@@ -131,7 +132,7 @@ static int submit(struct webhooks *w, struct hook *hook, struct attempt *a, stru
 	return 0;
 }
 
-static int look_later(struct webhooks *w, struct hook *hook, struct error *err)
+static int schedule_next_look(struct webhooks *w, struct hook *hook, struct error *err)
 {
 	int64_t at;
 
@@ -144,17 +145,17 @@ static int look_later(struct webhooks *w, struct hook *hook, struct error *err)
 
 int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err)
 {
-	struct attempt *a = calloc(1, sizeof(*a));
+	struct delivery_attempt *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		abort();
 	if (store_delivery_next(w->store, &a->arena, hook->record.id, clock_unix_ms(), &a->delivery,
 	                        err) == 0 &&
-	    submit(w, hook, a, err) == 0)
+	    submit_attempt(w, hook, a, err) == 0)
 		return 0;
 	attempt_free(a);
 	/* None is due; or another server has this one. */
 	if (err->code == ERROR_NOT_FOUND || err->code == ERROR_CONFLICT)
-		return look_later(w, hook, err);
+		return schedule_next_look(w, hook, err);
 	return -1;
 }

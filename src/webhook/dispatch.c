@@ -52,7 +52,7 @@ int hooks_load(struct webhooks *w, struct error *err)
 	return 0;
 }
 
-static int disable(struct webhooks *w, struct hook *hook, struct error *err)
+static int disable_hook(struct webhooks *w, struct hook *hook, struct error *err)
 {
 	struct webhook_record *r = &hook->record;
 
@@ -66,13 +66,14 @@ static int disable(struct webhooks *w, struct hook *hook, struct error *err)
 
 /* ---- from events to deliveries ---- */
 
-struct batch {
+struct delivery_batch {
 	struct arena arena;
 	struct delivery_record *items;
 	size_t count;
 };
 
-static void add_delivery(struct batch *b, const struct hook *hook, const struct event_record *event)
+static void add_delivery(struct delivery_batch *b, const struct hook *hook,
+                         const struct event_record *event)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	struct id id = id_new();
@@ -90,15 +91,15 @@ static void add_delivery(struct batch *b, const struct hook *hook, const struct 
 	};
 }
 
-static bool is_for(const struct hook *hook, const struct event_record *event)
+static bool hook_wants_event(const struct hook *hook, const struct event_record *event)
 {
 	return hook->record.enabled && event->sequence > hook->record.after &&
 	       strcmp(hook->record.project_id, event->project_id) == 0 &&
 	       webhook_wants(hook->record.patterns, event->kind);
 }
 
-static int collect(struct webhooks *w, struct batch *b, const struct event_list *events,
-                   struct error *err)
+static int collect_deliveries(struct webhooks *w, struct delivery_batch *b,
+                              const struct event_list *events, struct error *err)
 {
 	b->items = ARENA_ARRAY(&b->arena, struct delivery_record, events->count * w->hook_count);
 	for (size_t i = 0; i < events->count; i++) {
@@ -106,10 +107,10 @@ static int collect(struct webhooks *w, struct batch *b, const struct event_list 
 			struct hook *hook = &w->hooks[h];
 
 			if (events->items[i].sequence <= w->seen ||
-			    !is_for(hook, &events->items[i]))
+			    !hook_wants_event(hook, &events->items[i]))
 				continue;
 			if (hook->record.waiting >= WAITING_MAX) {
-				if (disable(w, hook, err) < 0)
+				if (disable_hook(w, hook, err) < 0)
 					return -1;
 				continue;
 			}
@@ -123,7 +124,7 @@ static int collect(struct webhooks *w, struct batch *b, const struct event_list 
 
 /* The cursor and the webhooks as they are after the events were read: whoever had his webhook
  * before one of them happened is among these. */
-static int refresh(struct webhooks *w, struct error *err)
+static int refresh_hooks(struct webhooks *w, struct error *err)
 {
 	struct webhook_cursor cursor;
 
@@ -138,7 +139,8 @@ static int refresh(struct webhooks *w, struct error *err)
 	return 0;
 }
 
-static int write_batch(struct webhooks *w, const struct batch *b, int64_t upto, struct error *err)
+static int write_batch(struct webhooks *w, const struct delivery_batch *b, int64_t upto,
+                       struct error *err)
 {
 	const struct webhook_dispatch d = {
 	        .from = w->cursor, .to = upto, .items = b->items, .count = b->count};
@@ -156,7 +158,7 @@ static int write_batch(struct webhooks *w, const struct batch *b, int64_t upto, 
 static int dispatch_page(struct webhooks *w, bool *ret_more, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct batch batch = {.arena = {0}};
+	struct delivery_batch batch = {.arena = {0}};
 	struct event_page page = {.limit = PAGE};
 	struct event_bounds bounds;
 	struct event_list events = {0};
@@ -170,7 +172,7 @@ static int dispatch_page(struct webhooks *w, bool *ret_more, struct error *err)
 	page.before = bounds.newest + 1;
 	if (w->seen < bounds.newest && store_event_list(w->store, &arena, &page, &events, err) < 0)
 		return -1;
-	if (refresh(w, err) < 0)
+	if (refresh_hooks(w, err) < 0)
 		return -1;
 	if (events.count == 0)
 		return 0;
@@ -178,7 +180,7 @@ static int dispatch_page(struct webhooks *w, bool *ret_more, struct error *err)
 	upto = *ret_more ? events.items[events.count - 1].sequence : bounds.newest;
 	if (upto <= w->seen)
 		return 0;
-	result = collect(w, &batch, &events, err);
+	result = collect_deliveries(w, &batch, &events, err);
 	if (result == 0)
 		result = write_batch(w, &batch, upto, err);
 	arena_done(&batch.arena);
@@ -199,11 +201,11 @@ static void skip_old(struct webhooks *w)
 		w->seen = first;
 }
 
-int dispatch(struct webhooks *w, struct error *err)
+int webhooks_dispatch(struct webhooks *w, struct error *err)
 {
 	bool more = true;
 
-	if (refresh(w, err) < 0)
+	if (refresh_hooks(w, err) < 0)
 		return -1;
 	while (more && atomic_load(&w->has_hooks)) {
 		skip_old(w);

@@ -31,8 +31,8 @@ struct hook {
 };
 
 /* One attempt: made by the thread, run by a worker, and handed back. */
-struct attempt {
-	struct attempt *next;
+struct delivery_attempt {
+	struct delivery_attempt *next;
 	struct worker_task task;
 	struct webhooks *webhooks;
 	struct arena arena; /* of these texts */
@@ -55,7 +55,7 @@ struct webhooks {
 	pthread_mutex_t mutex; /* over the rest of this block */
 	pthread_cond_t wake;
 	bool is_woken, is_stopping;
-	struct attempt *finished;
+	struct delivery_attempt *finished;
 
 	/* the thread's own */
 	struct arena arena; /* of the hooks */
@@ -71,7 +71,7 @@ struct webhooks {
 
 /* ---- dispatch.c ---- */
 
-MUST_CHECK int dispatch(struct webhooks *w, struct error *err);
+MUST_CHECK int webhooks_dispatch(struct webhooks *w, struct error *err);
 MUST_CHECK int hooks_load(struct webhooks *w, struct error *err);
 struct hook *hook_find(struct webhooks *w, const char *id);
 
@@ -79,6 +79,6 @@ struct hook *hook_find(struct webhooks *w, const char *id);
 
 /* Begins the next attempt of the hook, if one is due; else sets when to look again. */
 MUST_CHECK int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err);
-void attempt_free(struct attempt *a);
+void attempt_free(struct delivery_attempt *a);
 /* webhook.c: from the worker back to the thread. */
-void attempt_finished(struct attempt *a);
+void attempt_finish(struct delivery_attempt *a);

@@ -41,7 +41,7 @@ static void on_events(void *context)
 		webhooks_wake(w);
 }
 
-void attempt_finished(struct attempt *a)
+void attempt_finish(struct delivery_attempt *a)
 {
 	struct webhooks *w = a->webhooks;
 
@@ -75,7 +75,7 @@ static bool wait_for_work(struct webhooks *w, int64_t wait_ms)
 
 /* ---- one round ---- */
 
-static void settle(struct webhooks *w, struct attempt *a)
+static void finish_attempt(struct webhooks *w, struct delivery_attempt *a)
 {
 	struct hook *hook = hook_find(w, a->delivery.webhook_id);
 	int64_t pause;
@@ -94,9 +94,9 @@ static void settle(struct webhooks *w, struct attempt *a)
 	hook->look_at = clock_unix_ms() + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
 }
 
-static void settle_finished(struct webhooks *w)
+static void finish_attempts(struct webhooks *w)
 {
-	struct attempt *finished, *next;
+	struct delivery_attempt *finished, *next;
 
 	pthread_mutex_lock(&w->mutex);
 	finished = w->finished;
@@ -104,7 +104,7 @@ static void settle_finished(struct webhooks *w)
 	pthread_mutex_unlock(&w->mutex);
 	for (; finished; finished = next) {
 		next = finished->next;
-		settle(w, finished);
+		finish_attempt(w, finished);
 		attempt_free(finished);
 	}
 }
@@ -134,7 +134,7 @@ static bool has_room(const struct busy_projects *busy, const struct hook *hook)
 	return of_project < UNDER_WAY_PROJECT_MAX;
 }
 
-static int begin_due(struct webhooks *w, struct error *err)
+static int begin_due_deliveries(struct webhooks *w, struct error *err)
 {
 	struct busy_projects busy = find_busy(w);
 	int64_t now = clock_unix_ms();
@@ -153,7 +153,7 @@ static int begin_due(struct webhooks *w, struct error *err)
 	return 0;
 }
 
-static int purge(struct webhooks *w, struct error *err)
+static int purge_deliveries(struct webhooks *w, struct error *err)
 {
 	int64_t now = clock_unix_ms();
 	const struct delivery_retention keep = {now - DELIVERED_KEPT_MS, now - DEAD_KEPT_MS};
@@ -167,7 +167,7 @@ static int purge(struct webhooks *w, struct error *err)
 }
 
 /* How long nothing will have to be done, as far as is known. */
-static int64_t find_rest(struct webhooks *w)
+static int64_t next_wait_ms(struct webhooks *w)
 {
 	int64_t now = clock_unix_ms(), rest = atomic_load(&w->has_hooks) ? LOOK_MS : REST_MS;
 	const struct busy_projects busy = find_busy(w);
@@ -185,7 +185,7 @@ static int64_t find_rest(struct webhooks *w)
 	return rest;
 }
 
-static void *run(void *context)
+static void *run_webhooks(void *context)
 {
 	struct webhooks *w = context;
 	int64_t rest = 0;
@@ -194,12 +194,13 @@ static void *run(void *context)
 	while (wait_for_work(w, rest)) {
 		struct error err = {0};
 
-		settle_finished(w);
+		finish_attempts(w);
 		rest = LOOK_MS;
-		if (dispatch(w, &err) < 0 || begin_due(w, &err) < 0 || purge(w, &err) < 0)
+		if (webhooks_dispatch(w, &err) < 0 || begin_due_deliveries(w, &err) < 0 ||
+		    purge_deliveries(w, &err) < 0)
 			log_warning("webhooks wait", FAILURE(&err));
 		else
-			rest = find_rest(w);
+			rest = next_wait_ms(w);
 	}
 	return NULL;
 }
@@ -208,7 +209,7 @@ static void *run(void *context)
 
 static int start_thread(struct webhooks *w, struct error *err)
 {
-	errno = thread_start(&w->thread, NULL, run, w);
+	errno = thread_start(&w->thread, NULL, run_webhooks, w);
 	w->has_thread = errno == 0;
 	return w->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of webhooks");
 }
@@ -254,7 +255,7 @@ void webhooks_close(struct webhooks *w)
 		(void)pthread_join(w->thread, NULL);
 	worker_pool_stop(w->workers);
 	while (w->finished) {
-		struct attempt *a = w->finished;
+		struct delivery_attempt *a = w->finished;
 
 		w->finished = a->next;
 		attempt_free(a);

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > SEARCH_PATTERN_MAX || span_find(pattern, '\0') >= 0)
 		return 0;
-	if (search_to_posix(&a, arena_copy(&a, pattern), &posix, &err) < 0) {
+	if (search_pattern_to_posix(&a, arena_copy(&a, pattern), &posix, &err) < 0) {
 		if (!err.text[0])
 			abort();
 		return 0;

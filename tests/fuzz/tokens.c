@@ -71,13 +71,13 @@ static void try_tickets(const uint8_t *data, struct span text)
 	struct api_ticket ticket = {.path = "/a"}, taken;
 	char made[API_TICKET_SIZE + 1];
 
-	api_tickets_give(tickets, &ticket, 0, made);
-	assert(!api_tickets_take(tickets, text, "/a", 1, &taken));
+	api_tickets_issue(tickets, &ticket, 0, made);
+	assert(!api_tickets_redeem(tickets, text, "/a", 1, &taken));
 	if (changes(made, strlen(made), data))
-		assert(!api_tickets_take(tickets, span_of(made), "/a", 1, &taken));
+		assert(!api_tickets_redeem(tickets, span_of(made), "/a", 1, &taken));
 	else
-		assert(api_tickets_take(tickets, span_of(made), "/a", 1, &taken));
-	assert(!api_tickets_take(tickets, span_of(made), "/a", 1, &taken));
+		assert(api_tickets_redeem(tickets, span_of(made), "/a", 1, &taken));
+	assert(!api_tickets_redeem(tickets, span_of(made), "/a", 1, &taken));
 	api_tickets_free(tickets);
 }
 

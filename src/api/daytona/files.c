@@ -247,8 +247,8 @@ static int find(struct request *rq, UNUSED const void *body, struct reply *reply
 	const struct files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_STAT};
-	struct search what = {.path = ".", .mode = SEARCH_CONTENT};
-	struct search_place place = {.deadline = rq->deadline};
+	struct search_request what = {.path = ".", .mode = SEARCH_CONTENT};
+	struct search_scope place = {.deadline = rq->deadline};
 	struct search_found found;
 	struct agent_file file;
 

@@ -78,7 +78,7 @@ static int open_place(struct request *rq, const struct git_body *b, struct place
 {
 	if (daytona_target_open(rq, &ret->target, err) < 0)
 		return -1;
-	return repository_at(rq, &ret->target, b->path, &ret->at, err);
+	return repository_locate(rq, &ret->target, b->path, &ret->at, err);
 }
 
 /* What git has refused goes by its name. */
@@ -206,8 +206,9 @@ static int call_user(struct git_at *at, struct arena *a, const struct git_body *
 static int call_login(struct git_at *at, struct arena *a, const struct git_body *b,
                       struct error *err)
 {
-	return git_login_keep(
-	        at, a, &(struct git_keep){b->protocol, b->host, {b->username, b->password}}, err);
+	return git_login_store(
+	        at, a, &(struct git_credential){b->protocol, b->host, {b->username, b->password}},
+	        err);
 }
 
 /* Which of them a row is for. */

@@ -464,8 +464,8 @@ static void write_texts(struct buf *out, struct span lines, UNUSED int64_t first
 	}
 }
 
-static const struct build_log_form as_text = {.content_type = "text/plain; charset=utf-8",
-                                              .write = write_texts};
+static const struct build_log_format as_text = {.content_type = "text/plain; charset=utf-8",
+                                                .write = write_texts};
 
 /* To its end while it runs: clients ask with ?follow=true, and for nothing else. */
 static int logs(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
@@ -475,7 +475,7 @@ static int logs(struct request *rq, UNUSED const void *body, struct reply *reply
 	if (find_logged(rq, &build, err) < 0)
 		return -1;
 	return build_log_answer(
-	        rq, &(struct build_log_ask){.id = build.id, .follows = true, .form = &as_text},
+	        rq, &(struct build_log_query){.id = build.id, .follows = true, .form = &as_text},
 	        reply, err);
 }
 

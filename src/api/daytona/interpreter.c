@@ -84,7 +84,7 @@ static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", create_body, "A c
 static int make(struct request *rq, const struct place *p, const struct create_body *b,
                 const char *id, struct code_context *ret, struct error *err)
 {
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 	struct code_open open = {
 	        .id = id,
 	        .language = CODE_PYTHON,
@@ -148,13 +148,14 @@ static const struct json_shape block_shape = {
         .is_open = true,
 };
 
-static int read_block(struct arena *a, struct span message, struct code_ask *ret, struct error *err)
+static int read_block(struct arena *a, struct span message, struct code_socket_request *ret,
+                      struct error *err)
 {
 	struct block b;
 
 	if (json_parse(a, message, &block_shape, &b, err) < 0)
 		return -1;
-	*ret = (struct code_ask){
+	*ret = (struct code_socket_request){
 	        .context = b.context && b.context[0] ? b.context : DEFAULT_ID,
 	        .code = b.code,
 	        .env = b.envs,
@@ -178,7 +179,7 @@ static void write_message(struct buf *out, const char *type, struct span text,
 	buf_add_byte(out, '}');
 }
 
-static void write_event(UNUSED const struct code_told *told, const struct code_event *event,
+static void write_event(UNUSED const struct code_outcome *told, const struct code_event *event,
                         struct buf *out)
 {
 	if (event->kind == CODE_STDOUT)
@@ -190,7 +191,7 @@ static void write_event(UNUSED const struct code_told *told, const struct code_e
 }
 
 /* One that has run out of time is told by the close frame alone. */
-static void write_end(const struct code_told *told, struct buf *out)
+static void write_end(const struct code_outcome *told, struct buf *out)
 {
 	if (!told->timed_out)
 		write_message(out, "control", SPAN("completed"), NULL);

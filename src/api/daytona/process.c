@@ -55,7 +55,7 @@ static int write_result(const struct output_collector *c, const struct agent_pro
 }
 
 /* Daytona answers with one text, in the order of writing: so the shell has one pipe. */
-static void set_line(struct command *c, struct arena *a, const char *line)
+static void set_line(struct sandbox_command *c, struct arena *a, const char *line)
 {
 	command_set_line(c, a, arena_format(a, "exec 2>&1\n%s", line));
 }
@@ -68,7 +68,7 @@ struct run_options {
 };
 
 static int fill(struct request *rq, const struct api_target *t, const struct run_options *o,
-                struct command *c, struct error *err)
+                struct sandbox_command *c, struct error *err)
 {
 	struct fleet_defaults defaults;
 
@@ -88,7 +88,7 @@ static int execute(struct request *rq, const void *body, struct reply *reply, st
 {
 	const struct execute_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct command c = {.count = 0, .write_result = write_result};
+	struct sandbox_command c = {.count = 0, .write_result = write_result};
 	const struct run_options options = {b->cwd, &b->envs,
 	                                    b->present >> EXECUTE_TIMEOUT & 1 ? b->timeout : -1};
 
@@ -138,7 +138,7 @@ static int write_code_result(const struct output_collector *c, const struct agen
 }
 
 /* Behind the code, in each of the ways to run it. */
-static void add_arguments(struct command *c, struct arena *a, const char **argv)
+static void add_arguments(struct sandbox_command *c, struct arena *a, const char **argv)
 {
 	size_t more = 0;
 
@@ -163,7 +163,7 @@ static int code_run(struct request *rq, const void *body, struct reply *reply, s
 {
 	const struct code_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct command c = {.count = 0, .write_result = write_code_result};
+	struct sandbox_command c = {.count = 0, .write_result = write_code_result};
 	const struct run_options options = {NULL, &b->envs,
 	                                    b->present >> CODE_TIMEOUT & 1 ? b->timeout : -1};
 

@@ -116,7 +116,7 @@ struct pty_body {
 	int64_t cols, rows;
 };
 #define PTY_ROWS                                                                                   \
-	JSON_TEXT_MEMBER(pty_body, id, .max = SHELL_NAME_MAX),                                   \
+	JSON_TEXT_MEMBER(pty_body, id, .max = SHELL_NAME_MAX),                                     \
 	        JSON_TEXT_MEMBER(pty_body, cwd, .max = 4096),                                      \
 	        JSON_WHOLE_MEMBER(pty_body, cols, .min = 1, .max = ROWS_MAX),                      \
 	        JSON_WHOLE_MEMBER(pty_body, rows, .min = 1, .max = ROWS_MAX)
@@ -132,7 +132,7 @@ static JSON_OPEN_SHAPE(pty_query, "DaytonaPtyQuery", pty_body, "A terminal to op
 static int fill(struct request *rq, const struct api_target *t, const struct pty_body *b,
                 struct agent_exec *ret, struct error *err)
 {
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 	struct json_pair *pairs = ARENA_ARRAY(rq->arena, struct json_pair, b->envs.count + 1);
 	struct json_map envs = {pairs, b->envs.count + 1, true};
 	struct fleet_defaults defaults;

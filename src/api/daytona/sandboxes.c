@@ -490,7 +490,7 @@ static int create_of_image(struct request *rq, const struct create_body *b, stru
 	request.id = id.text;
 	request.template = image.template;
 	request.wait = true;
-	request.awaited = api_may_await(rq);
+	request.awaited = api_awaited_if_parking(rq);
 	if (make(rq, b, &request, &record, err) < 0)
 		return -1;
 	api_undo_create(rq, reply, record.id);
@@ -508,7 +508,7 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 		return create_of_image(rq, b, reply, err);
 	request.id = id.text;
 	request.wait = true;
-	request.awaited = api_may_await(rq);
+	request.awaited = api_awaited_if_parking(rq);
 	if (make(rq, b, &request, &record, err) < 0)
 		return -1;
 	api_undo_create(rq, reply, record.id);
@@ -525,7 +525,7 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 	struct fleet_ref ref = daytona_ref(rq);
 	struct sandbox_record record;
 
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &record, err);
@@ -570,7 +570,7 @@ static int delete_sandbox(struct request *rq, UNUSED const void *body, struct re
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct sandbox_record record;
 
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? daytona_image_give_up(rq, reply, err) : -1;
 	if (fleet_delete(fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)

@@ -342,7 +342,7 @@ static int take(struct request *rq, const void *body, struct reply *reply, struc
 	struct snapshot_record made;
 	struct sandbox_record record;
 
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0 ||
 	    fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
@@ -366,7 +366,7 @@ static int fork_one(struct request *rq, const void *body, struct reply *reply, s
 	        .name = b->name, .count = 1, .key_id = api_account(rq)->key_id};
 	struct fleet_forked made;
 
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &made.sandboxes[0], err);

@@ -116,7 +116,7 @@ static int delete_volume(struct request *rq, UNUSED const void *body, UNUSED str
 {
 	struct fleet_ref ref = daytona_ref(rq);
 
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	return fleet_volume_remove(api_of(rq)->fleet, rq->arena, &ref, err);
 }
 

@@ -82,8 +82,9 @@ static int64_t wake_seconds(const struct wake_body *b, int64_t otherwise)
 static int wake(struct request *rq, const struct wake_body *b, int64_t seconds,
                 struct sandbox_record *ret, struct error *err)
 {
-	const struct fleet_ref ref = {
-	        .project_id = api_project(rq), .id_or_name = ret->id, .awaited = api_may_await(rq)};
+	const struct fleet_ref ref = {.project_id = api_project(rq),
+	                              .id_or_name = ret->id,
+	                              .awaited = api_awaited_if_parking(rq)};
 	bool keeps_memory = !(b->present >> WAKE_MEMORY & 1) || b->memory;
 
 	if (give_time(rq, seconds, false, ret, err) < 0)

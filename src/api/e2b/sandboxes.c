@@ -156,7 +156,7 @@ static int create(struct request *rq, const struct create_body *b, int64_t defau
 	        .idle_stop_ms = -1,
 	        .idle_reap_ms = IDLE_NEVER_MS,
 	        .wait = true,
-	        .awaited = api_may_await(rq),
+	        .awaited = api_awaited_if_parking(rq),
 	};
 	struct sandbox_record record;
 	struct e2b_access access;
@@ -321,7 +321,7 @@ static int sandbox_delete(struct request *rq, const void *body, struct reply *re
 	struct fleet_ref ref = e2b_ref(rq);
 
 	(void)body;
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	reply_status(reply, 204);

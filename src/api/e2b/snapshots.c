@@ -57,7 +57,7 @@ static int snapshot_make(struct request *rq, const void *body, struct reply *rep
 			return -1;
 		request.name = name.own;
 	}
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &record, err) < 0)
 		return -1;
 	out = info_of(rq->arena, &record);
@@ -188,7 +188,7 @@ static int sandbox_fork(struct request *rq, const void *body, struct reply *repl
 	struct fleet_forked made;
 	struct buf *out;
 
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (e2b_find(rq, &sandbox, err) < 0 ||
 	    fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;

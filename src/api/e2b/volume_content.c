@@ -83,7 +83,7 @@ static int let_in(struct request *rq, const char **ret_project, struct error *er
 	caller->account = (struct account_caller){
 	        .project_id = volume.project_id, .key_id = "", .user_id = ""};
 	caller->own_project = volume.project_id;
-	if (api_turn_take(rq, volume.id, caller, err) < 0)
+	if (api_admit_request(rq, volume.id, caller, err) < 0)
 		return -1;
 	rq->caller = caller;
 	return 0;

@@ -100,7 +100,7 @@ static int volume_delete(struct request *rq, const void *body, struct reply *rep
 	struct fleet_ref ref = e2b_ref(rq);
 
 	(void)body;
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_volume_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;
 	reply_status(reply, 204);

@@ -245,7 +245,7 @@ static JSON_SHAPE(interpreter_result_shape, "E2bResult", code_result,
                   "A result as E2B's SDKs read it");
 
 /* A text's quotes are Python's, not its own. */
-static void write_result(const struct code_told *told, const struct code_result *given,
+static void write_result(const struct code_outcome *told, const struct code_result *given,
                          struct buf *out)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -300,7 +300,7 @@ static void write_status(int64_t status, struct buf *out)
 	write_failure("ExitCode", buf_text(&value), "", out);
 }
 
-static void write_event(const struct code_told *told, const struct code_event *event,
+static void write_event(const struct code_outcome *told, const struct code_event *event,
                         struct buf *out)
 {
 	switch (event->kind) {
@@ -327,7 +327,7 @@ static void write_event(const struct code_told *told, const struct code_event *e
 	}
 }
 
-static void write_end(const struct code_told *told, struct buf *out)
+static void write_end(const struct code_outcome *told, struct buf *out)
 {
 	(void)told;
 	buf_add_text(out, "{\"type\":\"end_of_execution\"}\n");

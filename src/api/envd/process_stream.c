@@ -194,16 +194,17 @@ static int start(struct request *rq, struct reply *reply, struct api_target *t,
 	struct agent_exec exec = {.flags = 0};
 	struct streaming as = {.request = {AGENT_EXEC, agent_exec_shape, &exec}, .is_start = true};
 
-	struct api_limits limits;
+	struct run_limits limits;
 
 	if (fill_exec(rq, t, body, &exec, err) < 0 ||
-	    api_limits_of(rq, &t->record, &limits, err) < 0 ||
-	    api_limits_check(&limits, exec.args, err) < 0)
+	    run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	    run_limits_check(&limits, exec.args, err) < 0)
 		return -1;
 	as.is_tty = exec.flags & AGENT_EXEC_TTY;
 	/* A terminal is no call: it goes on for as long as a client is connected. */
 	if (!as.is_tty)
-		exec.timeout_ms = (uint64_t)api_limit((int64_t)exec.timeout_ms, limits.timeout_ms);
+		exec.timeout_ms =
+		        (uint64_t)run_limit_apply((int64_t)exec.timeout_ms, limits.timeout_ms);
 	return start_stream(rq, t, &as, reply, err);
 }
 

@@ -84,7 +84,7 @@ static int let_in(struct request *rq, const char *id, struct error *err)
 	caller->account = (struct account_caller){.project_id = "", .key_id = "", .user_id = ""};
 	caller->own_project = "";
 	caller->share = id;
-	if (api_turn_take(rq, id, caller, err) < 0) {
+	if (api_admit_request(rq, id, caller, err) < 0) {
 		(void)snprintf(err->text, sizeof(err->text),
 		               "this sandbox has too many requests at once");
 		return -1;
@@ -116,7 +116,7 @@ int envd_hold(struct request *rq, struct reply *reply, const char *id, struct ap
 	request_count_for(rq, ret->record.project_id);
 	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
 		return -1;
-	api_target_follow(rq);
+	api_target_cancel_with_client(rq);
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 

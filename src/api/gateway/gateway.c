@@ -97,7 +97,7 @@ static bool has_workspace(const struct provider *provider, const struct api_targ
 
 /* What changed in the folder is kept; without one, the whole workspace's is only told. */
 static int set_artifacts(struct request *rq, const struct api_target *t, const char *folder,
-                         struct command *c, struct error *err)
+                         struct sandbox_command *c, struct error *err)
 {
 	if (folder)
 		return path_resolve(rq->arena, workspace_of(t), span_of(folder), &c->keep_root,
@@ -107,8 +107,8 @@ static int set_artifacts(struct request *rq, const struct api_target *t, const c
 	return 0;
 }
 
-static int run(struct request *rq, const struct run_body *b, struct command *c, struct reply *reply,
-               struct error *err)
+static int run(struct request *rq, const struct run_body *b, struct sandbox_command *c,
+               struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct fleet_defaults defaults;
@@ -131,10 +131,10 @@ static int run(struct request *rq, const struct run_body *b, struct command *c, 
 	c->stdin_bytes = span_of(b->stdin_text);
 	c->output_limit = b->output_limit_bytes;
 	if (b->background) {
-		const struct background background = {b->conversation, &b->origin,
-		                                      b->command ? b->command : b->code};
+		const struct background_command background = {b->conversation, &b->origin,
+		                                              b->command ? b->command : b->code};
 
-		return background_start(rq, &t, c, &background, reply, err);
+		return background_command_start(rq, &t, c, &background, reply, err);
 	}
 	return command_start(rq, &t, c, reply, err);
 }
@@ -143,7 +143,7 @@ static int gateway_execute(struct request *rq, const void *body, struct reply *r
                            struct error *err)
 {
 	const struct run_body *b = body;
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 
 	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0)
 		return -1;
@@ -154,7 +154,7 @@ static int gateway_bash(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct run_body *b = body;
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 
 	command_set_line(&c, rq->arena, b->command);
 	return run(rq, b, &c, reply, err);

@@ -90,11 +90,11 @@ int gateway_grep(struct request *rq, const void *body, struct reply *reply, stru
 {
 	const struct grep_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct search search = {.pattern = b->pattern,
-	                        .glob = b->glob,
-	                        .mode = SEARCH_CONTENT,
-	                        .ignore_case = b->ignore_case};
-	struct search_place place = {.deadline = rq->deadline};
+	struct search_request search = {.pattern = b->pattern,
+	                                .glob = b->glob,
+	                                .mode = SEARCH_CONTENT,
+	                                .ignore_case = b->ignore_case};
+	struct search_scope place = {.deadline = rq->deadline};
 	struct files_call call = {.type = AGENT_STAT};
 	struct search_found found;
 

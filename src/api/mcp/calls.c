@@ -27,14 +27,14 @@
 #define EARLY_MS 5000
 
 /* A word that overtook its call, which may come on another connection. */
-struct early {
+struct early_cancellation {
 	char owner[OWNER_MAX + 1], id[MCP_ID_MAX + 1];
 	int64_t until_ms;
 };
 struct mcp_calls {
 	pthread_mutex_t mutex;
 	struct list running;
-	struct early early[EARLY_COUNT];
+	struct early_cancellation early[EARLY_COUNT];
 	unsigned early_next;
 };
 
@@ -88,36 +88,36 @@ void mcp_calls_free(struct mcp_calls *calls)
 	free(calls);
 }
 
-static bool is_meant(const struct mcp_call *call, const char *owner, struct span id)
+static bool call_matches(const struct mcp_call *call, const char *owner, struct span id)
 {
 	return call->owner && strcmp(call->owner, owner) == 0 && span_equals(call->id, id);
 }
 
 /* The caller holds the mutex. */
-static void remember(struct mcp_calls *calls, const char *owner, struct span id)
+static void remember_cancellation(struct mcp_calls *calls, const char *owner, struct span id)
 {
-	struct early *early = &calls->early[calls->early_next++ % EARLY_COUNT];
+	struct early_cancellation *early = &calls->early[calls->early_next++ % EARLY_COUNT];
 
 	if (strlen(owner) > OWNER_MAX || id.size > MCP_ID_MAX)
 		return;
-	*early = (struct early){.until_ms = clock_monotonic_ms() + EARLY_MS};
+	*early = (struct early_cancellation){.until_ms = clock_monotonic_ms() + EARLY_MS};
 	memcpy(early->owner, owner, strlen(owner));
 	memcpy(early->id, id.data, id.size);
 }
 
 /* The same. */
-static bool was_cancelled(const struct mcp_calls *calls, const struct mcp_call *call)
+static bool call_was_cancelled(const struct mcp_calls *calls, const struct mcp_call *call)
 {
 	int64_t now = clock_monotonic_ms();
 
 	for (unsigned i = 0; i < EARLY_COUNT; i++)
 		if (calls->early[i].until_ms > now &&
-		    is_meant(call, calls->early[i].owner, span_of(calls->early[i].id)))
+		    call_matches(call, calls->early[i].owner, span_of(calls->early[i].id)))
 			return true;
 	return false;
 }
 
-static void leave_running(struct mcp_call *call)
+static void remove_running(struct mcp_call *call)
 {
 	pthread_mutex_lock(&call->calls->mutex);
 	list_remove(&call->item);
@@ -133,7 +133,7 @@ void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id
 	LIST_EACH (&calls->running, item) {
 		struct mcp_call *call = LIST_ENTRY(item, struct mcp_call, item);
 
-		if (!is_meant(call, owner, id))
+		if (!call_matches(call, owner, id))
 			continue;
 		is_found = true;
 		if (call->hop.node[0])
@@ -142,7 +142,7 @@ void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id
 			cancel_say(&call->cancel);
 	}
 	if (!is_found)
-		remember(calls, owner, id);
+		remember_cancellation(calls, owner, id);
 	pthread_mutex_unlock(&calls->mutex);
 }
 
@@ -154,11 +154,11 @@ void mcp_calls_cancel_all(struct mcp_calls *calls)
 	pthread_mutex_unlock(&calls->mutex);
 }
 
-static void call_let_go(struct mcp_call *call)
+static void call_release(struct mcp_call *call)
 {
 	if (atomic_fetch_sub(&call->holders, 1) > 1)
 		return;
-	leave_running(call);
+	remove_running(call);
 	api_hop_close(&call->hop);
 	cancel_done(&call->cancel);
 	auto_close(&call->done_fd);
@@ -213,7 +213,7 @@ static void keep_hop(struct mcp_call *call, const struct api_hop *hop)
 	pthread_mutex_unlock(&call->calls->mutex);
 }
 
-static void run(struct worker_task *task)
+static void run_call(struct worker_task *task)
 {
 	struct mcp_call *call = CONTAINER_OF(task, struct mcp_call, task);
 	struct api_hop hop = {.fd = -1};
@@ -228,11 +228,11 @@ static void run(struct worker_task *task)
 	if (hop.fd >= 0)
 		keep_hop(call, &hop);
 	else
-		leave_running(call);
+		remove_running(call);
 	atomic_store(&call->is_done, true);
 	if (write(call->done_fd, &one, sizeof(one)) < 0)
 		abort(); /* an eventfd takes 2^64 - 2 of these */
-	call_let_go(call);
+	call_release(call);
 }
 
 /* ---- the loop ---- */
@@ -264,12 +264,12 @@ static void on_passed_end(void *context)
 {
 	struct mcp_call *call = context;
 
-	leave_running(call);
-	call_let_go(call);
+	remove_running(call);
+	call_release(call);
 }
 
 /* The word that overtook the connecting ends it as any other. */
-static bool pass_on(struct mcp_call *call, struct relay *relay)
+static bool pass_call_on(struct mcp_call *call, struct relay *relay)
 {
 	const struct api_hop_options options = {call->request.body, on_passed_end, call};
 
@@ -297,7 +297,7 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 
 	(void)err;
 	in->size = 0;
-	if (!atomic_load(&call->is_done) || pass_on(call, relay))
+	if (!atomic_load(&call->is_done) || pass_call_on(call, relay))
 		return 0;
 	if (is_stream(call)) {
 		begin_stream(call, relay);
@@ -340,7 +340,7 @@ static void on_tick(void *state, struct relay *relay)
 	write_event(relay, buf_span(&out));
 }
 
-static void release(void *state, int upstream_fd, bool clean)
+static void release_call(void *state, int upstream_fd, bool clean)
 {
 	struct mcp_call *call = state;
 
@@ -349,13 +349,13 @@ static void release(void *state, int upstream_fd, bool clean)
 		(void)close(upstream_fd);
 	if (call->ends_with_client && !atomic_load(&call->is_done))
 		cancel_say(&call->cancel);
-	call_let_go(call);
+	call_release(call);
 }
 
 static const struct relay_ops ops = {
         .on_upstream = on_upstream,
         .on_tick = on_tick,
-        .release = release,
+        .release = release_call,
 };
 
 /* ---- start ---- */
@@ -396,7 +396,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 
 	assert(call);
 	*call = (struct mcp_call){
-	        .task = {.lane = WORKER_AGENT, .run = run},
+	        .task = {.lane = WORKER_AGENT, .run = run_call},
 	        .calls = api_of(m->rq)->mcp_calls,
 	        .cancel = {.fd = -1},
 	        .answer = options->answer,
@@ -411,7 +411,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 	atomic_init(&call->is_done, false);
 	list_init(&call->item);
 	pthread_mutex_init(&call->mutex, NULL);
-	api_request_keep(m->rq, a, &call->request);
+	api_request_copy(m->rq, a, &call->request);
 	call->request.body = (struct span){arena_copy(a, m->rq->body), m->rq->body.size};
 	call->headers = (struct mcp_headers){
 	        .version = keep_text(a, options->headers->version),
@@ -437,25 +437,25 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 		return call;
 	if (call->done_fd < 0)
 		(void)FAIL_ERRNO(err, "eventfd");
-	call_let_go(call);
+	call_release(call);
 	return NULL;
 }
 
-static int submit(struct mcp_call *call, struct error *err)
+static int submit_call(struct mcp_call *call, struct error *err)
 {
 	const struct api *api = api_of(&call->request);
 	int result;
 
 	pthread_mutex_lock(&call->calls->mutex);
 	list_append(&call->calls->running, &call->item);
-	if (was_cancelled(call->calls, call))
+	if (call_was_cancelled(call->calls, call))
 		cancel_say(&call->cancel);
 	pthread_mutex_unlock(&call->calls->mutex);
 	atomic_fetch_add(&call->holders, 1);
 	result = worker_submit(api->waiters ? api->waiters : api->workers, &call->task, err);
 	if (result == 0)
 		return 0;
-	leave_running(call);
+	remove_running(call);
 	atomic_fetch_sub(&call->holders, 1);
 	return -1;
 }
@@ -469,11 +469,11 @@ int mcp_call_start(const struct mcp *m, const struct mcp_call_options *options, 
 
 	if (call && fd < 0)
 		(void)FAIL_ERRNO(&err, "duplicate a descriptor");
-	if (fd < 0 || submit(call, &err) < 0) {
+	if (fd < 0 || submit_call(call, &err) < 0) {
 		if (fd >= 0)
 			(void)close(fd);
 		if (call)
-			call_let_go(call);
+			call_release(call);
 		return mcp_refuse(fault, MCP_INTERNAL, 503, "%s", err.text);
 	}
 	reply_relay(reply, &(struct relay_options){

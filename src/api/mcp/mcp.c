@@ -88,7 +88,7 @@ static void write_abilities(struct buf *out)
 	json_write_text(out, SPAN(INSTRUCTIONS));
 }
 
-static int initialize(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+static int initialize_session(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 {
 	const char *asked = json_text(json_get(m->message.params, "protocolVersion"), NULL);
 	const char *const *known = mcp_legacy_versions;
@@ -104,7 +104,7 @@ static int initialize(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	return 0;
 }
 
-static int ping(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+static int answer_ping(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 {
 	(void)m;
 	(void)out;
@@ -112,7 +112,7 @@ static int ping(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	return 0;
 }
 
-static int discover(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+static int discover_server(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 {
 	(void)m;
 	(void)fault;
@@ -132,9 +132,9 @@ static const struct method {
 	int64_t ttl_ms; /* how long a client may keep the result; -1: not said */
 	bool waits;     /* for a sandbox: not on a thread that others need */
 } methods[] = {
-        {"initialize", OLD, initialize, -1},
-        {"ping", OLD, ping, -1},
-        {"server/discover", NEW, discover, HOUR_MS},
+        {"initialize", OLD, initialize_session, -1},
+        {"ping", OLD, answer_ping, -1},
+        {"server/discover", NEW, discover_server, HOUR_MS},
         {"tools/list", BOTH, mcp_tools_list, HOUR_MS / 12},
         {"tools/call", BOTH, mcp_tools_call, -1, .waits = true},
         {"resources/list", BOTH, mcp_resources_list, 0},
@@ -168,7 +168,7 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 
 	if (m->message.is_modern || is_stdio(m))
 		return 0;
-	if (method && method->call == initialize) {
+	if (method && method->call == initialize_session) {
 		mcp_sessions_add(sessions, key_id, clock_monotonic_ms(), id);
 		reply_header(reply, "Mcp-Session-Id", id);
 		return 0;
@@ -211,7 +211,7 @@ int mcp_fail_elsewhere(struct mcp *m, struct error *err)
 	return -1;
 }
 
-int mcp_fail(struct mcp_fault *fault, const struct error *err)
+int mcp_refuse_error(struct mcp_fault *fault, const struct error *err)
 {
 	const struct error_kind *kind = error_kind_get(err->code);
 	int code = kind->http_status >= 500 ? MCP_INTERNAL : MCP_INVALID_PARAMS;
@@ -220,8 +220,8 @@ int mcp_fail(struct mcp_fault *fault, const struct error *err)
 	                  err->hint);
 }
 
-static int answer(struct mcp *m, const struct method *method, struct buf *out,
-                  struct mcp_fault *fault)
+static int write_result(struct mcp *m, const struct method *method, struct buf *out,
+                        struct mcp_fault *fault)
 {
 	size_t start;
 
@@ -252,7 +252,7 @@ static int answer(struct mcp *m, const struct method *method, struct buf *out,
 /* ---- calls that take long ---- */
 
 /* On a thread of its own, of a message that was good a moment ago. */
-static int answer_later(struct mcp *m, const struct mcp_headers *headers, struct buf *out)
+static int answer_on_worker(struct mcp *m, const struct mcp_headers *headers, struct buf *out)
 {
 	struct mcp_fault fault;
 	const struct method *method;
@@ -260,7 +260,7 @@ static int answer_later(struct mcp *m, const struct mcp_headers *headers, struct
 	if (mcp_parse(m->rq->arena, m->rq->body, headers, &m->message, &fault) == 0) {
 		method = method_find(&m->message);
 		assert(method);
-		if (answer(m, method, out, &fault) == 0)
+		if (write_result(m, method, out, &fault) == 0)
 			return 200;
 	}
 	buf_reset(out);
@@ -291,7 +291,7 @@ static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct r
                       struct mcp_fault *fault)
 {
 	const struct mcp_call_options options = {
-	        .answer = answer_later,
+	        .answer = answer_on_worker,
 	        .headers = headers,
 	        .owner = owner_of(m),
 	        .streams = takes_events(m->rq),
@@ -302,7 +302,7 @@ static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct r
 }
 
 /* Of a call that was passed on it is for the other server, too: err says which one. */
-static int hear_notification(struct mcp *m, struct error *err)
+static int handle_notification(struct mcp *m, struct error *err)
 {
 	const char *owner = owner_of(m);
 	AUTO(buf_done) struct buf id = BUF(MCP_ID_MAX);
@@ -321,7 +321,7 @@ static int hear_notification(struct mcp *m, struct error *err)
 	return -1;
 }
 
-static int serve(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
+static int serve_message(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
 {
 	const struct mcp_headers headers = {
 	        .version = request_header(m->rq, "MCP-Protocol-Version"),
@@ -347,7 +347,7 @@ static int serve(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
 	choose_target(m);
 	if (method->waits)
 		return begin_call(m, &headers, reply, fault);
-	return answer(m, method, reply_buf(reply, "application/json"), fault);
+	return write_result(m, method, reply_buf(reply, "application/json"), fault);
 }
 
 static bool accepts_json(const char *accept)
@@ -392,8 +392,8 @@ static int mcp_post(struct request *rq, const void *body, struct reply *reply, s
 	(void)body;
 	if (check_origin(rq, err) < 0)
 		return -1;
-	if (check_forms(rq, &fault) == 0 && serve(&m, reply, &fault) == 0)
-		return m.message.id.size > 0 ? 0 : hear_notification(&m, err);
+	if (check_forms(rq, &fault) == 0 && serve_message(&m, reply, &fault) == 0)
+		return m.message.id.size > 0 ? 0 : handle_notification(&m, err);
 	out = reply_buf(reply, "application/json");
 	buf_reset(out);
 	mcp_write_fault(out, m.message.id, &fault);

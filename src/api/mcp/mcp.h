@@ -29,4 +29,4 @@ mcp_method mcp_tools_list, mcp_tools_call, mcp_resources_list, mcp_resource_temp
  * err says what to answer where that cannot be. */
 int mcp_fail_elsewhere(struct mcp *m, struct error *err);
 /* Makes a refusal of what went wrong. Always -1. */
-int mcp_fail(struct mcp_fault *fault, const struct error *err);
+int mcp_refuse_error(struct mcp_fault *fault, const struct error *err);

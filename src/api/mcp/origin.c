@@ -49,7 +49,7 @@ static struct span origin_name(const char *origin)
 	return name ? name_of(span_of(name + 3)) : (struct span){NULL, 0};
 }
 
-static int refuse(const char *header, const char *value, struct error *err)
+static int refuse_header(const char *header, const char *value, struct error *err)
 {
 	(void)FAIL(err, ERROR_FORBIDDEN, "%s '%.100s' may not use this server", header, value);
 	error_hint(err, "a name that is right goes into the option hosts");
@@ -62,12 +62,12 @@ int mcp_origin_check(const struct mcp_origin *o, struct error *err)
 	bool is_private = is_local(name_of(span_of(o->listen)));
 
 	if (is_private && !o->is_unix && !is_local(host) && !is_listed(host, o->hosts))
-		return refuse("Host", o->host ? o->host : "", err);
+		return refuse_header("Host", o->host ? o->host : "", err);
 	if (!o->origin)
 		return 0;
 	origin = origin_name(o->origin);
 	if (is_same(origin, host) || (is_private && is_local(origin)) ||
 	    (origin.size > 0 && is_listed(origin, o->hosts)))
 		return 0;
-	return refuse("Origin", o->origin, err);
+	return refuse_header("Origin", o->origin, err);
 }

@@ -32,7 +32,7 @@ int mcp_resources_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	struct error err;
 
 	if (store_sandbox_list(api_of(m->rq)->store, m->rq->arena, &filter, &found, &err) < 0)
-		return mcp_fail(fault, &err);
+		return mcp_refuse_error(fault, &err);
 	buf_add_text(out, "\"resources\":[");
 	for (size_t i = 0; i < found.count; i++)
 		write_resource(out, &found.items[i], i == 0);
@@ -109,7 +109,7 @@ static int read_file(struct mcp *m, const char *uri, const struct tools_target *
 	AUTO(buf_done) struct buf content = BUF(FILE_MAX);
 	struct tool_call call;
 
-	if (tools_open(m->rq, NULL, which, &target, &call, err) < 0)
+	if (tools_open_call(m->rq, NULL, which, &target, &call, err) < 0)
 		return mcp_fail_elsewhere(m, err);
 	if (tool_load_file(&call, path, &content, err) < 0)
 		return -1;
@@ -118,7 +118,7 @@ static int read_file(struct mcp *m, const char *uri, const struct tools_target *
 }
 
 /* %XX of a path: a client escapes what a URI cannot hold. */
-static const char *unescape(struct arena *a, struct span text)
+static const char *unescape_path(struct arena *a, struct span text)
 {
 	char *out = arena_alloc(a, text.size + 1), *to = out;
 
@@ -153,21 +153,21 @@ int mcp_resources_read(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	if (span_find(rest, '/') >= 0)
 		id.size = (size_t)span_find(rest, '/');
 	rest = (struct span){rest.data + id.size, rest.size - id.size};
-	which.sandbox = unescape(m->rq->arena, id);
+	which.sandbox = unescape_path(m->rq->arena, id);
 	if (rest.size == 0)
 		result = read_sandbox(m, uri, which.sandbox, out, &err);
 	else if (span_starts_with(rest, FILES))
 		result = read_file(
 		        m, uri, &which,
-		        unescape(m->rq->arena, (struct span){rest.data + sizeof(FILES) - 1,
-		                                             rest.size - (sizeof(FILES) - 1)}),
+		        unescape_path(m->rq->arena, (struct span){rest.data + sizeof(FILES) - 1,
+		                                                  rest.size - (sizeof(FILES) - 1)}),
 		        out, &err);
 	else
 		result = FAIL(&err, ERROR_NOT_FOUND, "no resource '%.100s'", uri);
 	if (result == 0)
 		return 0;
 	if (err.code != ERROR_NOT_FOUND)
-		return mcp_fail(fault, &err);
+		return mcp_refuse_error(fault, &err);
 	return mcp_refuse(fault, m->message.is_modern ? MCP_INVALID_PARAMS : MCP_NO_RESOURCE, 200,
 	                  "%s", err.text);
 }

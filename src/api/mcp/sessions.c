@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct session {
+struct mcp_session {
 	char id[ID_SIZE + 1], key_id[65];
 	int64_t used_at;
 };
 struct mcp_sessions {
 	pthread_mutex_t mutex;
 	unsigned count;
-	struct session items[MCP_SESSIONS_MAX];
+	struct mcp_session items[MCP_SESSIONS_MAX];
 };
 
 struct mcp_sessions *mcp_sessions_new(void)
@@ -34,9 +34,9 @@ void mcp_sessions_free(struct mcp_sessions *s)
 }
 
 /* The caller holds the mutex. */
-static struct session *place_for_one(struct mcp_sessions *s)
+static struct mcp_session *find_free_session(struct mcp_sessions *s)
 {
-	struct session *oldest = &s->items[0];
+	struct mcp_session *oldest = &s->items[0];
 
 	if (s->count < MCP_SESSIONS_MAX)
 		return &s->items[s->count++];
@@ -46,7 +46,7 @@ static struct session *place_for_one(struct mcp_sessions *s)
 	return oldest;
 }
 
-static struct session *find(struct mcp_sessions *s, const char *id, const char *key_id)
+static struct mcp_session *find_session(struct mcp_sessions *s, const char *id, const char *key_id)
 {
 	for (unsigned i = 0; i < s->count; i++)
 		if (strcmp(s->items[i].id, id) == 0)
@@ -58,24 +58,24 @@ void mcp_sessions_add(struct mcp_sessions *s, const char *key_id, int64_t now,
                       char ret_id[ID_SIZE + 1])
 {
 	struct id id = id_new();
-	struct session *place;
+	struct mcp_session *session;
 
-	assert(strlen(key_id) < sizeof(place->key_id));
+	assert(strlen(key_id) < sizeof(session->key_id));
 	pthread_mutex_lock(&s->mutex);
-	place = place_for_one(s);
-	*place = (struct session){.used_at = now};
-	memcpy(place->id, id.text, sizeof(id.text));
-	memcpy(place->key_id, key_id, strlen(key_id) + 1);
+	session = find_free_session(s);
+	*session = (struct mcp_session){.used_at = now};
+	memcpy(session->id, id.text, sizeof(id.text));
+	memcpy(session->key_id, key_id, strlen(key_id) + 1);
 	pthread_mutex_unlock(&s->mutex);
 	memcpy(ret_id, id.text, sizeof(id.text));
 }
 
 bool mcp_sessions_use(struct mcp_sessions *s, const char *id, const char *key_id, int64_t now)
 {
-	struct session *found;
+	struct mcp_session *found;
 
 	pthread_mutex_lock(&s->mutex);
-	found = find(s, id, key_id);
+	found = find_session(s, id, key_id);
 	if (found)
 		found->used_at = now;
 	pthread_mutex_unlock(&s->mutex);
@@ -84,10 +84,10 @@ bool mcp_sessions_use(struct mcp_sessions *s, const char *id, const char *key_id
 
 bool mcp_sessions_remove(struct mcp_sessions *s, const char *id, const char *key_id)
 {
-	struct session *found;
+	struct mcp_session *found;
 
 	pthread_mutex_lock(&s->mutex);
-	found = find(s, id, key_id);
+	found = find_session(s, id, key_id);
 	if (found)
 		*found = s->items[--s->count];
 	pthread_mutex_unlock(&s->mutex);

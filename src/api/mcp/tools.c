@@ -41,7 +41,7 @@ int mcp_tools_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	buf_add_text(out, "\"tools\":[");
 	for (const struct tool *const *at = tools; *at; at++) {
 		if (tools_describe(m->rq, m->target.config, *at, &described, &err) < 0)
-			return mcp_fail(fault, &err);
+			return mcp_refuse_error(fault, &err);
 		if (at != tools)
 			buf_add_byte(out, ',');
 		if (!(described.flags & TOOL_NO_SANDBOX))
@@ -113,8 +113,8 @@ static void write_failure(struct buf *out, const struct error *err)
 	buf_add_text(out, "}],\"isError\":true");
 }
 
-static int run(struct mcp *m, const struct tool *tool, const char *sandbox, struct span input,
-               struct tool_result *ret, struct error *err)
+static int run_tool(struct mcp *m, const struct tool *tool, const char *sandbox, struct span input,
+                    struct tool_result *ret, struct error *err)
 {
 	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
 	struct tools_target which = m->target;
@@ -125,7 +125,7 @@ static int run(struct mcp *m, const struct tool *tool, const char *sandbox, stru
 		which.lease = which.tenant = which.session = NULL;
 	}
 	which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
-	if (tools_open(m->rq, tool, &which, &target, &call, err) < 0)
+	if (tools_open_call(m->rq, tool, &which, &target, &call, err) < 0)
 		return mcp_fail_elsewhere(m, err);
 	call.cancel = m->cancel;
 	call.on_progress = m->on_progress;
@@ -151,9 +151,9 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	if (read_arguments(m, tool, &own, &sandbox, fault) < 0)
 		return -1;
 	if (read_origin(m, &origin, &err) < 0)
-		return mcp_fail(fault, &err);
+		return mcp_refuse_error(fault, &err);
 	m->target.origin = &origin;
-	if (run(m, tool, sandbox, buf_span(&own), &result, &err) < 0) {
+	if (run_tool(m, tool, sandbox, buf_span(&own), &result, &err) < 0) {
 		write_failure(out, &err);
 		return 0;
 	}

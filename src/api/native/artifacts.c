@@ -139,7 +139,7 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
 	struct artifact_list found;
 	struct list_answer out;
 
-	if (api_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
+	if (api_resolve_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	out = (struct list_answer){stored_artifact_items(rq, &found), found.next_page};

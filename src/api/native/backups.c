@@ -172,7 +172,7 @@ static int snapshot_import(struct request *rq, const void *body, struct reply *r
 {
 	const struct import_body *b = body;
 	const struct fleet_backup_import request = {api_project(rq), b->backup, b->name,
-	                                            b->template, api_may_await(rq)};
+	                                            b->template, api_awaited_if_parking(rq)};
 	struct snapshot_record made;
 
 	if (fleet_backup_import(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
@@ -322,17 +322,17 @@ static int add_to_upload(void *state, int64_t bytes, struct error *err)
 	return fleet_upload_add(&job->upload, bytes, err);
 }
 
-static const struct incoming_ops upload_ops = {
+static const struct receiver_upload_ops upload_ops = {
         .open = open_upload, .add = add_to_upload, .work = work_upload, .done = upload_job_free};
 
 static int backup_upload(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	struct incoming_options options = {.ops = &upload_ops,
-	                                   .lane = fleet_backup_work(api_of(rq)->fleet),
-	                                   .project_id = api_project(rq),
-	                                   .what = "the backup",
-	                                   .bytes_max = FLEET_BACKUP_BYTES_MAX};
+	struct receiver_upload_options options = {.ops = &upload_ops,
+	                                          .lane = fleet_backup_work(api_of(rq)->fleet),
+	                                          .project_id = api_project(rq),
+	                                          .what = "the backup",
+	                                          .bytes_max = FLEET_BACKUP_BYTES_MAX};
 
 	if (sandbox_name_check(request_param(rq, "id"), err) < 0)
 		return -1;

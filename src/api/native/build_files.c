@@ -85,7 +85,7 @@ static void files_job_free(void *state)
 	free(job);
 }
 
-static const struct incoming_ops files_ops = {.work = work_files, .done = files_job_free};
+static const struct receiver_upload_ops files_ops = {.work = work_files, .done = files_job_free};
 
 /* ---- the handlers ---- */
 
@@ -105,11 +105,11 @@ int build_upload_start(struct request *rq, const struct build_upload *files, str
                        struct error *err)
 {
 	struct api *api = api_of(rq);
-	struct incoming_options options = {.ops = &files_ops,
-	                                   .lane = fleet_work(api->fleet),
-	                                   .project_id = files->project_id,
-	                                   .what = "the files of a copy step",
-	                                   .bytes_max = BUILD_FILES_MAX};
+	struct receiver_upload_options options = {.ops = &files_ops,
+	                                          .lane = fleet_work(api->fleet),
+	                                          .project_id = files->project_id,
+	                                          .what = "the files of a copy step",
+	                                          .bytes_max = BUILD_FILES_MAX};
 
 	if (build_files_check(files->hash, err) < 0)
 		return FAIL_CONTEXT(err, "hash");

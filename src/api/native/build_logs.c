@@ -65,9 +65,9 @@ static void write_events(struct buf *out, struct span lines, int64_t first)
 		         line.data);
 }
 
-static const struct build_log_form as_lines = {.content_type = "application/x-ndjson",
-                                               .write = write_lines};
-static const struct build_log_form as_events = {
+static const struct build_log_format as_lines = {.content_type = "application/x-ndjson",
+                                                 .write = write_lines};
+static const struct build_log_format as_events = {
         .content_type = "text/event-stream", .write = write_events, .idle = ": still here\n\n"};
 
 static const char *list_of(struct arena *a, const struct buf *lines)
@@ -122,7 +122,7 @@ int build_logs_get(struct request *rq, UNUSED const void *body, struct reply *re
 {
 	const struct logs_query *q = rq->query;
 	const struct fleet_ref ref = build_ref(rq);
-	struct build_log_ask ask = {.follows = !(q->present >> LOGS_FOLLOW & 1) || q->follow};
+	struct build_log_query ask = {.follows = !(q->present >> LOGS_FOLLOW & 1) || q->follow};
 	struct build_record r;
 	enum output_form form;
 

@@ -355,7 +355,7 @@ static int sandbox_revert(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id"), NULL,
-	                              api_may_await(rq)};
+	                              api_awaited_if_parking(rq)};
 	const struct revert_body *b = body;
 	struct fleet_reverted *results;
 	struct reverted_answer *items;

@@ -578,9 +578,9 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	return 0;
 }
 
-static struct api_limits limits_of(const struct config_body *config)
+static struct run_limits limits_of(const struct config_body *config)
 {
-	return (struct api_limits){
+	return (struct run_limits){
 	        .timeout_ms = config->timeout_s * 1000,
 	        .output_bytes = config->output_limit_bytes,
 	        .memory_mb = config->memory_mb,
@@ -607,7 +607,7 @@ int api_config_guard(struct request *rq, const char *id_or_name, struct tool_cal
 {
 	struct config_record record;
 	struct config_body config;
-	struct api_limits limits;
+	struct run_limits limits;
 	int64_t own_max_ms;
 
 	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,

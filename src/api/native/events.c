@@ -66,7 +66,7 @@ static int read_filter(struct request *rq, struct feed_filter *ret, struct error
 	*ret = (struct feed_filter){.project_id = sandbox.project_id, .pattern = q->kind};
 	if (q->kind && event_pattern_check(q->kind, err) < 0)
 		return FAIL_CONTEXT(err, "kind");
-	return api_sandbox_id(rq, &sandbox, &ret->sandbox_id, err);
+	return api_resolve_sandbox_id(rq, &sandbox, &ret->sandbox_id, err);
 }
 
 /* Whether the client says what it knows: a header of one who comes back, or the query. */

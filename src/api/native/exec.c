@@ -151,7 +151,7 @@ static const struct json_member code_request_members[] = {
 };
 JSON_SHAPE(code_request, "Code", code_body, "A block of code");
 
-static int set_stdin(struct command *c, const struct run_body *b, struct error *err)
+static int set_stdin(struct sandbox_command *c, const struct run_body *b, struct error *err)
 {
 	if (b->stdin_text && b->stdin_base64.size > 0)
 		return FAIL(err, ERROR_INVALID, "stdin and stdin_base64 are both given");
@@ -162,7 +162,7 @@ static int set_stdin(struct command *c, const struct run_body *b, struct error *
 }
 
 static int set_artifacts(struct request *rq, const struct api_target *t, const struct run_body *b,
-                         struct command *c, struct error *err)
+                         struct sandbox_command *c, struct error *err)
 {
 	const char *workdir =
 	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
@@ -179,7 +179,7 @@ static uint32_t flags_of(const struct run_body *b)
 }
 
 static int fill_command(struct request *rq, const struct api_target *t, const struct run_body *b,
-                        struct command *c, struct error *err)
+                        struct sandbox_command *c, struct error *err)
 {
 	const struct exec_query *query = rq->query;
 	struct fleet_defaults defaults;
@@ -206,23 +206,23 @@ static int fill_command(struct request *rq, const struct api_target *t, const st
 }
 
 /* What it does, for people: the line, or the code, or the program. */
-static const char *command_text(const struct command *c)
+static const char *command_text(const struct sandbox_command *c)
 {
 	const char *const *args = c->alternatives[0].args;
 
 	return args[1] && args[2] && !args[3] ? args[2] : args[0];
 }
 
-static int run(struct request *rq, struct api_target *t, struct command *c,
+static int run(struct request *rq, struct api_target *t, struct sandbox_command *c,
                const struct run_body *b, struct reply *reply, struct error *err)
 {
-	const struct background background = {b->conversation, &b->origin, command_text(c)};
+	const struct background_command background = {b->conversation, &b->origin, command_text(c)};
 
 	if (fill_command(rq, t, b, c, err) < 0)
 		return -1;
 	if (!b->background)
 		return command_start(rq, t, c, reply, err);
-	return background_start(rq, t, c, &background, reply, err);
+	return background_command_start(rq, t, c, &background, reply, err);
 }
 
 int exec_check(const struct exec_body *b, struct error *err)
@@ -259,7 +259,7 @@ static int check_context(const struct code_body *b, struct error *err)
 
 int code_check(struct arena *a, const struct code_body *b, struct error *err)
 {
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 
 	if (b->context_id)
 		return check_context(b, err);
@@ -269,7 +269,7 @@ int code_check(struct arena *a, const struct code_body *b, struct error *err)
 int exec_run(struct request *rq, struct api_target *t, const struct exec_body *b,
              struct reply *reply, struct error *err)
 {
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 
 	if (b->command)
 		command_set_line(&c, rq->arena, b->command);
@@ -311,7 +311,7 @@ static int run_in_context(struct request *rq, struct api_target *t, const struct
 int code_run(struct request *rq, struct api_target *t, const struct code_body *b,
              struct reply *reply, struct error *err)
 {
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 
 	if (b->context_id)
 		return run_in_context(rq, t, b, reply, err);

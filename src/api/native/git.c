@@ -245,7 +245,7 @@ static int open_place(struct request *rq, const char *path, struct place *ret, s
 {
 	if (api_target_open(rq, &ret->target, err) < 0)
 		return -1;
-	return repository_at(rq, &ret->target, path, &ret->at, err);
+	return repository_locate(rq, &ret->target, path, &ret->at, err);
 }
 
 static int answer_nothing(struct reply *reply)

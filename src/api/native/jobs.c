@@ -254,7 +254,7 @@ static int jobs_list(struct request *rq, const void *body, struct reply *reply, 
 
 	(void)body;
 	if (job_conversation_check(page.conversation, err) < 0 ||
-	    api_sandbox_id(rq, &sandbox, &page.sandbox_id, err) < 0 ||
+	    api_resolve_sandbox_id(rq, &sandbox, &page.sandbox_id, err) < 0 ||
 	    store_job_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct job_answer, found.count);

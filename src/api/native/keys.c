@@ -211,7 +211,7 @@ static int key_rotate(struct request *rq, const void *body, struct reply *reply,
 	memcpy(rotation.hash, key.hash, sizeof(rotation.hash));
 	if (store_key_rotate(api->store, rq->arena, &rotation, &record, err) < 0)
 		return -1;
-	api_key_cache_empty(api->keys);
+	api_key_cache_clear(api->keys);
 	return answer_made(rq, reply, &record, &key);
 }
 
@@ -223,7 +223,7 @@ static int key_revoke(struct request *rq, const void *body, struct reply *reply,
 	if (store_key_revoke(api->store, api_project(rq), request_param(rq, "key"), clock_unix_ms(),
 	                     err) < 0)
 		return -1;
-	api_key_cache_empty(api->keys);
+	api_key_cache_clear(api->keys);
 	reply_status(reply, 204);
 	return 0;
 }

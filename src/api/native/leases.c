@@ -9,7 +9,7 @@
 #include "api/forward.h"
 #include "api/native/exec.h"
 #include "api/native/resources.h"
-#include "api/once.h"
+#include "api/idempotency.h"
 #include "api/tables.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -275,20 +275,20 @@ static int acquire_once(struct request *rq, const char *key, struct fleet_lease 
 {
 	struct fleet_leased leased;
 	struct fleet_once_result result;
-	struct api_once once;
+	struct idempotent_request once;
 
-	if (request_may_wait(rq, err) < 0 || api_once_begin(rq, "acquire", key, &once, err) < 0)
+	if (request_may_wait(rq, err) < 0 || idempotency_begin(rq, "acquire", key, &once, err) < 0)
 		return -1;
 	request->is_fresh = request->is_fresh && once.found.is_first;
 	if (!once.found.is_first)
 		request->run = NULL;
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, request, &leased, err) < 0) {
-		api_once_end(rq, &once, NULL);
+		idempotency_end(rq, &once, NULL);
 		return -1;
 	}
 	if (once.found.is_first) {
 		result = (struct fleet_once_result){leased.sandbox.id, leased.created};
-		api_once_end(rq, &once, &result);
+		idempotency_end(rq, &once, &result);
 	} else {
 		reply_header(reply, "Idempotent-Replayed", "true");
 		if (strcmp(leased.sandbox.id, once.found.id) == 0)
@@ -316,7 +316,7 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	        .terms = b->update ? LEASE_TERMS_UPDATE : LEASE_TERMS_SAME,
 	        .is_fresh = has(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
 	        .wait_ms = b->wait_ms,
-	        .parks = api_parks(rq),
+	        .parks = api_can_park(rq),
 	        .awaited = api_awaited(rq),
 	        .may_wait = may_wait,
 	        .context = rq,
@@ -326,12 +326,12 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 
 	if (b->persistent_disk_gb && !b->persistent_home)
 		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
-	if (api_use(rq, &use, err) < 0)
+	if (api_describe_use(rq, &use, err) < 0)
 		return -1;
 	/* Who continues takes the files as they are, and leaves them whose they are. */
 	if (!b->goes_on)
 		request.run = use.run;
-	if (api_once_is_used(rq, b->idempotency_key))
+	if (idempotency_is_used(rq, b->idempotency_key))
 		return acquire_once(rq, b->idempotency_key, &request, reply, err);
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0)
 		return -1;
@@ -508,11 +508,11 @@ static int lease_run(struct lease_run *run, struct error *err)
 	                                    .key = request_param(rq, "key"),
 	                                    .make = &make,
 	                                    .use = &used,
-	                                    .parks = api_parks(rq),
+	                                    .parks = api_can_park(rq),
 	                                    .awaited = api_awaited(rq)};
 	const struct fleet_lease_use use = {run_inside, run};
 
-	if (api_use(rq, &used, err) < 0)
+	if (api_describe_use(rq, &used, err) < 0)
 		return -1;
 	return fleet_lease_with(api_of(rq)->fleet, rq->arena, &request, &use, err);
 }

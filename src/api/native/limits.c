@@ -38,10 +38,10 @@ static int check_config(struct request *rq, const struct fleet_ref *ref,
                         const struct sandbox_resources *change, struct error *err)
 {
 	struct sandbox_record r;
-	struct api_limits limits;
+	struct run_limits limits;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, ref, &r, err) < 0 ||
-	    api_limits_of(rq, &r, &limits, err) < 0)
+	    run_limits_find(rq, &r, &limits, err) < 0)
 		return -1;
 	if (limits.memory_mb == 0 || change->memory_mb <= limits.memory_mb)
 		return 0;

@@ -114,7 +114,7 @@ static int member_change(struct request *rq, const void *body, struct reply *rep
 	record.user_id = request_param(rq, "user");
 	if (store_member_set_role(api_of(rq)->store, &record, err) < 0)
 		return -1;
-	api_key_cache_empty(api_of(rq)->keys);
+	api_key_cache_clear(api_of(rq)->keys);
 	if (store_member_find(api_of(rq)->store, rq->arena, record.project_id, record.user_id,
 	                      &record, err) < 0)
 		return -1;
@@ -134,7 +134,7 @@ static int member_remove(struct request *rq, const void *body, struct reply *rep
 	    store_member_remove(api_of(rq)->store, project, request_param(rq, "user"),
 	                        clock_unix_ms(), err) < 0)
 		return -1;
-	api_key_cache_empty(api_of(rq)->keys);
+	api_key_cache_clear(api_of(rq)->keys);
 	reply_status(reply, 204);
 	return 0;
 }

@@ -14,7 +14,7 @@
 
 struct project_body {
 	const char *id, *name, *owner;
-	struct api_limits defaults, maximums;
+	struct resource_limits defaults, maximums;
 	int64_t sandboxes_max, storage_max_mb, created_at;
 	bool closing;
 	uint64_t present;
@@ -37,10 +37,10 @@ enum {
 	        .about = "MiB of its templates, snapshots, backups and volumes together; 0 = the " \
 	                 "platform's; only by an admin of the platform"),                          \
 	[PROJECT_DEFAULTS] =                                                                       \
-	        JSON_OBJECT_MEMBER(project_body, defaults, &api_limits_shape,                      \
+	        JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape,                 \
 	                           .about = "limits of a sandbox that asks for none"),             \
 	[PROJECT_MAXIMUMS] = JSON_OBJECT_MEMBER(                                                   \
-	        project_body, maximums, &api_limits_shape,                                         \
+	        project_body, maximums, &resource_limits_shape,                                    \
 	        .about = "that no sandbox exceeds; only by an admin of the platform")
 static const struct json_member project_request_members[] = {
         ROW_NAME(.flags = JSON_REQUIRED),
@@ -71,8 +71,8 @@ static const struct json_member project_shape_members[] = {
         JSON_TEXT_MEMBER(project_body, name),
         JSON_WHOLE_MEMBER(project_body, sandboxes_max),
         JSON_WHOLE_MEMBER(project_body, storage_max_mb, .about = "0 = the platform's"),
-        JSON_OBJECT_MEMBER(project_body, defaults, &api_limits_shape),
-        JSON_OBJECT_MEMBER(project_body, maximums, &api_limits_shape),
+        JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape),
+        JSON_OBJECT_MEMBER(project_body, maximums, &resource_limits_shape),
         JSON_BOOL_MEMBER(project_body, closing, .about = "it is being deleted"),
         JSON_TIME_MEMBER(project_body, created_at),
         JSON_END,
@@ -119,8 +119,8 @@ static struct project_body answer_of(const struct project_record *r)
 	        .name = r->name,
 	        .sandboxes_max = r->sandboxes_max,
 	        .storage_max_mb = r->storage_max_mb,
-	        .defaults = api_limits_of(&r->defaults),
-	        .maximums = api_limits_of(&r->maximums),
+	        .defaults = resource_limits_from(&r->defaults),
+	        .maximums = resource_limits_from(&r->maximums),
 	        .closing = r->closing,
 	        .created_at = r->created_at,
 	};
@@ -207,8 +207,8 @@ static int project_create(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct project_body *b = body;
-	const struct api_limits_change limits = {&b->defaults, &b->maximums,
-	                                         &api_of(rq)->config->caps};
+	const struct resource_limits_change limits = {&b->defaults, &b->maximums,
+	                                              &api_of(rq)->config->caps};
 	struct id id = id_new();
 	struct project_record record = {
 	        .id = b->id ? b->id : id.text,
@@ -223,7 +223,7 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	if (strcmp(record.id, API_PROJECT_ME) == 0)
 		return FAIL(err, ERROR_INVALID, "id: '" API_PROJECT_ME "' is everybody's own");
 	if ((b->owner && account_user_check(b->owner, err) < 0) ||
-	    api_limits_apply(&limits, &record, err) < 0 ||
+	    resource_limits_apply(&limits, &record, err) < 0 ||
 	    store_project_insert(api_of(rq)->store, &record, err) < 0 ||
 	    add_owner(rq, &record, b->owner, err) < 0)
 		return -1;
@@ -246,7 +246,7 @@ static int edit(struct project_record *r, const void *context, struct error *err
 {
 	const struct change *change = context;
 	const struct project_body *b = change->body;
-	const struct api_limits_change limits = {
+	const struct resource_limits_change limits = {
 	        has(b, PROJECT_DEFAULTS) ? &b->defaults : NULL,
 	        has(b, PROJECT_MAXIMUMS) ? &b->maximums : NULL,
 	        change->caps,
@@ -258,7 +258,7 @@ static int edit(struct project_record *r, const void *context, struct error *err
 		r->sandboxes_max = b->sandboxes_max;
 	if (has(b, PROJECT_STORAGE_MAX_MB))
 		r->storage_max_mb = b->storage_max_mb;
-	return limits.defaults || limits.maximums ? api_limits_apply(&limits, r, err) : 0;
+	return limits.defaults || limits.maximums ? resource_limits_apply(&limits, r, err) : 0;
 }
 
 static int project_patch(struct request *rq, const void *body, struct reply *reply,
@@ -332,7 +332,7 @@ static int project_delete(struct request *rq, const void *body, struct reply *re
 		            "this key belongs to project '%s': delete it by one of another", id);
 	result = fleet_project_remove(api->fleet, id, q->force, err);
 	/* Its keys are of no use from the first step on, whether or not the rest was done. */
-	api_key_cache_empty(api->keys);
+	api_key_cache_clear(api->keys);
 	if (result < 0)
 		return -1;
 	reply_status(reply, 204);

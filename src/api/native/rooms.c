@@ -89,7 +89,7 @@ struct terminals *terminal_rooms_open(struct api *api)
 	return terminals;
 }
 
-void api_leave(struct api *api)
+void api_stop_background(struct api *api)
 {
 	if (api->terminals)
 		terminals_stop(api->terminals);

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "api/caller.h"
-#include "api/once.h"
+#include "api/idempotency.h"
 #include "api/configs.h"
 #include "api/tables.h"
 #include "api/undo.h"
@@ -241,10 +241,10 @@ static int create_once(struct request *rq, struct fleet_create *request, struct 
 {
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct fleet_once_result result = {.created = true};
-	struct api_once once;
+	struct idempotent_request once;
 	struct fleet_ref made;
 
-	if (api_once_begin(rq, "create", NULL, &once, err) < 0)
+	if (idempotency_begin(rq, "create", NULL, &once, err) < 0)
 		return -1;
 	if (!once.found.is_first) {
 		made = (struct fleet_ref){request->project_id, once.found.id};
@@ -259,11 +259,11 @@ static int create_once(struct request *rq, struct fleet_create *request, struct 
 	}
 	request->id = once.found.id;
 	if (fleet_create(fleet, rq->arena, request, ret, err) < 0) {
-		api_once_end(rq, &once, NULL);
+		idempotency_end(rq, &once, NULL);
 		return -1;
 	}
 	result.id = ret->id;
-	api_once_end(rq, &once, &result);
+	idempotency_end(rq, &once, &result);
 	return 0;
 }
 
@@ -337,7 +337,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .archive_after_ms = b->auto_archive_ms,
 	        .delete_after_ms = b->auto_delete_ms,
 	        .wait = !is_async && (!has(query->present, 0) || query->wait),
-	        .awaited = api_may_await(rq),
+	        .awaited = api_awaited_if_parking(rq),
 	};
 
 	if (internet_of(b, &request.internet, err) < 0 ||
@@ -349,7 +349,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	if (is_async)
 		reply_header(reply, "Preference-Applied", "respond-async");
 	reply_header(reply, "Location", arena_format(rq->arena, BASE "/%s", record.id));
-	if (request.wait && !api_once_is_used(rq, NULL))
+	if (request.wait && !idempotency_is_used(rq, NULL))
 		api_undo_create(rq, reply, record.id);
 	reply_status(reply, request.wait ? 201 : 202);
 	return sandbox_reply(rq, reply, &record);
@@ -416,7 +416,7 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 	struct fleet_ref ref = path_ref(rq);
 	struct sandbox_record record;
 
-	ref.awaited = api_may_await(rq);
+	ref.awaited = api_awaited_if_parking(rq);
 	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
 	return sandbox_reply(rq, reply, &record);

@@ -18,22 +18,23 @@ static bool has(uint64_t present, unsigned row)
 
 /* ---- limits ---- */
 
-static const struct json_member api_limits_shape_members[] = {
-        JSON_NUMBER_MEMBER(api_limits, cpu, .min = 0, .max = 1024, .about = "vCPUs; 0 = not set"),
-        JSON_WHOLE_MEMBER(api_limits, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB"),
-        JSON_WHOLE_MEMBER(api_limits, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
-        JSON_WHOLE_MEMBER(api_limits, pids, .min = 0, .max = 1 << 22),
+static const struct json_member resource_limits_shape_members[] = {
+        JSON_NUMBER_MEMBER(resource_limits, cpu, .min = 0, .max = 1024,
+                           .about = "vCPUs; 0 = not set"),
+        JSON_WHOLE_MEMBER(resource_limits, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_limits, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_limits, pids, .min = 0, .max = 1 << 22),
         JSON_END,
 };
-JSON_SHAPE(api_limits_shape, "Limits", api_limits, "Limits of a sandbox");
+JSON_SHAPE(resource_limits_shape, "Limits", resource_limits, "Limits of a sandbox");
 
-int api_limits_apply(const struct api_limits_change *change, struct project_record *r,
-                     struct error *err)
+int resource_limits_apply(const struct resource_limits_change *change, struct project_record *r,
+                          struct error *err)
 {
 	if (change->defaults)
-		r->defaults = api_limits_to(change->defaults);
+		r->defaults = resource_limits_to(change->defaults);
 	if (change->maximums)
-		r->maximums = api_limits_to(change->maximums);
+		r->maximums = resource_limits_to(change->maximums);
 	if (sandbox_resources_check(&r->maximums, err) < 0 ||
 	    sandbox_resources_within(&r->maximums, change->caps, err) < 0)
 		return FAIL_CONTEXT(err, "maximums");
@@ -45,18 +46,18 @@ int api_limits_apply(const struct api_limits_change *change, struct project_reco
 }
 
 struct resource_config {
-	struct api_limits defaults, maximums, platform, caps, effective;
+	struct resource_limits defaults, maximums, platform, caps, effective;
 };
 static const struct json_member resource_config_shape_members[] = {
-        JSON_OBJECT_MEMBER(resource_config, defaults, &api_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config, defaults, &resource_limits_shape,
                            .about = "what the project sets"),
-        JSON_OBJECT_MEMBER(resource_config, maximums, &api_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config, maximums, &resource_limits_shape,
                            .about = "that no sandbox of the project exceeds; 0 = the caps alone"),
-        JSON_OBJECT_MEMBER(resource_config, platform, &api_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config, platform, &resource_limits_shape,
                            .about = "what holds where the project sets nothing"),
-        JSON_OBJECT_MEMBER(resource_config, caps, &api_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config, caps, &resource_limits_shape,
                            .about = "that nothing may exceed"),
-        JSON_OBJECT_MEMBER(resource_config, effective, &api_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config, effective, &resource_limits_shape,
                            .about = "of a sandbox that asks for nothing"),
         JSON_END,
 };
@@ -67,13 +68,13 @@ static JSON_SHAPE(resource_config_shape, "ResourceConfig", resource_config,
 struct resource_body {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
-	struct api_limits maximums;
+	struct resource_limits maximums;
 	uint64_t present;
 };
 enum { RESOURCE_MAXIMUMS };
 static const struct json_member resource_request_members[] = {
         [RESOURCE_MAXIMUMS] = JSON_OBJECT_MEMBER(
-                resource_body, maximums, &api_limits_shape,
+                resource_body, maximums, &resource_limits_shape,
                 .about = "only by an admin of the platform; left as they are when absent"),
         JSON_NUMBER_MEMBER(resource_body, cpu, .min = 0, .max = 1024,
                            .about = "vCPUs; 0 = not set"),
@@ -100,11 +101,11 @@ static int answer_resources(struct request *rq, struct reply *reply,
 	const struct sandbox_resources effective =
 	        sandbox_resources_resolve(&within, 1, &config->caps);
 	const struct resource_config answer = {
-	        .defaults = api_limits_of(&project->defaults),
-	        .maximums = api_limits_of(&project->maximums),
-	        .platform = api_limits_of(&config->defaults),
-	        .caps = api_limits_of(&config->caps),
-	        .effective = api_limits_of(&effective),
+	        .defaults = resource_limits_from(&project->defaults),
+	        .maximums = resource_limits_from(&project->maximums),
+	        .platform = resource_limits_from(&config->defaults),
+	        .caps = resource_limits_from(&config->caps),
+	        .effective = resource_limits_from(&effective),
 	};
 
 	reply_json(reply, &resource_config_shape, &answer);
@@ -124,16 +125,16 @@ static int resource_config_get(struct request *rq, const void *body, struct repl
 
 static int edit_limits(struct project_record *r, const void *context, struct error *err)
 {
-	return api_limits_apply(context, r, err);
+	return resource_limits_apply(context, r, err);
 }
 
 static int resource_config_put(struct request *rq, const void *body, struct reply *reply,
                                struct error *err)
 {
 	const struct resource_body *b = body;
-	const struct api_limits defaults = {b->cpu, b->memory_mb, b->disk_mb, b->pids};
+	const struct resource_limits defaults = {b->cpu, b->memory_mb, b->disk_mb, b->pids};
 	bool has_maximums = has(b->present, RESOURCE_MAXIMUMS);
-	const struct api_limits_change change = {
+	const struct resource_limits_change change = {
 	        .defaults = &defaults,
 	        .maximums = has_maximums ? &b->maximums : NULL,
 	        .caps = &api_of(rq)->config->caps,

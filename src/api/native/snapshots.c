@@ -220,7 +220,7 @@ static void add_backups(struct arena *a, const struct relation_list *relations,
 static struct fleet_ref path_ref(struct request *rq)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id"), NULL,
-	                          api_may_await(rq)};
+	                          api_awaited_if_parking(rq)};
 }
 
 /* ---- handlers ---- */
@@ -314,7 +314,7 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 	struct snapshot_answer *items;
 	struct list_answer out;
 
-	if (api_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
+	if (api_resolve_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	if (found.count > 0) {

@@ -341,7 +341,7 @@ static void import_job_free(void *state)
 	free(job);
 }
 
-static const struct incoming_ops import_ops = {.work = work_import, .done = import_job_free};
+static const struct receiver_upload_ops import_ops = {.work = work_import, .done = import_job_free};
 
 static const char *copy_text(struct arena *a, const char *text)
 {
@@ -456,11 +456,11 @@ static int start_import(struct request *rq, const struct fleet_import *request, 
                         struct reply *reply, struct error *err)
 {
 	struct api *api = api_of(rq);
-	struct incoming_options options = {.ops = &import_ops,
-	                                   .lane = fleet_work(api->fleet),
-	                                   .project_id = request->project_id,
-	                                   .what = "the image",
-	                                   .bytes_max = IMAGE_BYTES_MAX};
+	struct receiver_upload_options options = {.ops = &import_ops,
+	                                          .lane = fleet_work(api->fleet),
+	                                          .project_id = request->project_id,
+	                                          .what = "the image",
+	                                          .bytes_max = IMAGE_BYTES_MAX};
 	struct import_job *job;
 
 	if (image_name_check(request->name, err) < 0)

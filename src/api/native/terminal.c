@@ -91,7 +91,7 @@ static void answer_with(struct request *rq, const struct api_target *t,
 	(void)snprintf(ticket.project_id, sizeof(ticket.project_id), "%s", api_project(rq));
 	(void)snprintf(ticket.path, sizeof(ticket.path), "/api/sandbox/terminal/%s/browser",
 	               answer->session_id);
-	api_tickets_give(api_of(rq)->tickets, &ticket, clock_monotonic_ms(), text);
+	api_tickets_issue(api_of(rq)->tickets, &ticket, clock_monotonic_ms(), text);
 	answer->path =
 	        arena_format(rq->arena, "%s?ticket=%s", ticket.path,
 	                     api_ticket_sign(api_of(rq)->fleet, rq->arena, text, ticket.path));
@@ -103,7 +103,7 @@ int terminal_open_options(struct request *rq, const struct api_target *t,
                           const struct terminal_wish *wish, struct terminal_open *ret,
                           struct error *err)
 {
-	struct command c = {.count = 0};
+	struct sandbox_command c = {.count = 0};
 	struct fleet_defaults defaults;
 	struct terminal_open open = {.command = wish->command};
 

@@ -85,7 +85,7 @@ static int sandbox_delete(struct request *rq, const void *body, struct reply *re
 	const struct delete_query *query = rq->query;
 	const struct fleet_ref ref = {.project_id = api_project(rq),
 	                              .id_or_name = request_param(rq, "id"),
-	                              .awaited = api_may_await(rq)};
+	                              .awaited = api_awaited_if_parking(rq)};
 
 	(void)body;
 	if (query->keep ? fleet_delete_kept(api_of(rq)->fleet, rq->arena, &ref, err) < 0

@@ -213,7 +213,7 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	(void)body;
 	query.limit = (int64_t)limit + 1; /* one more tells whether there is more */
 	if (parse_range(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
-	    api_sandbox_id(rq, &sandbox, &query.sandbox_id, err) < 0 ||
+	    api_resolve_sandbox_id(rq, &sandbox, &query.sandbox_id, err) < 0 ||
 	    fleet_usage_sum(api_of(rq)->fleet, rq->arena, &query, &sums, err) < 0)
 		return -1;
 	out = (struct sums_answer){query.from, query.to, groups[query.group], {0}, NULL};

@@ -185,7 +185,7 @@ static struct volume_answer answer_of(struct arena *a, const struct volume_recor
 static struct fleet_ref path_ref(struct request *rq, const char *name)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, name), NULL,
-	                          api_may_await(rq)};
+	                          api_awaited_if_parking(rq)};
 }
 
 /* ---- handlers ---- */

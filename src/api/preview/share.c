@@ -54,7 +54,7 @@ static int by_key(struct request *rq, UNUSED const void *body, struct reply *rep
 	                            .is_boxed = true};
 
 	if (preview_port_parse(request_param(rq, "port"), &view.port, err) < 0 ||
-	    api_use(rq, &use, err) < 0)
+	    api_describe_use(rq, &use, err) < 0)
 		return -1;
 	if (!split_path(rq, 6, &view))
 		return redirect(rq, reply);

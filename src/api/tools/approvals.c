@@ -48,15 +48,15 @@ static const struct json_member approval_list_shape_members[] = {
 };
 static JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, the newest first");
 
-struct list_query {
+struct approval_list_query {
 	const char *state;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, state, .max = 16,
+static const struct json_member approval_list_query_members[] = {
+        JSON_TEXT_MEMBER(approval_list_query, state, .max = 16,
                          .about = "pending (the default), approved, refused, used or any"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "ApprovalListQuery", list_query, "Which approvals");
+static JSON_SHAPE(approval_list_query, "ApprovalListQuery", approval_list_query, "Which approvals");
 struct decision_body {
 	const char *note;
 };
@@ -66,7 +66,7 @@ static const struct json_member decision_request_members[] = {
 };
 static JSON_SHAPE(decision_request, "ApprovalDecision", decision_body, "What to tell");
 
-static const char *or_null(const char *text)
+static const char *text_or_null(const char *text)
 {
 	return text[0] ? text : NULL;
 }
@@ -79,11 +79,11 @@ static int read_record(struct arena *a, const struct approval_record *r,
 	        .tool = r->tool,
 	        .input = r->input,
 	        .state = approval_state_name(r->state),
-	        .sandbox = or_null(r->sandbox_id),
-	        .conversation = or_null(r->conversation_id),
+	        .sandbox = text_or_null(r->sandbox_id),
+	        .conversation = text_or_null(r->conversation_id),
 	        .key = r->key_id,
-	        .note = or_null(r->note),
-	        .decided_by = or_null(r->decided_by),
+	        .note = text_or_null(r->note),
+	        .decided_by = text_or_null(r->decided_by),
 	        .created_at = r->created_at,
 	        .decided_at = r->decided_at,
 	        .expires_at = r->expires_at,
@@ -109,7 +109,7 @@ static int check_state(const char *state, struct error *err)
 static int approvals_list(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct approval_list_query *q = rq->query;
 	struct approval_filter filter = {api_project(rq), q->state ? q->state : "pending",
 	                                 clock_unix_ms(), LIST_MAX};
 	struct approval_answer *items;
@@ -131,8 +131,8 @@ static int approvals_list(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-static int answer(struct request *rq, struct reply *reply, const struct approval_record *r,
-                  struct error *err)
+static int reply_approval(struct request *rq, struct reply *reply, const struct approval_record *r,
+                          struct error *err)
 {
 	struct approval_answer out;
 
@@ -151,11 +151,11 @@ static int approval_get(struct request *rq, const void *body, struct reply *repl
 	if (store_approval_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                        request_param(rq, "approval"), &r, err) < 0)
 		return -1;
-	return answer(rq, reply, &r, err);
+	return reply_approval(rq, reply, &r, err);
 }
 
-static int decide(struct request *rq, const struct decision_body *b, bool approves,
-                  struct reply *reply, struct error *err)
+static int decide_approval(struct request *rq, const struct decision_body *b, bool approves,
+                           struct reply *reply, struct error *err)
 {
 	const struct tool_decision decision = {
 	        .project_id = api_project(rq),
@@ -166,28 +166,29 @@ static int decide(struct request *rq, const struct decision_body *b, bool approv
 	};
 	struct approval_record r;
 
-	if (tool_decide(api_of(rq)->store, rq->arena, &decision, &r, err) < 0)
+	if (tool_decide_approval(api_of(rq)->store, rq->arena, &decision, &r, err) < 0)
 		return -1;
 	api_audit_subject(rq, r.id);
-	return answer(rq, reply, &r, err);
+	return reply_approval(rq, reply, &r, err);
 }
 
 static int approval_approve(struct request *rq, const void *body, struct reply *reply,
                             struct error *err)
 {
-	return decide(rq, body, true, reply, err);
+	return decide_approval(rq, body, true, reply, err);
 }
 
 static int approval_refuse(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	return decide(rq, body, false, reply, err);
+	return decide_approval(rq, body, false, reply, err);
 }
 
 #define TAG .tag = "tools"
 const struct route approvals_routes[] = {
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &approval_list_shape,
-         .handle = approvals_list, TAG, .summary = "List tool calls that wait for approval"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &approval_list_query,
+         .answer = &approval_list_shape, .handle = approvals_list, TAG,
+         .summary = "List tool calls that wait for approval"},
         {HTTP_GET, BASE "/:approval", SCOPE_SANDBOX_READ, .answer = &approval_shape,
          .handle = approval_get, TAG, .summary = "Get a tool call that needs approval"},
         {HTTP_POST, BASE "/:approval/approve", SCOPE_SANDBOX_WRITE, .body = &decision_request,

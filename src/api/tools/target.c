@@ -9,7 +9,7 @@
 
 #define SLACK_MS 30000 /* of a call, over what its command and an approval may take */
 
-static int check_one(const struct tools_target *w, struct error *err)
+static int check_target_count(const struct tools_target *w, struct error *err)
 {
 	unsigned count = !!w->sandbox + !!w->lease + !!w->session;
 
@@ -34,7 +34,7 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
 	        .key = w->lease,
 	        .make = &make,
 	        .use = &use,
-	        .parks = api_parks(rq),
+	        .parks = api_can_park(rq),
 	        .awaited = api_awaited(rq),
 	};
 	const struct api_config_use config = {w->config, w->lease};
@@ -42,7 +42,7 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
 
 	if (lease_key_check(w->lease, err) < 0 ||
 	    (w->config && api_config_apply(rq, &config, &make, err) < 0) ||
-	    api_use(rq, &use, err) < 0 ||
+	    api_describe_use(rq, &use, err) < 0 ||
 	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
 		return -1;
 	ret->record = leased.sandbox;
@@ -57,7 +57,7 @@ static int open_target(struct request *rq, const struct tools_target *w, struct 
 {
 	const struct lease_session session = {w->tenant ? w->tenant : "default", w->session};
 
-	if (check_one(w, err) < 0)
+	if (check_target_count(w, err) < 0)
 		return -1;
 	if (w->sandbox)
 		return api_target_open_id(rq, w->sandbox, ret, err);
@@ -106,7 +106,7 @@ static const char *const *common_words(struct arena *a, const char *const *one,
 }
 
 /* Of two configs the narrower limit holds, whichever sets it. */
-static void tighten(struct tool_call *call, const struct tool_call *other)
+static void narrow_call(struct tool_call *call, const struct tool_call *other)
 {
 	if (other->permission > call->permission)
 		call->permission = other->permission;
@@ -149,7 +149,7 @@ static int set_guard(struct request *rq, const char *config, struct tool_call *c
 	    (config && api_config_guard(rq, config, &named, err) < 0))
 		return FAIL_CONTEXT(err, "what tools may do");
 	if (config)
-		tighten(call, &named);
+		narrow_call(call, &named);
 	call->deadline = deadline_in(call->timeout_max_ms + call->approval_wait_ms + SLACK_MS);
 	return 0;
 }
@@ -189,8 +189,8 @@ void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_
 	shares[WORKER_SANDBOX] = share ? share : 1;
 }
 
-int tools_open(struct request *rq, const struct tool *tool, const struct tools_target *which,
-               struct api_target *ret_target, struct tool_call *ret, struct error *err)
+int tools_open_call(struct request *rq, const struct tool *tool, const struct tools_target *which,
+                    struct api_target *ret_target, struct tool_call *ret, struct error *err)
 {
 	const struct config *config = api_of(rq)->config;
 	const struct request_sandbox none = {.project = api_project(rq)};
@@ -220,7 +220,7 @@ int tools_open(struct request *rq, const struct tool *tool, const struct tools_t
 	if (tool && tool->flags & TOOL_NO_SANDBOX)
 		return set_guard(rq, which->config, ret, err);
 	((struct api_caller *)rq->caller)->reason = tool ? tool->reason : USAGE_FILE_OPS;
-	if (open_target(rq, which, ret_target, err) < 0 || api_use(rq, &use, err) < 0)
+	if (open_target(rq, which, ret_target, err) < 0 || api_describe_use(rq, &use, err) < 0)
 		return -1;
 	set_sandbox(ret_target, ret);
 	ret->run = use.run;

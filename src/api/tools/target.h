@@ -17,9 +17,9 @@ struct tools_target {
 };
 /* Makes the call ready; the target holds the sandbox until it is done. None for a tool that needs
  * none; NULL stands for one that reads a file. */
-MUST_CHECK int tools_open(struct request *rq, const struct tool *tool,
-                          const struct tools_target *which, struct api_target *ret_target,
-                          struct tool_call *ret, struct error *err);
+MUST_CHECK int tools_open_call(struct request *rq, const struct tool *tool,
+                               const struct tools_target *which, struct api_target *ret_target,
+                               struct tool_call *ret, struct error *err);
 /* The shares that a call with this target runs under, before its sandbox is known; those of the
  * caller are set already. */
 void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES]);

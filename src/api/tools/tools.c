@@ -51,15 +51,15 @@ static const struct json_shape tool_request = {
         .present_offset = offsetof(struct tool_body, present),
 };
 
-struct list_query {
+struct tool_list_query {
 	const char *config;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, config, .max = 128,
+static const struct json_member tool_list_query_members[] = {
+        JSON_TEXT_MEMBER(tool_list_query, config, .max = 128,
                          .about = "of /accounts/me/sandboxes: what tools may do is told, too"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "ToolListQuery", list_query, "For whom");
+static JSON_SHAPE(tool_list_query, "ToolListQuery", tool_list_query, "For whom");
 
 /* Written by hand, for the reference only. */
 struct tool_list_answer {
@@ -90,7 +90,7 @@ static JSON_SHAPE(tool_answer, "ToolResult", tool_answer, "What a tool gives bac
 
 static int tools_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct tool_list_query *q = rq->query;
 	struct buf *out = reply_buf(reply, "application/json");
 	struct tool described;
 
@@ -107,7 +107,8 @@ static int tools_list(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
-static void answer(struct reply *reply, const struct tool *tool, const struct tool_result *result)
+static void reply_result(struct reply *reply, const struct tool *tool,
+                         const struct tool_result *result)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 
@@ -139,16 +140,16 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 		which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
 	which.origin = &b->origin;
 	if (job_origin_check(&b->origin, err) < 0 ||
-	    tools_open(rq, tool, &which, &target, &call, err) < 0 ||
+	    tools_open_call(rq, tool, &which, &target, &call, err) < 0 ||
 	    tool_run(tool, &call, b->input, &result, err) < 0)
 		return -1;
-	answer(reply, tool, &result);
+	reply_result(reply, tool, &result);
 	return 0;
 }
 
 #define TAG .tag = "tools"
 const struct route tools_routes[] = {
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &tool_list,
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &tool_list_query, .answer = &tool_list,
          .handle = tools_list, TAG, .summary = "List the agent tools and their schemas"},
         {HTTP_POST, BASE "/:name", SCOPE_SANDBOX_WRITE, ROUTE_LONG | ROUTE_NEEDS_BODY,
          .body_max = INPUT_MAX, .body = &tool_request, .answer = &tool_answer, .handle = tool_post,

@@ -157,7 +157,7 @@ void harness_close(struct harness *h)
 	(void)pthread_join(h->thread, NULL);
 	server_close(h->server);
 	worker_pool_stop(h->workers);
-	api_leave(&h->api);
+	api_stop_background(&h->api);
 	fleet_close(h->fleet);
 	fake_provider_close(h->provider);
 	api_close(&h->api);

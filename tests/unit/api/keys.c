@@ -66,12 +66,12 @@ TEST(emptying_forgets_keys_and_what_was_read_before_it)
 	uint64_t ticket;
 
 	assert_false(find(c, &r, 0, &ticket));
-	api_key_cache_empty(c);
+	api_key_cache_clear(c);
 	api_key_cache_put(c, ticket, &r, 0); /* the store was asked before the revocation */
 	assert_false(find(c, &r, 1, &ticket));
 	api_key_cache_put(c, ticket, &r, 1);
 	assert_true(find(c, &r, 2, &ticket));
-	api_key_cache_empty(c);
+	api_key_cache_clear(c);
 	assert_false(find(c, &r, 3, &ticket));
 	api_key_cache_free(c);
 	api_key_cache_free(NULL);

@@ -127,11 +127,11 @@ TEST(a_ticket_that_is_too_old_opens_nothing)
 	(void)snprintf(ticket.path, sizeof(ticket.path), "%.127s", path);
 	assert_int_equal(account_key_parse(span_of(harness.admin), &key, &err), 0);
 	memcpy(ticket.key_hash, key.hash, sizeof(ticket.key_hash));
-	api_tickets_give(harness.api.tickets, &ticket, now - API_TICKET_MS, text);
+	api_tickets_issue(harness.api.tickets, &ticket, now - API_TICKET_MS, text);
 	(void)snprintf(whole, sizeof(whole), "%s?ticket=%s", path, text);
 	assert_int_equal(ask(whole, UPGRADE, 0, &out), 401);
 	/* It was its age: a young one that is the same otherwise is good. */
-	api_tickets_give(harness.api.tickets, &ticket, now, text);
+	api_tickets_issue(harness.api.tickets, &ticket, now, text);
 	(void)snprintf(whole, sizeof(whole), "%s?ticket=%s", path, text);
 	assert_int_equal(ask(whole, UPGRADE, 0, &out), 101);
 }
@@ -157,24 +157,24 @@ TEST(a_ticket_says_who_has_given_it_and_nobody_else_can_say_so)
 	const char *node = NULL, *made = api_ticket_sign(fleet, &a, secret, "/p");
 	int64_t now = clock_unix_ms() / 1000;
 
-	assert_true(api_ticket_home(fleet, &a, span_of(made), "/p", &node));
+	assert_true(api_ticket_issuer(fleet, &a, span_of(made), "/p", &node));
 	assert_string_equal(node, fleet_node(fleet));
 	assert_true(strlen(made) <= API_TICKET_TEXT_MAX);
-	assert_false(api_ticket_home(fleet, &a, span_of(made), "/other", &node));
+	assert_false(api_ticket_issuer(fleet, &a, span_of(made), "/other", &node));
 	/* Each byte of it is signed, and all of them are needed. */
 	for (size_t i = 0; made[i]; i++) {
 		char *other = arena_text(&a, made);
 
 		other[i] = made[i] == '1' ? '2' : '1';
-		assert_false(api_ticket_home(fleet, &a, span_of(other), "/p", &node));
-		assert_false(api_ticket_home(fleet, &a, (struct span){made, i}, "/p", &node));
+		assert_false(api_ticket_issuer(fleet, &a, span_of(other), "/p", &node));
+		assert_false(api_ticket_issuer(fleet, &a, (struct span){made, i}, "/p", &node));
 	}
 	assert_false(
-	        api_ticket_home(fleet, &a, span_of(arena_format(&a, "%s0", made)), "/p", &node));
-	assert_true(
-	        api_ticket_home(fleet, &a, span_of(sign(&a, secret, now + 60, "/p")), "/p", &node));
-	assert_false(
-	        api_ticket_home(fleet, &a, span_of(sign(&a, secret, now - 1, "/p")), "/p", &node));
+	        api_ticket_issuer(fleet, &a, span_of(arena_format(&a, "%s0", made)), "/p", &node));
+	assert_true(api_ticket_issuer(fleet, &a, span_of(sign(&a, secret, now + 60, "/p")), "/p",
+	                              &node));
+	assert_false(api_ticket_issuer(fleet, &a, span_of(sign(&a, secret, now - 1, "/p")), "/p",
+	                               &node));
 }
 
 TEST(what_is_no_upgrade_is_refused)

@@ -16,15 +16,15 @@ TEST(a_ticket_is_good_once)
 	char first[API_TICKET_SIZE + 1], second[API_TICKET_SIZE + 1];
 	struct api_ticket got;
 
-	api_tickets_give(t, &sample, 1, first);
-	api_tickets_give(t, &sample, 1, second);
+	api_tickets_issue(t, &sample, 1, first);
+	api_tickets_issue(t, &sample, 1, second);
 	assert_string_not_equal(first, second);
 	assert_int_equal(strspn(first, "0123456789abcdef"), API_TICKET_SIZE);
-	assert_true(api_tickets_take(t, span_of(second), PATH, 2, &got));
+	assert_true(api_tickets_redeem(t, span_of(second), PATH, 2, &got));
 	assert_string_equal(got.project_id, "default");
 	assert_memory_equal(got.key_hash, sample.key_hash, sizeof(got.key_hash));
-	assert_false(api_tickets_take(t, span_of(second), PATH, 2, &got));
-	assert_true(api_tickets_take(t, span_of(first), PATH, 2, &got));
+	assert_false(api_tickets_redeem(t, span_of(second), PATH, 2, &got));
+	assert_true(api_tickets_redeem(t, span_of(first), PATH, 2, &got));
 	api_tickets_free(t);
 }
 
@@ -34,11 +34,11 @@ TEST(a_ticket_is_good_for_a_minute_and_for_its_path)
 	char text[API_TICKET_SIZE + 1];
 	struct api_ticket got;
 
-	api_tickets_give(t, &sample, 1, text);
-	assert_false(api_tickets_take(t, span_of(text), PATH, 1 + API_TICKET_MS, &got));
-	api_tickets_give(t, &sample, 1, text);
-	assert_false(api_tickets_take(t, span_of(text), "/other", 2, &got));
-	assert_false(api_tickets_take(t, span_of(text), PATH, 2, &got));
+	api_tickets_issue(t, &sample, 1, text);
+	assert_false(api_tickets_redeem(t, span_of(text), PATH, 1 + API_TICKET_MS, &got));
+	api_tickets_issue(t, &sample, 1, text);
+	assert_false(api_tickets_redeem(t, span_of(text), "/other", 2, &got));
+	assert_false(api_tickets_redeem(t, span_of(text), PATH, 2, &got));
 	api_tickets_free(t);
 }
 
@@ -52,7 +52,7 @@ TEST(what_is_no_ticket_opens_nothing)
 	                       "zz00000000000000000000000000000000000000000000000000000000000000"};
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		assert_false(api_tickets_take(t, span_of(texts[i]), "", 0, &got));
+		assert_false(api_tickets_redeem(t, span_of(texts[i]), "", 0, &got));
 	api_tickets_free(t);
 	api_tickets_free(NULL);
 }
@@ -63,13 +63,13 @@ TEST(when_there_is_no_room_the_oldest_gives_way)
 	char first[API_TICKET_SIZE + 1], second[API_TICKET_SIZE + 1], text[API_TICKET_SIZE + 1];
 	struct api_ticket got;
 
-	api_tickets_give(t, &sample, 1, first);
-	api_tickets_give(t, &sample, 1, second);
+	api_tickets_issue(t, &sample, 1, first);
+	api_tickets_issue(t, &sample, 1, second);
 	for (unsigned i = 0; i < API_TICKETS_MAX - 1; i++)
-		api_tickets_give(t, &sample, 1, text);
-	assert_false(api_tickets_take(t, span_of(first), PATH, 2, &got));
-	assert_true(api_tickets_take(t, span_of(second), PATH, 2, &got));
-	assert_true(api_tickets_take(t, span_of(text), PATH, 2, &got));
+		api_tickets_issue(t, &sample, 1, text);
+	assert_false(api_tickets_redeem(t, span_of(first), PATH, 2, &got));
+	assert_true(api_tickets_redeem(t, span_of(second), PATH, 2, &got));
+	assert_true(api_tickets_redeem(t, span_of(text), PATH, 2, &got));
 	api_tickets_free(t);
 }
 

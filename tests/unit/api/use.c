@@ -96,17 +96,17 @@ TEST(a_call_of_a_tool_and_a_run_say_more_than_the_path)
 	struct fleet_use use;
 	struct error err = {0};
 
-	assert_int_equal(api_use(&rq, &use, &err), 0);
+	assert_int_equal(api_describe_use(&rq, &use, &err), 0);
 	assert_int_equal(use.reason, USAGE_EXEC);
 	caller.reason = USAGE_FILE_OPS;
-	assert_int_equal(api_use(&rq, &use, &err), 0);
+	assert_int_equal(api_describe_use(&rq, &use, &err), 0);
 	assert_int_equal(use.reason, USAGE_FILE_OPS);
 	caller.run = "run-1";
-	assert_int_equal(api_use(&rq, &use, &err), 0);
+	assert_int_equal(api_describe_use(&rq, &use, &err), 0);
 	assert_int_equal(use.reason, USAGE_AGENT_RUN);
 	assert_string_equal(use.run, "run-1");
 	caller.run = "=1+1";
-	assert_int_equal(api_use(&rq, &use, &err), -1);
+	assert_int_equal(api_describe_use(&rq, &use, &err), -1);
 }
 
 int main(void)

@@ -31,7 +31,7 @@ TEST(no_project_fetches_so_much_that_others_wait_nor_do_all_hold_up_messages)
 	struct keeping own[KEEPING_PROJECT_MAX], more, others, late;
 
 	list_init(&jobs.keeping);
-	assert_true(KEEPING_PROJECT_MAX < KEEPING_MAX && KEEPING_MAX < WORKERS / 2);
+	assert_true(KEEPING_PROJECT_MAX < ARTIFACT_SAVER_MAX && ARTIFACT_SAVER_MAX < WORKERS / 2);
 	assert_true(begin(&own[0], "1", "a"));
 	assert_true(begin(&own[1], "2", "a"));
 	assert_false(begin(&more, "3", "a"));

@@ -14,8 +14,8 @@ struct attempt {
 static void check(const struct attempt *t)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
-	const struct edit edit = {span_of(t->old_text), span_of(t->new_text), t->all};
-	struct edited done = {.count = -1};
+	const struct text_edit edit = {span_of(t->old_text), span_of(t->new_text), t->all};
+	struct text_edit_result done = {.count = -1};
 	struct error err = {0};
 	int result = edit_apply(span_of(t->content), &edit, &out, &done, &err);
 
@@ -65,8 +65,8 @@ TEST(several_places_need_to_be_asked_for)
 TEST(the_count_is_told)
 {
 	AUTO(buf_done) struct buf out = BUF(64);
-	const struct edit edit = {SPAN("a"), SPAN("b"), false};
-	struct edited done;
+	const struct text_edit edit = {SPAN("a"), SPAN("b"), false};
+	struct text_edit_result done;
 	struct error err = {0};
 
 	assert_int_equal(edit_apply(SPAN("a a a"), &edit, &out, &done, &err), -1);
@@ -102,8 +102,8 @@ TEST(a_file_of_crlf_stays_one)
 TEST(bytes_that_are_no_text_stay_as_they_are)
 {
 	AUTO(buf_done) struct buf out = BUF(64);
-	const struct edit edit = {SPAN("mid"), SPAN("x"), false};
-	struct edited done;
+	const struct text_edit edit = {SPAN("mid"), SPAN("x"), false};
+	struct text_edit_result done;
 	struct error err = {0};
 
 	assert_int_equal(edit_apply(SPAN("\xFF\0mid\0\x80"), &edit, &out, &done, &err), 0);
@@ -113,8 +113,8 @@ TEST(bytes_that_are_no_text_stay_as_they_are)
 TEST(a_file_does_not_outgrow_its_limit)
 {
 	AUTO(buf_done) struct buf out = BUF(8);
-	const struct edit edit = {SPAN("a"), SPAN("123456789"), true};
-	struct edited done;
+	const struct text_edit edit = {SPAN("a"), SPAN("123456789"), true};
+	struct text_edit_result done;
 	struct error err = {0};
 
 	assert_int_equal(edit_apply(SPAN("a"), &edit, &out, &done, &err), -1);

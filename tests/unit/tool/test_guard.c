@@ -5,11 +5,11 @@
 
 #define ROOT "/home/user/project"
 
-static bool passes(const struct guard *guard, const char *line)
+static bool passes(const struct command_guard *guard, const char *line)
 {
 	struct error err = {0};
 
-	return guard_check(guard, line, &err) == 0;
+	return command_guard_check(guard, line, &err) == 0;
 }
 
 TEST(ordinary_work_is_let_through)
@@ -36,7 +36,7 @@ TEST(ordinary_work_is_let_through)
 	        "echo 'it costs 5/7'",
 	        "true # see /etc/hosts",
 	};
-	const struct guard guard = {.root = ROOT};
+	const struct command_guard guard = {.root = ROOT};
 
 	for (size_t i = 0; i < COUNT_OF(lines); i++)
 		if (!passes(&guard, lines[i]))
@@ -83,7 +83,7 @@ TEST(obvious_ways_out_are_refused)
 	        "/usr/bin/env python3",
 	        "curl file:///etc/passwd",
 	};
-	const struct guard guard = {.root = ROOT}, open = {.root = NULL};
+	const struct command_guard guard = {.root = ROOT}, open = {.root = NULL};
 
 	for (size_t i = 0; i < COUNT_OF(lines); i++) {
 		if (passes(&guard, lines[i]))
@@ -94,10 +94,10 @@ TEST(obvious_ways_out_are_refused)
 
 TEST(a_refusal_says_what_and_that_it_is_best_effort)
 {
-	const struct guard guard = {.root = ROOT};
+	const struct command_guard guard = {.root = ROOT};
 	struct error err = {0};
 
-	assert_int_equal(guard_check(&guard, "find / -name x", &err), -1);
+	assert_int_equal(command_guard_check(&guard, "find / -name x", &err), -1);
 	assert_int_equal(err.code, ERROR_FORBIDDEN);
 	assert_non_null(strstr(err.text, "whole filesystem"));
 	assert_non_null(strstr(err.hint, "best effort"));
@@ -114,7 +114,7 @@ TEST(runtimes_that_are_not_listed_are_refused_where_they_are_called)
 	static const char *const fine[] = {"node a.js",         "npm test",    "cat python3",
 	                                   "echo python3 a.py", "bash run.sh", "ls python",
 	                                   "grep -r python ."};
-	const struct guard guard = {.runtimes = listed};
+	const struct command_guard guard = {.runtimes = listed};
 
 	for (size_t i = 0; i < COUNT_OF(refused); i++)
 		if (passes(&guard, refused[i]))
@@ -129,7 +129,7 @@ TEST(what_is_cut_short_or_nested_deep_ends)
 	static const char *const lines[] = {"'",  "\"",   "\"$(",    "`",   "$(",
 	                                    "<<", "<<'",  "\\",      "<<<", "$($($($($($(",
 	                                    "#",  "eval", "bash -c", "a\\"};
-	const struct guard guard = {.root = ROOT};
+	const struct command_guard guard = {.root = ROOT};
 
 	for (size_t i = 0; i < COUNT_OF(lines); i++)
 		assert_true(passes(&guard, lines[i]));

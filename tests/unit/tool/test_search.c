@@ -40,7 +40,7 @@ static const char *posix(struct arena *a, const char *pattern)
 	const char *text;
 	struct error err;
 
-	return search_to_posix(a, pattern, &text, &err) == 0 ? text : NULL;
+	return search_pattern_to_posix(a, pattern, &text, &err) == 0 ? text : NULL;
 }
 
 TEST(a_pattern_is_put_in_the_words_of_posix)
@@ -79,7 +79,7 @@ TEST(what_posix_cannot_say_is_named)
 	for (size_t i = 0; i < COUNT_OF(refused); i++) {
 		struct error err = {0};
 
-		assert_int_equal(search_to_posix(&a, refused[i], &text, &err), -1);
+		assert_int_equal(search_pattern_to_posix(&a, refused[i], &text, &err), -1);
 		assert_true(err.code == ERROR_UNSUPPORTED || err.code == ERROR_INVALID);
 		assert_non_null(strstr(err.text, "pattern: "));
 	}

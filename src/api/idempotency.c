@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/once.h"
+#include "api/idempotency.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -8,16 +8,16 @@
 
 _Static_assert(ONCE_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
 
-bool api_once_is_used(const struct request *rq, const char *key)
+bool idempotency_is_used(const struct request *rq, const char *key)
 {
 	return key || request_header(rq, HEADER);
 }
 
-int api_once_begin(struct request *rq, const char *operation, const char *key, struct api_once *ret,
-                   struct error *err)
+int idempotency_begin(struct request *rq, const char *operation, const char *key,
+                      struct idempotent_request *ret, struct error *err)
 {
 	const char *header = request_header(rq, HEADER);
-	struct api_once o = {.found = {.is_first = true}};
+	struct idempotent_request o = {.found = {.is_first = true}};
 
 	if (header && key && strcmp(header, key) != 0)
 		return FAIL(err, ERROR_INVALID,
@@ -25,7 +25,7 @@ int api_once_begin(struct request *rq, const char *operation, const char *key, s
 	o.once = (struct fleet_once){.project_id = api_project(rq),
 	                             .operation = operation,
 	                             .key = header ? header : key,
-	                             .parks = api_parks(rq),
+	                             .parks = api_can_park(rq),
 	                             .awaited = api_awaited(rq)};
 	if (o.once.key) {
 		crypto_hash_sha256(o.once.hash, (const unsigned char *)rq->body.data,
@@ -37,8 +37,8 @@ int api_once_begin(struct request *rq, const char *operation, const char *key, s
 	return 0;
 }
 
-void api_once_end(struct request *rq, const struct api_once *o,
-                  const struct fleet_once_result *result)
+void idempotency_end(struct request *rq, const struct idempotent_request *o,
+                     const struct fleet_once_result *result)
 {
 	struct fleet *fleet = api_of(rq)->fleet;
 

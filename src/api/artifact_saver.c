@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/keeping.h"
+#include "api/artifact_saver.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,43 +15,43 @@
 #define KEEP_MS (5 * 60 * 1000)
 #define JSON_SIZE_MAX ((size_t)64 * 1024)
 
-struct keeping {
+struct artifact_saver {
 	struct worker_task task;
 	struct loop_task done;
 	struct arena arena;
-	struct keeping_options options;
-	const char *paths[KEEPING_MAX];
-	struct span json[KEEPING_MAX];
+	struct artifact_saver_options options;
+	const char *paths[ARTIFACT_SAVER_MAX];
+	struct span json[ARTIFACT_SAVER_MAX];
 	size_t count, kept;
 	uint64_t process;
 	void (*on_done)(void *context); /* NULL: nobody waits any more */
 	void *context;
 };
 
-static const char *copy(struct keeping *k, const char *text)
+static const char *copy_text(struct artifact_saver *k, const char *text)
 {
 	return text ? arena_text(&k->arena, text) : NULL;
 }
 
-struct keeping *keeping_new(const struct keeping_options *options)
+struct artifact_saver *artifact_saver_new(const struct artifact_saver_options *options)
 {
-	struct keeping *k = calloc(1, sizeof(*k));
+	struct artifact_saver *k = calloc(1, sizeof(*k));
 
 	if (!k)
 		abort();
-	k->options = (struct keeping_options){
+	k->options = (struct artifact_saver_options){
 	        .api = options->api,
-	        .project_id = copy(k, options->project_id),
-	        .key_id = copy(k, options->key_id),
-	        .sandbox_id = copy(k, options->sandbox_id),
-	        .run = copy(k, options->run),
-	        .root = copy(k, options->root),
-	        .user = copy(k, options->user),
+	        .project_id = copy_text(k, options->project_id),
+	        .key_id = copy_text(k, options->key_id),
+	        .sandbox_id = copy_text(k, options->sandbox_id),
+	        .run = copy_text(k, options->run),
+	        .root = copy_text(k, options->root),
+	        .user = copy_text(k, options->user),
 	};
 	return k;
 }
 
-void keeping_free(struct keeping *k)
+void artifact_saver_free(struct artifact_saver *k)
 {
 	if (!k)
 		return;
@@ -59,16 +59,16 @@ void keeping_free(struct keeping *k)
 	free(k);
 }
 
-void keeping_add(struct keeping *k, const char *path)
+void artifact_saver_add(struct artifact_saver *k, const char *path)
 {
-	if (k->count < KEEPING_MAX)
-		k->paths[k->count++] = copy(k, path);
+	if (k->count < ARTIFACT_SAVER_MAX)
+		k->paths[k->count++] = copy_text(k, path);
 }
 
 /* ---- on a worker ---- */
 
-static int keep_one(struct keeping *k, const struct sandbox_record *sandbox,
-                    const struct fleet_hold *hold, const char *path, int64_t deadline)
+static int save_artifact(struct artifact_saver *k, const struct sandbox_record *sandbox,
+                         const struct fleet_hold *hold, const char *path, int64_t deadline)
 {
 	AUTO(buf_done) struct buf json = BUF(JSON_SIZE_MAX);
 	const struct fleet_artifact_keep keep = {
@@ -96,7 +96,7 @@ static int keep_one(struct keeping *k, const struct sandbox_record *sandbox,
 	return 0;
 }
 
-static void keep_all(struct keeping *k)
+static void save_artifacts(struct artifact_saver *k)
 {
 	const struct fleet_ref ref = {k->options.project_id, k->options.sandbox_id, NULL};
 	int64_t deadline = deadline_in(KEEP_MS);
@@ -110,15 +110,15 @@ static void keep_all(struct keeping *k)
 		return;
 	}
 	for (size_t i = 0; i < k->count; i++)
-		(void)keep_one(k, &sandbox, &hold, k->paths[i], deadline);
+		(void)save_artifact(k, &sandbox, &hold, k->paths[i], deadline);
 	fleet_unhold(&hold);
 }
 
-static void run(struct worker_task *task)
+static void run_saver(struct worker_task *task)
 {
-	struct keeping *k = CONTAINER_OF(task, struct keeping, task);
+	struct artifact_saver *k = CONTAINER_OF(task, struct artifact_saver, task);
 
-	keep_all(k);
+	save_artifacts(k);
 	loop_post(k->options.api->loop, &k->done);
 }
 
@@ -126,15 +126,15 @@ static void run(struct worker_task *task)
 
 static void on_loop(struct loop_task *task)
 {
-	struct keeping *k = CONTAINER_OF(task, struct keeping, done);
+	struct artifact_saver *k = CONTAINER_OF(task, struct artifact_saver, done);
 
 	if (k->on_done)
 		k->on_done(k->context);
-	keeping_free(k);
+	artifact_saver_free(k);
 }
 
-bool keeping_start(struct keeping *k, uint64_t process, void (*on_done)(void *context),
-                   void *context)
+bool artifact_saver_start(struct artifact_saver *k, uint64_t process,
+                          void (*on_done)(void *context), void *context)
 {
 	struct error err = {0};
 
@@ -143,7 +143,7 @@ bool keeping_start(struct keeping *k, uint64_t process, void (*on_done)(void *co
 	k->context = context;
 	k->task = (struct worker_task){
 	        .lane = WORKER_LONG,
-	        .run = run,
+	        .run = run_saver,
 	        .shares = {[WORKER_PROJECT] = worker_share_id(k->options.project_id),
 	                   [WORKER_SANDBOX] = worker_share_id(k->options.sandbox_id)}};
 	k->done = (struct loop_task){.run = on_loop};
@@ -156,12 +156,12 @@ bool keeping_start(struct keeping *k, uint64_t process, void (*on_done)(void *co
 	return false;
 }
 
-void keeping_forget(struct keeping *k)
+void artifact_saver_forget(struct artifact_saver *k)
 {
 	k->on_done = NULL;
 }
 
-struct span keeping_json(const struct keeping *k, size_t i)
+struct span artifact_saver_json(const struct artifact_saver *k, size_t i)
 {
 	return i < k->kept ? k->json[i] : (struct span){NULL, 0};
 }
