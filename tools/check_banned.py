@@ -29,8 +29,8 @@ BANNED = {
 # These files read frames that the loop or this very process has written.
 RECEIVE = re.compile(r"(?<![\w.>])wire_receive(_from|_with_fd)?\s*\(")
 MAY_RECEIVE = ("src/wire/wire.h", "src/wire/socket.c", "src/provider/agent_reader.c",
-               "src/provider/null/null.c", "src/api/native/backups.c",
-               "src/api/native/build_files.c", "src/api/native/templates.c")
+               "src/provider/null/null.c", "src/surface/native/backups.c",
+               "src/surface/native/build_files.c", "src/surface/native/templates.c")
 # A test may run a fixed command line.
 TESTS_MAY = ("system", "popen")
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")

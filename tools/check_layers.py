@@ -25,7 +25,8 @@ LIBRARIES = {
     "llhttp.h": ["http"],
     "libpq-fe.h": ["store"],
     "sqlite3.h": ["store"],
-    "sodium.h": ["account", "api", "cli", "daemon", "fleet", "image", "job", "seal", "tool", "webhook"],
+    "sodium.h": ["account", "cli", "daemon", "edge", "fleet", "image", "job", "seal", "surface",
+                 "tool", "webhook"],
     "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
@@ -41,9 +42,10 @@ def check_names(layers):
         for part in parts:
             if DRAWER.search(part):
                 yield f"{tree.name_of(path)}: '{part}' says nothing; name it after its noun"
-    for folder in sorted((tree.ROOT / "src").iterdir()):
-        if folder.name not in layers and folder.name != "programs":
-            yield f"src/{folder.name}: not in LAYERS"
+    folders = {path.parent.relative_to(tree.ROOT / "src") for path in tree.c_files("src")}
+    for folder in sorted(folders):
+        if not tree.layer_of(layers, folder / "file") and folder.name != "programs":
+            yield f"src/{folder}: not in LAYERS"
 
 
 def check_order(layers):
@@ -61,11 +63,11 @@ def is_generated(folder, target):
     return recipe.exists() and f"'{target}'" in recipe.read_text()
 
 
-def folder_of(path):
+def folder_of(layers, path):
     """A main counts to the folder that src/programs/meson.build links it with."""
-    folder = path.relative_to(tree.ROOT / "src").parts[0]
-    if folder != "programs":
-        return folder
+    inner = path.relative_to(tree.ROOT / "src")
+    if inner.parts[0] != "programs":
+        return tree.layer_of(layers, inner)
     recipe = (path.parent / "meson.build").read_text()
     return re.search(rf"'{path.stem}': \['(\w+)'", recipe)[1]
 
@@ -78,13 +80,14 @@ def why_refused(layers, folder, target):
         if is_generated(folder, target):
             return None
         return f'name its folder: "{folder}/{target}"'
-    other, _, header = target.partition("/")
+    other = tree.layer_of(layers, target)
     if other == folder:
         return None
-    if other not in layers:
-        return f"there is no folder src/{other}"
+    if not other:
+        return f"there is no folder src/{target.partition('/')[0]}"
     if other not in layers[folder].below:
         return f"LAYERS does not let {folder} use {other}"
+    header = target[len(other) + 1:]
     if header not in layers[other].headers:
         return f"{header} is private to {other}"
     return None
@@ -92,7 +95,7 @@ def why_refused(layers, folder, target):
 
 def why_library_refused(folder, target):
     owners = LIBRARIES.get(target.split("/")[0])
-    if owners and folder not in owners:
+    if owners and folder not in owners and folder.partition("/")[0] not in owners:
         return f"only src/{' and src/'.join(owners)} may use this library"
     return None
 
@@ -107,7 +110,7 @@ def check_first(path, includes):
 
 def check_file(layers, path):
     text = path.read_text()
-    folder = folder_of(path)
+    folder = folder_of(layers, path)
     includes = [(m.start(), m[1], m[2]) for m in INCLUDE.finditer(text)]
     for at, quote, target in includes:
         if quote == '"':

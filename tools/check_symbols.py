@@ -50,11 +50,11 @@ def mistakes_in(layers, names):
 def main():
     build = tree.ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
     layers = tree.layers()
-    missing = [folder for folder in layers if not (build / f"libatoll_{folder}.a").exists()]
+    missing = [folder for folder in layers if not (build / layers[folder].archive).exists()]
     if missing:
         tree.report([f"{build.name} has no library of {folder}; build it" for folder in missing], "")
         return
-    names = {folder: names_of(build / f"libatoll_{folder}.a") for folder in layers}
+    names = {folder: names_of(build / layers[folder].archive) for folder in layers}
     count = sum(map(len, names.values()))
     tree.report(list(mistakes_in(layers, names)), f"{count} names are clear to the linker")
 

@@ -9,10 +9,12 @@ import tree
 
 
 def main():
-    order = list(tree.layers())
+    layers = tree.layers()
+    order = list(layers)
     for path in sorted((tree.ROOT / "tests/fuzz").glob("*.c")):
-        used = re.findall(r'#include "(?:unit/)?(\w+)/', path.read_text())
-        folders = [order.index(folder) for folder in used if folder in order]
+        used = re.findall(r'#include "(?:unit/)?([\w/]+\.h)"', path.read_text())
+        folders = [order.index(folder) for folder in (tree.layer_of(layers, header) for header in used)
+                   if folder]
         print(path.stem, order[max(folders, default=0)])
 
 

@@ -17,6 +17,7 @@ class Layer:
         self.folder, _, below = head.partition(":")
         self.below = below.split()
         self.headers = headers.split() or [f"{self.folder}.h"]
+        self.archive = f"libatoll_{self.folder.replace('/', '_')}.a"
 
 
 def layers():
@@ -24,6 +25,15 @@ def layers():
     lines = (ROOT / "LAYERS").read_text().splitlines()
     found = [Layer(line) for line in lines if line.strip() and not line.startswith("#")]
     return {layer.folder: layer for layer in found}
+
+
+def layer_of(layers, path):
+    """The line that a path below src/ ("surface/native/exec.c") belongs to, or None."""
+    parts = str(path).split("/")[:-1]
+    for size in range(len(parts), 0, -1):
+        if "/".join(parts[:size]) in layers:
+            return "/".join(parts[:size])
+    return None
 
 
 def c_files(*folders):

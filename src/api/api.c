@@ -3,17 +3,17 @@
 
 #include <string.h>
 
-#include "api/audit.h"
-#include "api/feed.h"
-#include "api/keys.h"
-#include "api/limiter.h"
-#include "api/mcp/calls.h"
-#include "api/mcp/sessions.h"
-#include "api/meter.h"
-#include "api/preview/preview.h"
-#include "api/tables.h"
-#include "api/tickets.h"
 #include "base/clock.h"
+#include "calls/feed.h"
+#include "edge/keys.h"
+#include "edge/limiter.h"
+#include "edge/meter.h"
+#include "edge/tables.h"
+#include "edge/tickets.h"
+#include "surface/mcp/calls.h"
+#include "surface/mcp/sessions.h"
+#include "surface/preview/preview.h"
+#include "terminal/recording.h"
 
 const struct route *const api_routes[] = {
         sandboxes_routes,
@@ -36,6 +36,7 @@ const struct route *const api_routes[] = {
         skills_routes,
         mcp_routes,
         operator_routes,
+        openapi_routes,
         leases_routes,
         members_routes,
         settings_routes,
@@ -139,6 +140,13 @@ int api_open(struct api *api, struct error *err)
 	return api_peers_open(api->config, &api->peers, err);
 }
 
+void api_stop_background(struct api *api)
+{
+	if (api->terminals)
+		terminals_stop(api->terminals);
+	receiver_stop(api->receiver);
+}
+
 void api_close(struct api *api)
 {
 	api_limiter_free(api->limiter);
@@ -210,17 +218,4 @@ void api_measure_store(struct api *api)
 void api_forget_keys(struct api *api)
 {
 	api_key_cache_clear(api->keys);
-}
-
-void api_on_done(struct request *rq, int status, int64_t took_us)
-{
-	struct api *api = api_of(rq);
-	struct api_caller *caller = rq->caller;
-
-	api_meter_request(api->meter, took_us);
-	if (!caller)
-		return; /* scrapes and probes are no use */
-	api->last_used_ms = loop_now_ms(api->loop);
-	api_release_request(rq);
-	api_audit(rq, caller, status);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "api/tables.h"
+#include "edge/tables.h"
 
 #define SHAPES_MAX 512
 
@@ -360,3 +360,18 @@ void api_write_openapi(struct buf *out)
 	write_schemas(out);
 	buf_add_text(out, "}}");
 }
+
+static int openapi_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	(void)rq;
+	(void)body;
+	(void)err;
+	api_write_openapi(reply_buf(reply, "application/json"));
+	return 0;
+}
+
+const struct route openapi_routes[] = {
+        {HTTP_GET, "/openapi.json", SCOPE_NONE, ROUTE_PUBLIC, .handle = openapi_get,
+         .tag = "operator", .summary = "This document"},
+        {.path = NULL},
+};

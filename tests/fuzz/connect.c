@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Envelopes of the Connect protocol, cut from a buffer that grows by pieces of a size that the
  * input's first byte chooses. */
-#include "api/envd/connect.h"
+#include "surface/envd/connect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

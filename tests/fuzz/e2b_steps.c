@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/e2b/e2b.h"
-#include "api/e2b/steps.h"
+#include "surface/e2b/e2b.h"
+#include "surface/e2b/steps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

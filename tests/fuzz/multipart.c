@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* multipart/form-data in pieces of a size that the input's first byte chooses. */
-#include "api/multipart.h"
+#include "calls/multipart.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

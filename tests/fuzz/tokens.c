@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "account/account.h"
-#include "api/envd/access.h"
-#include "api/tickets.h"
+#include "edge/tickets.h"
 #include "fleet/parts.h"
 #include "fleet/preview.h"
+#include "surface/envd/access.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/artifacts.h"
+#include "calls/artifacts.h"
 
 #include "unit.h"
 

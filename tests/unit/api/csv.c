@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/csv.h"
+#include "edge/csv.h"
 
 #include "unit.h"
 

@@ -2,11 +2,11 @@
 /* The Daytona surface: its minutes, its failures, and its rows over a provider that obeys. */
 #include <string.h>
 
-#include "api/daytona/intervals.h"
-#include "api/daytona/pending.h"
-#include "api/tables.h"
 #include "base/clock.h"
+#include "edge/tables.h"
 #include "harness.h"
+#include "surface/daytona/intervals.h"
+#include "surface/daytona/pending.h"
 #include "unit.h"
 
 static struct harness harness;

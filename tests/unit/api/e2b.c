@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "api/e2b/e2b.h"
 #include "base/id.h"
+#include "surface/e2b/e2b.h"
 #include "unit.h"
 
 static struct arena arena;

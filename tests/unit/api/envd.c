@@ -2,9 +2,9 @@
 #include <signal.h>
 #include <string.h>
 
-#include "api/envd/access.h"
-#include "api/envd/connect.h"
-#include "api/envd/events.h"
+#include "surface/envd/access.h"
+#include "surface/envd/connect.h"
+#include "surface/envd/events.h"
 #include "unit.h"
 
 /* ---- envelopes ---- */

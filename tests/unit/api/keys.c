@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/keys.h"
+#include "edge/keys.h"
 
 #include <string.h>
 

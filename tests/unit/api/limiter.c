@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/limiter.h"
+#include "edge/limiter.h"
 
 #include <pthread.h>
 

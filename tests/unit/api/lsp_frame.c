@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "api/daytona/lsp_frame.h"
+#include "surface/daytona/lsp_frame.h"
 
 /* What is taken out of a stream that comes in pieces of so many bytes, each in brackets. */
 static void check(const char *stream, size_t piece, const char *expected)

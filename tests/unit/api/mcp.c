@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/mcp/origin.h"
-#include "api/mcp/protocol.h"
-#include "api/mcp/sessions.h"
+#include "surface/mcp/origin.h"
+#include "surface/mcp/protocol.h"
+#include "surface/mcp/sessions.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/multipart.h"
+#include "calls/multipart.h"
 
 #include <stdio.h>
 #include <string.h>

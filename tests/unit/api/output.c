@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/output.h"
+#include "calls/output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/tickets.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "edge/tickets.h"
 #include "fleet/access.h"
 #include "fleet/peers.h"
 #include "harness.h"

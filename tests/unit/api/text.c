@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/text.h"
+#include "edge/text.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/tickets.h"
+#include "edge/tickets.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
 /* What the time of a call is metered as: by the path of its route, or by the tool. */
 #include <string.h>
 
-#include "api/caller.h"
+#include "api/api.h"
+#include "edge/caller.h"
 #include "fleet/usage.h"
 #include "tool/tool.h"
 #include "unit.h"

@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/envd/watchers.h"
 #include "base/clock.h"
+#include "surface/envd/watchers.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 

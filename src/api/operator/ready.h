@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* api/operator/ready.h — GET /readyz. Private to this folder. */
-#pragma once
-
-#include "http/http.h"
-
-extern const struct json_shape readiness_shape;
-int readyz(struct request *rq, const void *body, struct reply *reply, struct error *err);

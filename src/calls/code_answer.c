@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How native surfaces tell of a block of code. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "calls/code_run.h"
+#include "calls/output.h"
+#include "json/json.h"
+
+#define IDLE_MS 15000
+
+static void event_begin(struct buf *out, bool is_sse, const char *name)
+{
+	if (is_sse)
+		buf_addf(out, "event: %s\ndata: ", name);
+	buf_addf(out, "{\"event\":\"%s\"", name);
+}
+
+static void event_end(struct buf *out, bool is_sse)
+{
+	buf_add_text(out, is_sse ? "}\n\n" : "}\n");
+}
+
+static void add_text(struct buf *out, const char *name, struct span text)
+{
+	buf_addf(out, ",\"%s\":", name);
+	json_write_text(out, text);
+}
+
+static void write_event(const struct code_outcome *outcome, const struct code_event *event,
+                        struct buf *out, bool is_sse)
+{
+	static const char *const names[] = {
+	        [CODE_BEGIN] = "started", [CODE_STDOUT] = "stdout", [CODE_STDERR] = "stderr",
+	        [CODE_RESULT] = "result", [CODE_ERROR] = "error",   [CODE_END] = NULL,
+	};
+
+	if (!names[event->kind])
+		return;
+	event_begin(out, is_sse, names[event->kind]);
+	if (event->kind == CODE_BEGIN) {
+		add_text(out, "contextId", span_of(outcome->context));
+		buf_addf(out, ",\"process\":%" PRIu64 ",\"execution_count\":%" PRId64,
+		         outcome->process, outcome->count);
+	} else if (event->kind == CODE_RESULT) {
+		buf_add_text(out, ",\"result\":");
+		json_write(out, &code_result_shape, event->result);
+	} else if (event->kind == CODE_ERROR) {
+		add_text(out, "name", span_of(event->name));
+		add_text(out, "value", span_of(event->value));
+		add_text(out, "traceback", span_of(event->traceback));
+	} else {
+		add_text(out, "data", event->text);
+	}
+	event_end(out, is_sse);
+}
+
+static bool is_ok(const struct code_outcome *outcome)
+{
+	return !outcome->has_failed && !outcome->timed_out && outcome->exit_code == 0;
+}
+
+static const char *cause_of(const struct code_outcome *outcome)
+{
+	if (outcome->timed_out)
+		return "timeout";
+	return outcome->cause ? outcome->cause : "exit";
+}
+
+static void write_outcome(const struct code_outcome *outcome, struct buf *out)
+{
+	buf_addf(out,
+	         "\"process\":%" PRIu64 ",\"exit_code\":%" PRId64
+	         ",\"signal\":null,\"timed_out\":%s,\"cause\":\"%s\",\"duration_ms\":%" PRId64,
+	         outcome->process, outcome->exit_code, outcome->timed_out ? "true" : "false",
+	         cause_of(outcome), outcome->duration_ms);
+	add_text(out, "contextId", span_of(outcome->context));
+	buf_addf(out, ",\"execution_count\":%" PRId64 ",\"context_ended\":%s", outcome->count,
+	         outcome->has_lost_kernel ? "true" : "false");
+}
+
+static void write_exit(const struct code_outcome *outcome, struct buf *out, bool is_sse)
+{
+	event_begin(out, is_sse, "exit");
+	buf_addf(out, ",\"ok\":%s,", is_ok(outcome) ? "true" : "false");
+	write_outcome(outcome, out);
+	event_end(out, is_sse);
+}
+
+static void write_sse(const struct code_outcome *outcome, const struct code_event *event,
+                      struct buf *out)
+{
+	write_event(outcome, event, out, true);
+}
+
+static void end_sse(const struct code_outcome *outcome, struct buf *out)
+{
+	write_exit(outcome, out, true);
+}
+
+static void write_ndjson(const struct code_outcome *outcome, const struct code_event *event,
+                         struct buf *out)
+{
+	write_event(outcome, event, out, false);
+}
+
+static void end_ndjson(const struct code_outcome *outcome, struct buf *out)
+{
+	write_exit(outcome, out, false);
+}
+
+static void write_artifact(struct span json, struct buf *out, bool is_sse)
+{
+	event_begin(out, is_sse, "artifact");
+	buf_add_text(out, ",\"artifact\":");
+	buf_add_span(out, json);
+	event_end(out, is_sse);
+}
+
+static void write_artifact_sse(struct span json, struct buf *out)
+{
+	write_artifact(json, out, true);
+}
+
+static void write_artifact_ndjson(struct span json, struct buf *out)
+{
+	write_artifact(json, out, false);
+}
+
+/* As on a terminal: what is written, values as text, tracebacks. */
+static void write_plain(const struct code_outcome *outcome, const struct code_event *event,
+                        struct buf *out)
+{
+	(void)outcome;
+	if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR) {
+		buf_add_span(out, event->text);
+	} else if (event->kind == CODE_RESULT && event->result->text) {
+		buf_add_text(out, event->result->text);
+		buf_add_byte(out, '\n');
+	} else if (event->kind == CODE_ERROR) {
+		buf_add_text(out, *event->traceback ? event->traceback : event->value);
+	}
+}
+
+static void end_plain(const struct code_outcome *outcome, struct buf *out)
+{
+	(void)outcome;
+	(void)out;
+}
+
+static void write_result(const struct code_outcome *outcome, struct buf *out)
+{
+	static const char *const names[2] = {"stdout", "stderr"};
+	bool is_cut = outcome->is_cut;
+
+	buf_addf(out, "{\"ok\":%s,\"runtime\":\"%s\",", is_ok(outcome) ? "true" : "false",
+	         code_languages[outcome->language]);
+	write_outcome(outcome, out);
+	for (unsigned i = 0; i < 2; i++) {
+		AUTO(buf_done) struct buf joined = BUF(OUTPUT_LIMIT_MAX + 256);
+
+		head_tail_join(&outcome->streams[i], &joined);
+		add_text(out, names[i], buf_span(&joined));
+		is_cut = is_cut || head_tail_cut_count(&outcome->streams[i]) > 0;
+	}
+	buf_addf(out, ",\"truncated\":%s,\"results\":[", is_cut ? "true" : "false");
+	buf_add_span(out, buf_span(&outcome->results));
+	buf_add_text(out, "],\"artifacts\":[");
+	buf_add_span(out, buf_span(&outcome->artifacts));
+	buf_add_text(out, "],\"error\":");
+	if (outcome->error.size > 0)
+		buf_add_span(out, buf_span(&outcome->error));
+	else
+		buf_add_text(out, "null");
+	buf_add_byte(out, '}');
+}
+
+const struct code_writer code_writers[] = {
+        [OUTPUT_RESULT] = {"application/json", .collects = true, .write_end = write_result},
+        [OUTPUT_SSE] = {"text/event-stream", IDLE_MS, ": still here\n\n", .write = write_sse,
+                        .write_artifact = write_artifact_sse, .write_end = end_sse},
+        [OUTPUT_NDJSON] = {"application/x-ndjson", .write = write_ndjson,
+                           .write_artifact = write_artifact_ndjson, .write_end = end_ndjson},
+        [OUTPUT_TEXT] = {"text/plain", .write = write_plain, .write_end = end_plain},
+};

@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls/command.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "calls/artifact_saver.h"
+#include "calls/artifacts.h"
+#include "calls/configs.h"
+#include "calls/stream.h"
+
+/* Longer stdin follows in messages of its own; one argument of exec(2) holds 128 KiB. */
+#define STDIN_INLINE_MAX (64 * 1024)
+#define ARGUMENT_MAX (128 * 1024 - 1)
+#define EVENT_IDLE_MS 15000
+
+const char *const command_languages[] = {"python", "javascript", "typescript", "bash", NULL};
+
+static void add_alternative(struct sandbox_command *c, struct arena *a, const char *runtime,
+                            const char *const *args)
+{
+	size_t count = 0;
+	const char **copy;
+
+	while (args[count])
+		count++;
+	copy = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = arena_text(a, args[i]);
+	c->alternatives[c->count].runtime = runtime;
+	c->alternatives[c->count++].args = copy;
+}
+
+void command_set_line(struct sandbox_command *c, struct arena *a, const char *line)
+{
+	add_alternative(c, a, "bash", (const char *const[]){"bash", "-c", line, NULL});
+	add_alternative(c, a, "sh", (const char *const[]){"sh", "-c", line, NULL});
+}
+
+void command_set_program(struct sandbox_command *c, struct arena *a, const char *program,
+                         const char *const *args)
+{
+	size_t count = 0;
+	const char **all;
+
+	while (args && args[count])
+		count++;
+	all = ARENA_ARRAY(a, const char *, count + 2);
+	all[0] = program;
+	for (size_t i = 0; i < count; i++)
+		all[i + 1] = args[i];
+	add_alternative(c, a, "program", all);
+}
+
+/* The programs that run a language; "%" stands for the code. Code goes in as one argument, never
+ * through a shell, and stdin stays the caller's. */
+static const struct {
+	enum command_language language;
+	const char *runtime;
+	const char *args[8];
+} runners[] = {
+        {COMMAND_PYTHON, "python", {"python3", "-c", "%"}},
+        {COMMAND_PYTHON, "python", {"python", "-c", "%"}},
+        {COMMAND_JAVASCRIPT, "javascript", {"node", "-e", "%"}},
+        {COMMAND_TYPESCRIPT, "typescript", {"tsx", "-e", "%"}},
+        {COMMAND_TYPESCRIPT,
+         "typescript",
+         {"node", "--no-warnings", "--experimental-strip-types", "--input-type=commonjs-typescript",
+          "-e", "%"}},
+        {COMMAND_BASH, "bash", {"bash", "-c", "%"}},
+};
+
+int command_set_code(struct sandbox_command *c, struct arena *a, enum command_language language,
+                     const char *code, struct error *err)
+{
+	if (strlen(code) > ARGUMENT_MAX) {
+		(void)FAIL(err, ERROR_TOO_LARGE, "the code is longer than %d bytes", ARGUMENT_MAX);
+		error_hint(err, "write it to a file and run that");
+		return -1;
+	}
+	c->may_be_warm = language == COMMAND_PYTHON || language == COMMAND_JAVASCRIPT;
+	for (unsigned i = 0; i < COUNT_OF(runners); i++) {
+		const char *args[COUNT_OF(runners[i].args)] = {NULL};
+
+		if (runners[i].language != language)
+			continue;
+		for (unsigned at = 0; runners[i].args[at]; at++)
+			args[at] =
+			        strcmp(runners[i].args[at], "%") == 0 ? code : runners[i].args[at];
+		add_alternative(c, a, runners[i].runtime, args);
+	}
+	return 0;
+}
+
+int command_set_cwd(struct sandbox_command *c, struct arena *a, const struct api_target *t,
+                    const char *cwd, struct error *err)
+{
+	const char *base =
+	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+
+	if (cwd && cwd[0])
+		return path_resolve(a, base, span_of(cwd), &c->exec.cwd, err);
+	c->exec.cwd = t->defaults.workdir ? t->defaults.workdir : "";
+	return 0;
+}
+
+/* ---- the stream ---- */
+
+struct command_stream {
+	struct stream stream;
+	enum output_form form;
+	char runtimes[COMMAND_ALTERNATIVES_MAX][16];
+	char program[64]; /* of the last alternative, to tell what is missing */
+	struct buf execs[COMMAND_ALTERNATIVES_MAX]; /* frames that start the other ones */
+	unsigned at, count;
+	struct buf stdin_bytes; /* to be sent once it has started */
+	struct output_events events;
+	struct output_collector collector;
+	struct artifacts artifacts;
+	struct artifact_saver *saver; /* NULL: nothing is kept */
+	struct agent_process exit;    /* of the command, while its files are kept; numbers only */
+	struct relay *relay;          /* then */
+	struct buf out;
+	bool started, waits, is_saving;
+	command_result_writer *write_result; /* NULL: ours */
+};
+
+static struct command_stream *command_of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct command_stream, stream);
+}
+
+static void command_done(struct stream *s)
+{
+	struct command_stream *c = command_of(s);
+
+	for (unsigned i = 0; i < COMMAND_ALTERNATIVES_MAX; i++)
+		buf_done(&c->execs[i]);
+	buf_done(&c->stdin_bytes);
+	buf_done(&c->out);
+	output_collector_done(&c->collector);
+	artifacts_done(&c->artifacts);
+	if (c->is_saving)
+		artifact_saver_forget(c->saver);
+	else
+		artifact_saver_free(c->saver);
+}
+
+static void flush_output(struct command_stream *c, struct relay *relay)
+{
+	if (c->out.size > 0)
+		relay_write(relay, buf_span(&c->out));
+	buf_reset(&c->out);
+}
+
+static int on_started(struct command_stream *c, struct relay *relay, const struct agent_process *p,
+                      struct error *err)
+{
+	c->started = true;
+	if (c->stdin_bytes.size > 0) {
+		stream_send_bytes(relay, AGENT_STDIN, buf_span(&c->stdin_bytes));
+		if (stream_send(relay, AGENT_STDIN_END, NULL, NULL, err) < 0)
+			return -1;
+		buf_done(&c->stdin_bytes);
+	}
+	if (c->form == OUTPUT_RESULT)
+		return 0;
+	relay_begin_header(relay, "Cache-Control", "no-store");
+	relay_begin(relay, 200, output_content_type(c->form), -1);
+	output_events_started(&c->events, &c->out, p);
+	flush_output(c, relay);
+	return 0;
+}
+
+static int on_output(struct command_stream *c, struct relay *relay, const struct agent_output *o,
+                     struct error *err)
+{
+	if (!c->started || (o->stream != AGENT_STDOUT && o->stream != AGENT_STDERR))
+		return stream_unexpected(AGENT_OUTPUT, err);
+	if (c->form == OUTPUT_RESULT) {
+		output_collector_add(&c->collector, o);
+		return 0;
+	}
+	output_events_bytes(&c->events, &c->out, o);
+	flush_output(c, relay);
+	return 0;
+}
+
+/* A node that is too old tells so only by refusing its options, with status 9. */
+static int check_typescript(struct command_stream *c, const struct agent_process *p,
+                            struct error *err)
+{
+	const struct buf *complaint = &c->collector.streams[1].head;
+
+	if (p->exit_code != 9 || strcmp(c->runtimes[c->at], "typescript") != 0 ||
+	    !span_starts_with(buf_span(complaint), "node: "))
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED, "this template cannot run typescript");
+	error_hint(err, "it needs tsx, or node 22.7 or later");
+	return -1;
+}
+
+/* The result is whole but for the last brace. */
+static void answer_result(struct command_stream *c, struct relay *relay)
+{
+	c->stream.ended = true;
+	if (c->artifacts.root)
+		buf_add_text(&c->out, "]");
+	buf_add_byte(&c->out, '}');
+	relay_answer(relay, 200, "application/json", buf_span(&c->out));
+}
+
+/* The answer in a surface's own form. */
+static int answer_written(struct command_stream *c, struct relay *relay,
+                          const struct agent_process *p, struct error *err)
+{
+	c->stream.ended = true;
+	if (c->write_result(&c->collector, p, &c->out, err) < 0)
+		return -1;
+	relay_answer(relay, 200, "application/json", buf_span(&c->out));
+	return 0;
+}
+
+static void write_result(struct command_stream *c, const struct agent_process *p)
+{
+	output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
+	c->out.size--; /* more may follow */
+	if (c->artifacts.root)
+		buf_add_text(&c->out, ",\"artifacts\":[");
+}
+
+/* The end of a stream of events, after what was kept. */
+static void finish_events(struct command_stream *c, struct relay *relay,
+                          const struct agent_process *p)
+{
+	output_events_exit(&c->events, &c->out, p);
+	flush_output(c, relay);
+	relay_finish(relay);
+}
+
+static void finish_command(struct command_stream *c, struct relay *relay)
+{
+	if (c->form == OUTPUT_RESULT)
+		answer_result(c, relay);
+	else
+		finish_events(c, relay, &c->exit);
+}
+
+static void on_saved(void *context)
+{
+	struct command_stream *c = context;
+	struct span json;
+
+	/* The one who calls frees it. */
+	c->is_saving = false;
+	for (size_t i = 0; (json = artifact_saver_json(c->saver, i)).size > 0; i++) {
+		if (c->form != OUTPUT_RESULT) {
+			output_events_artifact(&c->events, &c->out, json);
+			continue;
+		}
+		if (i > 0)
+			buf_add_byte(&c->out, ',');
+		buf_add_span(&c->out, json);
+	}
+	c->saver = NULL;
+	finish_command(c, c->relay);
+}
+
+/* All names are there. */
+static void start_saving(struct command_stream *c, struct relay *relay)
+{
+	c->stream.ended = true;
+	c->relay = relay;
+	c->is_saving = artifact_saver_start(c->saver, c->exit.process, on_saved, c);
+	if (!c->is_saving)
+		finish_command(c, relay);
+}
+
+static int on_exit(struct command_stream *c, struct relay *relay, const struct agent_process *p,
+                   struct error *err)
+{
+	c->exit = *p;
+	if (c->write_result)
+		return answer_written(c, relay, p, err);
+	if (c->form == OUTPUT_RESULT) {
+		c->stream.ended = !c->artifacts.root;
+		if (check_typescript(c, p, err) < 0)
+			return -1;
+		write_result(c, p);
+		if (c->artifacts.root)
+			return artifacts_ask(&c->artifacts, relay, p->started_unix_ms, err);
+		answer_result(c, relay);
+		return 0;
+	}
+	if (c->saver)
+		return artifacts_ask(&c->artifacts, relay, p->started_unix_ms, err);
+	c->stream.ended = true;
+	finish_events(c, relay, p);
+	return 0;
+}
+
+static int on_detached(struct command_stream *c, struct relay *relay, struct error *err)
+{
+	if (c->form == OUTPUT_RESULT || !c->started)
+		return stream_unexpected(AGENT_DONE, err);
+	c->stream.ended = true;
+	relay_finish(relay);
+	return 0;
+}
+
+/* The agent answers NOT_FOUND for users and folders too. */
+static bool is_missing_program(uint32_t code, const char *text)
+{
+	return code == ERROR_NOT_FOUND && strncmp(text, "command not found", 17) == 0;
+}
+
+/* As a shell would tell it. */
+static int answer_missing(struct command_stream *c, struct relay *relay, struct error *err)
+{
+	struct agent_process p = {.exit_code = 127};
+	AUTO(buf_done) struct buf text = BUF(256);
+	struct agent_output o = {.stream = AGENT_STDERR};
+
+	buf_addf(&text, "%s: command not found\n", c->program);
+	o.bytes = buf_span(&text);
+	if (c->form == OUTPUT_RESULT) {
+		output_collector_add(&c->collector, &o);
+		if (c->write_result)
+			return answer_written(c, relay, &p, err);
+		write_result(c, &p);
+		answer_result(c, relay);
+		return 0;
+	}
+	c->stream.ended = true;
+	relay_begin(relay, 200, output_content_type(c->form), -1);
+	output_events_bytes(&c->events, &c->out, &o);
+	output_events_exit(&c->events, &c->out, &p);
+	flush_output(c, relay);
+	relay_finish(relay);
+	return 0;
+}
+
+static int on_failed(struct command_stream *c, struct relay *relay, struct span payload,
+                     struct error *err)
+{
+	struct agent_failed failed;
+
+	if (stream_decode(&c->stream, payload, agent_failed_shape, &failed, sizeof(failed), err) <
+	    0)
+		return -1;
+	if (c->started || c->count == 0 || !is_missing_program(failed.code, failed.text)) {
+		c->stream.ended = true;
+		return compute_failed(payload, err);
+	}
+	if (c->at + 1 < c->count) {
+		c->at++;
+		relay_to_upstream(relay, buf_span(&c->execs[c->at]));
+		return 0;
+	}
+	return answer_missing(c, relay, err);
+}
+
+/* A workspace that cannot be looked through has none: the command's own result stands. */
+static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t type,
+                       struct span payload, struct error *err)
+{
+	struct agent_file file;
+
+	if (type == AGENT_DONE || type == AGENT_FAILED) {
+		if (c->saver)
+			start_saving(c, relay);
+		else
+			answer_result(c, relay);
+		return 0;
+	}
+	if (type != AGENT_FILE)
+		return stream_unexpected(type, err);
+	if (stream_decode(&c->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+		return -1;
+	if (c->saver)
+		artifact_saver_add(c->saver, file.path);
+	else
+		artifacts_write(&c->artifacts, &file, &c->out);
+	return 0;
+}
+
+static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
+                      struct error *err)
+{
+	struct command_stream *c = command_of(s);
+	struct agent_process p;
+	struct agent_output o;
+
+	if (c->artifacts.asked)
+		return on_artifact(c, relay, type, payload, err);
+	if (type == AGENT_FAILED)
+		return on_failed(c, relay, payload, err);
+	if (type == AGENT_DONE)
+		return on_detached(c, relay, err);
+	if (type == AGENT_OUTPUT) {
+		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+			return -1;
+		return on_output(c, relay, &o, err);
+	}
+	if (type != AGENT_STARTED && type != AGENT_EXIT)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
+		return -1;
+	if (c->started == (type == AGENT_STARTED))
+		return stream_unexpected(type, err);
+	return type == AGENT_STARTED ? on_started(c, relay, &p, err) : on_exit(c, relay, &p, err);
+}
+
+static void on_tick(struct stream *s, struct relay *relay)
+{
+	struct command_stream *c = command_of(s);
+	struct error err;
+
+	if (c->waits) {
+		(void)FAIL(&err, ERROR_TIMEOUT, "the process is still running");
+		error_hint(&err, "wait again, or stream it");
+		relay_fail(relay, &err);
+		return;
+	}
+	if (!c->started)
+		return;
+	output_events_idle(&c->events, &c->out);
+	flush_output(c, relay);
+}
+
+static const struct stream_ops command_ops = {
+        .size = sizeof(struct command_stream),
+        .on_message = on_message,
+        .on_tick = on_tick,
+        .done = command_done,
+        .takes_failures = true,
+};
+
+/* Room for one chunk as an escaped event (six bytes a byte at worst), and for a whole result. */
+#define OUT_MAX ((size_t)12 * OUTPUT_LIMIT_MAX + ARTIFACTS_SIZE_MAX + 4096)
+
+static struct command_stream *command_new(const struct api *api, struct api_target *t,
+                                          enum output_form form, int64_t output_limit)
+{
+	struct stream *s = stream_new(&command_ops, &t->hold);
+	struct command_stream *c = command_of(s);
+	int64_t limit = output_limit > 0 ? output_limit : api->config->output_limit_bytes;
+
+	c->form = form;
+	c->out = BUF(OUT_MAX);
+	output_events_init(&c->events, form, (const uint64_t[2]){0, 0});
+	output_collector_init(&c->collector, limit > 0 ? (size_t)limit : 1);
+	return c;
+}
+
+static void copy_name(char *out, size_t size, const char *text)
+{
+	size_t length = strnlen(text, size - 1);
+
+	memcpy(out, text, length);
+	out[length] = '\0';
+}
+
+/* The command within the limits of its sandbox's config. Every surface starts commands here. */
+int command_limit(struct request *rq, const struct api_target *t, const struct sandbox_command *c,
+                  struct sandbox_command *ret, struct error *err)
+{
+	struct run_limits limits;
+
+	if (run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	    run_limits_check(&limits, c->alternatives[0].args, err) < 0)
+		return -1;
+	*ret = *c;
+	ret->exec.timeout_ms =
+	        (uint64_t)run_limit_apply((int64_t)c->exec.timeout_ms, limits.timeout_ms);
+	ret->output_limit = run_limit_output(rq, c->output_limit, &limits);
+	return 0;
+}
+
+/* The frames of every alternative but the first, which compute_open sends. */
+static int encode_alternatives(struct command_stream *s, const struct sandbox_command *c,
+                               struct agent_exec *exec, struct error *err)
+{
+	s->count = c->count;
+	if (c->may_be_warm)
+		exec->flags |= AGENT_EXEC_WARM;
+	copy_name(s->program, sizeof(s->program), c->alternatives[c->count - 1].args[0]);
+	if (c->stdin_bytes.size > STDIN_INLINE_MAX) {
+		exec->flags |= AGENT_EXEC_STDIN;
+		s->stdin_bytes = BUF(c->stdin_bytes.size);
+		buf_add_span(&s->stdin_bytes, c->stdin_bytes);
+	} else {
+		exec->stdin_bytes = c->stdin_bytes;
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		copy_name(s->runtimes[i], sizeof(s->runtimes[i]), c->alternatives[i].runtime);
+		s->execs[i] = BUF(WIRE_PAYLOAD_MAX + WIRE_HEAD_SIZE);
+		exec->args = c->alternatives[i].args;
+		if (i > 0 && wire_encode(&s->execs[i], AGENT_EXEC, agent_exec_shape, exec, err) < 0)
+			return -1;
+	}
+	exec->args = c->alternatives[0].args;
+	return 0;
+}
+
+static int start_limited(struct request *rq, struct api_target *t, const struct sandbox_command *c,
+                         struct reply *reply, struct error *err)
+{
+	struct command_stream *s = command_new(api_of(rq), t, c->form, c->output_limit);
+	struct agent_exec exec = c->exec;
+	struct stream_options options = {.request = AGENT_EXEC,
+	                                 .tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
+
+	s->write_result = c->write_result;
+	if (c->artifacts_root && c->form == OUTPUT_RESULT)
+		artifacts_init(&s->artifacts, c->artifacts_root, c->exec.user);
+	if (c->keep_root) {
+		artifacts_init(&s->artifacts, c->keep_root, c->exec.user);
+		s->saver = artifact_saver_new(&(struct artifact_saver_options){
+		        .api = api_of(rq),
+		        .project_id = api_project(rq),
+		        .key_id = api_account(rq)->key_id,
+		        .sandbox_id = s->stream.hold.id,
+		        .run = request_header(rq, "Atoll-Run"),
+		        .root = c->keep_root,
+		        .user = c->exec.user,
+		});
+	}
+	if (provider_require(s->stream.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    encode_alternatives(s, c, &exec, err) < 0 ||
+	    compute_open(s->stream.hold.provider, s->stream.hold.id,
+	                 &(struct compute_request){AGENT_EXEC, agent_exec_shape, &exec},
+	                 rq->deadline, &options.fd, err) < 0) {
+		stream_free(&s->stream);
+		/* On the loop's thread time is over as soon as the agent is_saving us waiting. */
+		if (err->code == ERROR_TIMEOUT)
+			(void)!request_may_block(rq, err);
+		return -1;
+	}
+	stream_start(&s->stream, reply, &options);
+	return 0;
+}
+
+int command_start(struct request *rq, struct api_target *t, const struct sandbox_command *c,
+                  struct reply *reply, struct error *err)
+{
+	struct sandbox_command limited;
+
+	if (command_limit(rq, t, c, &limited, err) < 0)
+		return -1;
+	return start_limited(rq, t, &limited, reply, err);
+}
+
+static int attach_limited(struct request *rq, struct api_target *t,
+                          const struct command_attach *attach, struct reply *reply,
+                          struct error *err)
+{
+	struct command_stream *s = command_new(api_of(rq), t, attach->form, attach->output_limit);
+	struct stream_options options = {.request = AGENT_ATTACH, .tick_ms = attach->wait_ms};
+	struct agent_attach message = {
+	        .process = attach->process,
+	        .since = {attach->since[0], attach->since[1]},
+	        .read_only = 1,
+	        .until_end = attach->follow,
+	};
+
+	s->waits = attach->wait_ms > 0;
+	copy_name(s->runtimes[0], sizeof(s->runtimes[0]), "process");
+	output_events_init(&s->events, attach->form, attach->since);
+	if (attach->form == OUTPUT_SSE)
+		options.tick_ms = EVENT_IDLE_MS;
+	if (compute_open(s->stream.hold.provider, s->stream.hold.id,
+	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
+	                 rq->deadline, &options.fd, err) < 0) {
+		stream_free(&s->stream);
+		return -1;
+	}
+	stream_start(&s->stream, reply, &options);
+	return 0;
+}
+
+int command_attach(struct request *rq, struct api_target *t, const struct command_attach *attach,
+                   struct reply *reply, struct error *err)
+{
+	struct command_attach limited = *attach;
+	struct run_limits limits;
+
+	if (run_limits_find(rq, &t->record, &limits, err) < 0)
+		return -1;
+	limited.output_limit = run_limit_output(rq, attach->output_limit, &limits);
+	return attach_limited(rq, t, &limited, reply, err);
+}
+
+int command_start_detached(struct request *rq, const struct api_target *t,
+                           const struct sandbox_command *c, struct agent_process *ret,
+                           struct error *err)
+{
+	struct sandbox_command limited;
+	struct agent_exec exec;
+
+	if (command_limit(rq, t, c, &limited, err) < 0)
+		return -1;
+	exec = limited.exec;
+	exec.flags |= AGENT_EXEC_DETACH | (c->may_be_warm ? AGENT_EXEC_WARM : 0);
+	exec.stdin_bytes = c->stdin_bytes;
+	for (unsigned i = 0; i < c->count; i++) {
+		exec.args = c->alternatives[i].args;
+		if (compute_start(t->hold.provider, t->hold.id,
+		                  &(struct compute_start){&exec, rq->arena, rq->deadline}, ret,
+		                  err) == 0)
+			return 0;
+		if (!is_missing_program(err->code, err->text))
+			break;
+	}
+	return -1;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the config of a sandbox limits, for every surface that runs something in it. */
+#include "calls/configs.h"
+
+#include <string.h>
+
+#include "store/accounts.h"
+
+/* The members of a stored config that limit its sandboxes. */
+struct config_limit_members {
+	int64_t timeout_s, memory_mb, output_limit_bytes;
+	const char **runtimes;
+};
+static const struct json_member config_limit_shape_members[] = {
+        JSON_WHOLE_MEMBER(config_limit_members, timeout_s, .name = "timeout"),
+        JSON_WHOLE_MEMBER(config_limit_members, memory_mb, .name = "memoryLimit"),
+        JSON_WHOLE_MEMBER(config_limit_members, output_limit_bytes, .name = "outputLimitBytes"),
+        JSON_TEXT_LIST_MEMBER(config_limit_members, runtimes, .max = 8),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(config_limit_shape, "SandboxConfigLimits", config_limit_members,
+                       "What a config limits");
+
+#define QUOTED_LABEL "\"" SANDBOX_CONFIG_LABEL "\""
+
+static int read_config_limits(struct request *rq, const char *config_id, struct run_limits *ret,
+                              struct error *err)
+{
+	struct config_limit_members limits;
+	struct config_record record;
+
+	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), config_id, &record,
+	                      err) < 0 ||
+	    json_parse(rq->arena, span_of(record.config_json), &config_limit_shape, &limits, err) <
+	            0)
+		return -1;
+	*ret = (struct run_limits){
+	        .timeout_ms = limits.timeout_s * 1000,
+	        .output_bytes = limits.output_limit_bytes,
+	        .memory_mb = limits.memory_mb,
+	        .runtimes = limits.runtimes && limits.runtimes[0]
+	                            ? (const char *const *)limits.runtimes
+	                            : NULL,
+	};
+	return 0;
+}
+
+int run_limits_find(struct request *rq, const struct sandbox_record *sandbox,
+                    struct run_limits *ret, struct error *err)
+{
+	const struct json_value *labels;
+	const char *config;
+
+	*ret = (struct run_limits){.runtimes = NULL};
+	/* Most sandboxes are of none: nothing is parsed or read for them. */
+	if (!strstr(sandbox->labels_json, QUOTED_LABEL))
+		return 0;
+	if (request_may_block(rq, err) < 0 ||
+	    json_load(rq->arena, span_of(sandbox->labels_json), &labels, err) < 0)
+		return -1;
+	config = json_text(json_get(labels, SANDBOX_CONFIG_LABEL), NULL);
+	if (!config || read_config_limits(rq, config, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return FAIL_CONTEXT(err, "limits of sandbox '%s'", sandbox->name);
+	error_clear(err);
+	return 0;
+}
+
+int64_t run_limit_apply(int64_t wanted, int64_t most)
+{
+	return most > 0 && (wanted == 0 || wanted > most) ? most : wanted;
+}
+
+int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct run_limits *limits)
+{
+	if (limits->output_bytes == 0)
+		return wanted;
+	return run_limit_apply(wanted ? wanted : api_of(rq)->config->output_limit_bytes,
+	                       limits->output_bytes);
+}
+
+/* "bash -c LINE" is looked at as the line; of other programs the name alone counts. */
+int run_limits_check(const struct run_limits *limits, const char *const *args, struct error *err)
+{
+	const struct tool_call call = {.runtimes = limits->runtimes};
+	bool is_line;
+
+	if (!limits->runtimes || !args || !args[0])
+		return 0;
+	is_line = args[1] && args[2] && strcmp(args[1], "-c") == 0 &&
+	          (strcmp(args[0], "bash") == 0 || strcmp(args[0], "sh") == 0);
+	return tool_check_command(&call, is_line ? args[2] : args[0], err);
+}

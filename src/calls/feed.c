@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls/feed.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "fleet/events.h"
+#include "http/relay.h"
+#include "sandbox/events.h"
+
+/* Another server on the same store tells nobody here: its events are found by looking. */
+#define LOOK_MS 1000
+#define IDLE_MS 15000
+/* Events that all streams get, and that one gets, by one read. */
+#define LIVE_PAGE 1000
+#define OWN_PAGE 200
+/* Streams that read pages of their own at once. */
+#define OWN_READS_MAX 4
+/* What a client may leave untaken before it counts as slow. */
+#define UNSENT_MAX ((size_t)128 * 1024)
+#define TEXT_MAX ((size_t)4 * 1024 * 1024)
+
+struct event_stream {
+	struct list link; /* among the live ones or those that are behind */
+	struct api_feed *feed;
+	struct relay *relay; /* NULL once it is released */
+	struct arena arena;  /* of the filter's texts */
+	struct feed_filter filter;
+	enum output_form form;
+	int64_t after;  /* all up to here have been told */
+	bool asked;     /* `after` came from the client, and has not been compared yet */
+	bool is_behind; /* else live */
+	bool is_reading;
+};
+
+/* What a worker reads: for one stream, or for all that are live. */
+struct feed_read {
+	struct list link;
+	struct worker_task task;
+	struct loop_task done;
+	struct api_feed *feed;
+	struct event_stream *stream; /* NULL: for all */
+	struct event_page page;
+	struct arena arena;
+	struct event_list events;
+	int64_t oldest, upto; /* upto: nothing is missing up to here */
+	bool is_last;         /* no more than that was there */
+	bool failed;
+	struct error err;
+};
+
+/* All but the first two groups is the loop's. */
+struct api_feed {
+	struct api *api;
+	struct event_watcher watcher;
+
+	atomic_bool has_streams, is_woken;
+	struct loop_task woken;
+
+	struct list live, behind, reads;
+	size_t count;       /* of streams */
+	int64_t told;       /* the live ones know all up to here */
+	unsigned own_count; /* reads for one stream */
+	bool reads_live, reads_again;
+	struct loop_timer timer;
+	bool timer_runs;
+};
+
+/* ---- texts ---- */
+
+static void write_event(struct buf *out, enum output_form form, const struct event_record *r)
+{
+	if (form == OUTPUT_SSE)
+		buf_addf(out, "id: %" PRId64 "\nevent: %s\ndata: ", r->sequence, r->kind);
+	fleet_event_write(out, r);
+	buf_add_text(out, form == OUTPUT_SSE ? "\n\n" : "\n");
+}
+
+/* What the client missed cannot be told any more. */
+static void write_lost(struct buf *out, enum output_form form, int64_t after, int64_t oldest)
+{
+	if (form == OUTPUT_SSE)
+		buf_add_text(out, "event: lost\ndata: ");
+	buf_addf(out, "{\"event\":\"lost\",\"after\":%" PRId64 ",\"oldest\":%" PRId64 "}%s", after,
+	         oldest, form == OUTPUT_SSE ? "\n\n" : "\n");
+}
+
+static bool is_wanted(const struct feed_filter *f, const struct event_record *r)
+{
+	return (!f->project_id || strcmp(f->project_id, r->project_id) == 0) &&
+	       (!f->sandbox_id || strcmp(f->sandbox_id, r->sandbox_id) == 0) &&
+	       (!f->pattern || event_pattern_matches(f->pattern, r->kind));
+}
+
+/* ---- reads ---- */
+
+static int read_page(struct feed_read *r, struct error *err)
+{
+	struct store *store = r->feed->api->store;
+	struct event_bounds bounds;
+
+	if (store_event_bounds(store, &bounds, err) < 0)
+		return -1;
+	r->page.before = bounds.newest + 1;
+	if (store_event_list(store, &r->arena, &r->page, &r->events, err) < 0)
+		return -1;
+	r->oldest = bounds.oldest;
+	r->is_last = (int64_t)r->events.count < r->page.limit;
+	r->upto = r->is_last ? bounds.newest : r->events.items[r->events.count - 1].sequence;
+	return 0;
+}
+
+static void read_on_worker(struct worker_task *task)
+{
+	struct feed_read *r = CONTAINER_OF(task, struct feed_read, task);
+
+	r->failed = read_page(r, &r->err) < 0;
+	loop_post(r->feed->api->loop, &r->done);
+}
+
+static void feed_read_free(struct feed_read *r)
+{
+	list_remove(&r->link);
+	arena_done(&r->arena);
+	free(r);
+}
+
+static void on_read(struct loop_task *task);
+
+/* False when the workers have too much to do: the timer tries again. */
+static bool read_begin(struct api_feed *feed, struct event_stream *s, const struct event_page *page)
+{
+	struct feed_read *r = calloc(1, sizeof(*r));
+	struct error err = {0};
+
+	if (!r)
+		abort();
+	r->feed = feed;
+	r->stream = s;
+	r->page = *page;
+	r->task = (struct worker_task){.lane = WORKER_FAST, .run = read_on_worker};
+	r->done.run = on_read;
+	list_append(&feed->reads, &r->link);
+	if (worker_submit(feed->api->workers, &r->task, &err) == 0)
+		return true;
+	feed_read_free(r);
+	return false;
+}
+
+static void read_live(struct api_feed *feed)
+{
+	const struct event_page page = {.after = feed->told, .limit = LIVE_PAGE};
+
+	if (list_is_empty(&feed->live))
+		return;
+	if (feed->reads_live)
+		feed->reads_again = true;
+	else
+		feed->reads_live = read_begin(feed, NULL, &page);
+}
+
+static void read_own(struct event_stream *s)
+{
+	const struct event_page page = {
+	        .project_id = s->filter.project_id,
+	        .sandbox_id = s->filter.sandbox_id,
+	        .pattern = s->filter.pattern,
+	        .after = s->after,
+	        .limit = OWN_PAGE,
+	};
+
+	s->is_reading = read_begin(s->feed, s, &page);
+	if (s->is_reading)
+		s->feed->own_count++;
+}
+
+/* As many of those that are behind as may read at once, and whose clients take what they get. */
+static void read_behind(struct api_feed *feed)
+{
+	LIST_EACH (&feed->behind, item) {
+		struct event_stream *s = LIST_ENTRY(item, struct event_stream, link);
+
+		if (feed->own_count >= OWN_READS_MAX)
+			break;
+		if (!s->is_reading && relay_unsent(s->relay) < UNSENT_MAX)
+			read_own(s);
+	}
+}
+
+/* ---- streams ---- */
+
+static void stream_free(struct event_stream *s)
+{
+	arena_done(&s->arena);
+	free(s);
+}
+
+static void set_behind(struct event_stream *s)
+{
+	s->is_behind = true;
+	list_remove(&s->link);
+	list_append(&s->feed->behind, &s->link);
+}
+
+/* Joins the others if it knows what they know. */
+static void try_live(struct event_stream *s)
+{
+	struct api_feed *feed = s->feed;
+
+	if (list_is_empty(&feed->live) && !feed->reads_live)
+		feed->told = s->after;
+	list_remove(&s->link);
+	if (s->after < feed->told) {
+		list_append(&feed->behind, &s->link);
+		return;
+	}
+	s->is_behind = false;
+	list_append(&feed->live, &s->link);
+	/* What has come since it read. */
+	read_live(feed);
+}
+
+/* Hands over what is new to it. The relay may end by that, and the stream with it. */
+static void send_events(struct event_stream *s, const struct feed_read *r, int64_t known)
+{
+	AUTO(buf_done) struct buf text = BUF(TEXT_MAX);
+	struct relay *relay = s->relay;
+
+	if (s->asked && known > 0 && known + 1 < r->oldest)
+		write_lost(&text, s->form, known, r->oldest);
+	s->asked = false;
+	for (size_t i = 0; i < r->events.count; i++)
+		if (r->events.items[i].sequence > known &&
+		    is_wanted(&s->filter, &r->events.items[i]))
+			write_event(&text, s->form, &r->events.items[i]);
+	if (text.size > 0)
+		relay_write(relay, buf_span(&text));
+}
+
+/* Counts what was read as told; returns up to where it had been before. */
+static int64_t mark_told(struct event_stream *s, const struct feed_read *r)
+{
+	int64_t known = s->after;
+
+	if (r->upto > known)
+		s->after = r->upto;
+	return known;
+}
+
+static void on_own_read(struct api_feed *feed, struct feed_read *r)
+{
+	struct event_stream *s = r->stream;
+	int64_t known;
+
+	feed->own_count--;
+	s->is_reading = false;
+	if (!s->relay) {
+		stream_free(s);
+		return;
+	}
+	if (r->failed) {
+		relay_fail(s->relay, &r->err);
+		return;
+	}
+	known = mark_told(s, r);
+	if (r->is_last)
+		try_live(s);
+	else
+		set_behind(s);
+	send_events(s, r, known);
+}
+
+static void on_live_read(struct api_feed *feed, struct feed_read *r)
+{
+	struct list todo;
+
+	feed->reads_live = false;
+	if (r->failed) {
+		log_warning("events are not told yet", FAILURE(&r->err));
+		return;
+	}
+	if (r->upto > feed->told)
+		feed->told = r->upto;
+	/* Any of them may go while one is told. */
+	list_init(&todo);
+	while (!list_is_empty(&feed->live)) {
+		struct list *item = feed->live.next;
+
+		list_remove(item);
+		list_append(&todo, item);
+	}
+	while (!list_is_empty(&todo)) {
+		struct event_stream *s = LIST_ENTRY(todo.next, struct event_stream, link);
+
+		list_remove(&s->link);
+		list_append(&feed->live, &s->link);
+		if (relay_unsent(s->relay) >= UNSENT_MAX)
+			set_behind(s);
+		else
+			send_events(s, r, mark_told(s, r));
+	}
+	if (feed->reads_again || !r->is_last) {
+		feed->reads_again = false;
+		read_live(feed);
+	}
+}
+
+static void on_read(struct loop_task *task)
+{
+	struct feed_read *r = CONTAINER_OF(task, struct feed_read, done);
+	struct api_feed *feed = r->feed;
+
+	if (r->stream)
+		on_own_read(feed, r);
+	else
+		on_live_read(feed, r);
+	feed_read_free(r);
+	read_behind(feed);
+}
+
+/* ---- waking ---- */
+
+/* Any thread. */
+static void on_events(void *context)
+{
+	struct api_feed *feed = context;
+
+	if (atomic_load(&feed->has_streams) && !atomic_exchange(&feed->is_woken, true))
+		loop_post(feed->api->loop, &feed->woken);
+}
+
+static void on_woken(struct loop_task *task)
+{
+	struct api_feed *feed = CONTAINER_OF(task, struct api_feed, woken);
+
+	atomic_store(&feed->is_woken, false);
+	read_live(feed);
+}
+
+static void on_timer(void *context)
+{
+	struct api_feed *feed = context;
+
+	feed->timer_runs = feed->count > 0;
+	if (!feed->timer_runs)
+		return;
+	loop_timer_start(feed->api->loop, &feed->timer, LOOK_MS);
+	if (!feed->reads_live)
+		read_live(feed);
+	read_behind(feed);
+}
+
+/* ---- relays ---- */
+
+static void on_start(void *state, struct relay *relay)
+{
+	struct event_stream *s = state;
+	struct api_feed *feed = s->feed;
+
+	s->relay = relay;
+	set_behind(s);
+	feed->count++;
+	atomic_store(&feed->has_streams, true);
+	if (!feed->timer_runs) {
+		feed->timer_runs = true;
+		loop_timer_start(feed->api->loop, &feed->timer, LOOK_MS);
+	}
+	relay_begin_header(relay, "Cache-Control", "no-store");
+	relay_begin(relay, 200, output_content_type(s->form), -1);
+	if (s->form == OUTPUT_SSE)
+		relay_write(relay, SPAN("retry: 1000\n\n"));
+	read_behind(feed);
+}
+
+static void on_tick(void *state, struct relay *relay)
+{
+	const struct event_stream *s = state;
+
+	if (s->form == OUTPUT_SSE && relay_unsent(relay) == 0)
+		relay_write(relay, SPAN(": still here\n\n"));
+}
+
+static void release_stream(void *state, int upstream_fd, bool clean)
+{
+	struct event_stream *s = state;
+	struct api_feed *feed = s->feed;
+
+	(void)upstream_fd;
+	(void)clean;
+	if (s->relay) {
+		list_remove(&s->link);
+		feed->count--;
+		atomic_store(&feed->has_streams, feed->count > 0);
+	}
+	s->relay = NULL;
+	if (!s->is_reading)
+		stream_free(s);
+}
+
+static const struct relay_ops event_relay = {
+        .on_start = on_start, .on_tick = on_tick, .release = release_stream};
+
+void api_feed_reply(struct api_feed *feed, const struct feed_options *options, struct reply *reply)
+{
+	struct event_stream *s = calloc(1, sizeof(*s));
+	const struct feed_filter *f = &options->filter;
+
+	if (!s)
+		abort();
+	list_init(&s->link);
+	s->feed = feed;
+	s->filter = (struct feed_filter){
+	        .project_id = f->project_id ? arena_text(&s->arena, f->project_id) : NULL,
+	        .sandbox_id = f->sandbox_id ? arena_text(&s->arena, f->sandbox_id) : NULL,
+	        .pattern = f->pattern ? arena_text(&s->arena, f->pattern) : NULL,
+	};
+	s->form = options->form;
+	s->after = options->after;
+	s->asked = true;
+	reply_relay(reply, &(struct relay_options){
+	                           .upstream_fd = -1,
+	                           .ops = &event_relay,
+	                           .state = s,
+	                           .tick_ms = IDLE_MS,
+	                   });
+}
+
+/* ---- the feed ---- */
+
+struct api_feed *api_feed_new(struct api *api)
+{
+	struct api_feed *feed = calloc(1, sizeof(*feed));
+
+	if (!feed)
+		abort();
+	feed->api = api;
+	feed->watcher = (struct event_watcher){.on_events = on_events, .context = feed};
+	feed->woken.run = on_woken;
+	feed->timer = (struct loop_timer){.on_timer = on_timer, .context = feed};
+	list_init(&feed->live);
+	list_init(&feed->behind);
+	list_init(&feed->reads);
+	store_event_watch(api->store, &feed->watcher);
+	return feed;
+}
+
+void api_feed_free(struct api_feed *feed)
+{
+	if (!feed)
+		return;
+	store_event_unwatch(feed->api->store, &feed->watcher);
+	if (feed->timer_runs)
+		loop_timer_stop(feed->api->loop, &feed->timer);
+	LIST_EACH (&feed->reads, item) {
+		struct feed_read *r = LIST_ENTRY(item, struct feed_read, link);
+
+		if (r->stream)
+			stream_free(r->stream);
+		feed_read_free(r);
+	}
+	free(feed);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file's bytes or lines inside JSON, in pages. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "calls/files.h"
+#include "calls/stream.h"
+#include "edge/text.h"
+
+struct file_read {
+	struct stream stream;
+	struct files_read_options options;
+	struct buf path, bytes, out;
+	uint64_t offset, size; /* of the file */
+	int64_t line;          /* the one at hand, from 1 */
+	bool full;             /* nothing more is kept; lines go on being counted */
+	bool line_open;        /* the last byte seen was no line feed */
+};
+
+static struct file_read *read_of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct file_read, stream);
+}
+
+static void read_done(struct stream *s)
+{
+	buf_done(&read_of(s)->path);
+	buf_done(&read_of(s)->bytes);
+	buf_done(&read_of(s)->out);
+}
+
+/* The page is full: it ends with its last whole line, or within its only one. */
+static void end_page(struct file_read *r, struct span piece)
+{
+	size_t size = r->bytes.size;
+
+	r->full = true;
+	while (size > 0 && r->bytes.data[size - 1] != '\n')
+		size--;
+	if (size > 0)
+		r->bytes.size = size;
+	else
+		buf_add(&r->bytes, piece.data, r->options.bytes_max - r->bytes.size);
+}
+
+/* Keeps what belongs to the wanted lines; `piece` holds no line feed but as its last byte. */
+static void add_piece(struct file_read *r, struct span piece)
+{
+	const struct files_read_options *o = &r->options;
+	bool wanted = r->line >= o->first_line && r->line - o->first_line < o->line_count;
+
+	if (wanted && !r->full) {
+		if (r->bytes.size + piece.size > o->bytes_max)
+			end_page(r, piece);
+		else
+			buf_add_span(&r->bytes, piece);
+	}
+	r->line_open = piece.data[piece.size - 1] != '\n';
+	if (!r->line_open)
+		r->line++;
+}
+
+static void add_lines(struct file_read *r, struct span bytes)
+{
+	while (bytes.size > 0) {
+		const char *end = memchr(bytes.data, '\n', bytes.size);
+		size_t size = end ? (size_t)(end - bytes.data) + 1 : bytes.size;
+
+		add_piece(r, (struct span){bytes.data, size});
+		bytes.data += size;
+		bytes.size -= size;
+	}
+}
+
+static void add_bytes(struct file_read *r, struct span bytes)
+{
+	size_t room = r->options.bytes_max - r->bytes.size;
+
+	r->full = r->full || bytes.size > room;
+	buf_add(&r->bytes, bytes.data, bytes.size < room ? bytes.size : room);
+}
+
+static void write_lines(struct file_read *r)
+{
+	int64_t total = r->line - 1 + r->line_open;
+	int64_t kept = 0;
+
+	for (size_t i = 0; i < r->bytes.size; i++)
+		kept += r->bytes.data[i] == '\n';
+	if (r->bytes.size > 0 && r->bytes.data[r->bytes.size - 1] != '\n')
+		kept++;
+	buf_addf(&r->out, ",\"offset\":%" PRId64 ",\"lines\":%" PRId64 ",\"total_lines\":%" PRId64,
+	         r->options.first_line, kept, total);
+	if (r->options.first_line + kept <= total && kept > 0)
+		buf_addf(&r->out, ",\"next_offset\":%" PRId64 ",\"truncated\":true}",
+		         r->options.first_line + kept);
+	else
+		buf_addf(&r->out, ",\"next_offset\":null,\"truncated\":%s}",
+		         r->full ? "true" : "false");
+}
+
+static void write_bytes(struct file_read *r)
+{
+	uint64_t next = r->offset + r->bytes.size;
+
+	buf_addf(&r->out, ",\"offset\":%" PRIu64 ",\"length\":%zu", r->offset, r->bytes.size);
+	if (r->full || next < r->size)
+		buf_addf(&r->out, ",\"next_offset\":%" PRIu64 ",\"truncated\":true}", next);
+	else
+		buf_add_text(&r->out, ",\"next_offset\":null,\"truncated\":false}");
+}
+
+static void write_content(struct file_read *r)
+{
+	if (!r->options.as_base64) {
+		text_write(&r->out, "content", "encoding", buf_span(&r->bytes));
+		return;
+	}
+	buf_add_text(&r->out, "\"content\":\"");
+	text_write_base64(&r->out, buf_span(&r->bytes));
+	buf_add_text(&r->out, "\",\"encoding\":\"base64\"");
+}
+
+static void read_answer(struct file_read *r, struct relay *relay)
+{
+	r->stream.ended = true;
+	buf_add_text(&r->out, "{\"path\":");
+	json_write_text(&r->out, buf_span(&r->path));
+	buf_add_byte(&r->out, ',');
+	write_content(r);
+	buf_addf(&r->out, ",\"size\":%" PRIu64, r->size);
+	if (r->options.by_lines)
+		write_lines(r);
+	else
+		write_bytes(r);
+	relay_answer(relay, 200, "application/json", buf_span(&r->out));
+}
+
+static int read_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                           struct span payload, struct error *err)
+{
+	struct file_read *r = read_of(s);
+	struct agent_file file;
+
+	switch (type) {
+	case AGENT_FILE:
+		if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+			return -1;
+		r->size = file.size;
+		return 0;
+	case AGENT_DATA:
+		if (payload.size == 0)
+			return 0;
+		if (r->options.by_lines)
+			add_lines(r, payload);
+		else
+			add_bytes(r, payload);
+		return 0;
+	case AGENT_DONE:
+		read_answer(r, relay);
+		return 0;
+	default:
+		return stream_unexpected(type, err);
+	}
+}
+
+static const struct stream_ops read_ops = {
+        .size = sizeof(struct file_read),
+        .on_message = read_on_message,
+        .done = read_done,
+};
+
+int files_read(struct request *rq, struct api_target *t, const struct files_call *call,
+               const struct files_read_options *options, struct reply *reply, struct error *err)
+{
+	struct stream *s = stream_new(&read_ops, &t->hold);
+	struct file_read *r = read_of(s);
+	struct stream_options start = {.fd = -1, .request = call->type};
+	struct files_call copy = *call;
+
+	r->options = *options;
+	r->offset = call->path.offset;
+	r->line = 1;
+	r->path = BUF(64 * 1024);
+	r->bytes = BUF(options->bytes_max);
+	r->out = BUF(6 * options->bytes_max + 512 * 1024);
+	buf_add_text(&r->path, options->path);
+	if (!options->by_lines)
+		copy.path.size_max = options->bytes_max;
+	if (files_open(rq, &s->hold, &copy, &start.fd, err) < 0) {
+		stream_free(s);
+		return -1;
+	}
+	stream_start(s, reply, &start);
+	return 0;
+}

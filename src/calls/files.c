@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls/files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "calls/stream.h"
+#include "http/range.h"
+#include "image/deflate.h"
+
+int files_resolve(struct request *rq, const struct api_target *t, const char *path,
+                  const char **ret, struct error *err)
+{
+	const char *base =
+	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+
+	return path_resolve(rq->arena, base, span_of(path), ret, err);
+}
+
+static const char *type_name(uint32_t type)
+{
+	static const char *const names[] = {
+	        [AGENT_FILE_OTHER] = "other",
+	        [AGENT_FILE_REGULAR] = "file",
+	        [AGENT_FILE_FOLDER] = "directory",
+	        [AGENT_FILE_SYMLINK] = "symlink",
+	};
+
+	return names[type < COUNT_OF(names) ? type : AGENT_FILE_OTHER];
+}
+
+void files_write_entry(struct buf *out, const struct agent_file *file, const char *path)
+{
+	buf_add_text(out, "{\"path\":");
+	json_write_text(out, span_of(path));
+	buf_add_text(out, ",\"name\":");
+	json_write_text(out, span_of(path_last(path)));
+	buf_addf(out,
+	         ",\"type\":\"%s\",\"size\":%" PRIu64 ",\"mode\":\"%04o\",\"uid\":%u,\"gid\":%u,"
+	         "\"modified_at\":\"",
+	         type_name(file->type), file->size, file->mode & 07777, file->uid, file->gid);
+	clock_format(out, file->modified_unix_ms);
+	buf_add_text(out, "\",\"link\":");
+	if (file->link[0])
+		json_write_text(out, span_of(file->link));
+	else
+		buf_add_text(out, "null");
+	buf_add_byte(out, '}');
+}
+
+int files_open(struct request *rq, const struct fleet_hold *hold, const struct files_call *call,
+               int *ret_fd, struct error *err)
+{
+	if (provider_require(hold->provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	return compute_open(hold->provider, hold->id,
+	                    &(struct compute_request){call->type, agent_path_shape, &call->path},
+	                    rq->deadline, ret_fd, err);
+}
+
+int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd, struct error *err)
+{
+	const struct compute_ops *compute = provider_ops_of(hold->provider)->compute;
+
+	if (provider_require(hold->provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	return compute->connect(hold->provider, hold->id, rq->deadline, ret_fd, err);
+}
+
+/* ---- download ---- */
+
+struct file_download {
+	struct stream stream;
+	uint64_t offset, size_max; /* as asked for; 0 = all */
+	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
+	bool is_tar, is_range, begun, folder_is_invalid;
+	struct deflate *deflate; /* NULL: as it is */
+	struct buf packed;
+};
+
+static void download_done(struct stream *s)
+{
+	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
+
+	deflate_free(d->deflate);
+	buf_done(&d->packed);
+}
+
+static void begin_download(struct file_download *d, struct relay *relay, int64_t length)
+{
+	d->begun = true;
+	d->left = length < 0 ? UINT64_MAX : (uint64_t)length;
+	relay_begin_header(relay, "X-Content-Type-Options", "nosniff");
+	relay_begin_header(relay, "Content-Disposition", "attachment");
+	if (d->deflate)
+		relay_begin_header(relay, "Content-Encoding", "gzip");
+	else if (!d->is_tar)
+		relay_begin_header(relay, "Accept-Ranges", "bytes");
+	if (d->deflate)
+		length = -1;
+	relay_begin(relay, d->is_range ? 206 : 200,
+	            d->is_tar ? "application/x-tar" : "application/octet-stream", length);
+}
+
+static int on_file(struct file_download *d, struct relay *relay, const struct agent_file *file,
+                   struct error *err)
+{
+	uint64_t size = file->size > d->offset ? file->size - d->offset : 0;
+	char range[96];
+
+	if (d->size_max && size > d->size_max)
+		size = d->size_max;
+	if (d->is_range && size == 0)
+		return range_fail(relay_request(relay), "file", file->size, err);
+	if (d->is_range) {
+		(void)snprintf(range, sizeof(range), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
+		               d->offset, d->offset + size - 1, file->size);
+		relay_begin_header(relay, "Content-Range", range);
+	}
+	/* Kernel files say 0 and have bytes all the same: wait for what comes. */
+	if (file->size > 0)
+		begin_download(d, relay, (int64_t)size);
+	return 0;
+}
+
+static void write_packed(struct file_download *d, struct relay *relay, struct span bytes, bool last)
+{
+	deflate_write(d->deflate, bytes, last, &d->packed);
+	relay_write(relay, buf_span(&d->packed));
+	buf_reset(&d->packed);
+}
+
+static void on_data(struct file_download *d, struct relay *relay, struct span bytes)
+{
+	if (!d->begun)
+		begin_download(d, relay, -1);
+	/* A file that grows meanwhile has more than was announced. */
+	if (bytes.size > d->left)
+		bytes.size = (size_t)d->left;
+	if (d->left != UINT64_MAX)
+		d->left -= bytes.size;
+	if (d->deflate)
+		write_packed(d, relay, bytes, false);
+	else if (bytes.size > 0)
+		relay_write(relay, bytes);
+}
+
+static int download_on_done(struct file_download *d, struct relay *relay, struct error *err)
+{
+	d->stream.ended = true;
+	if (!d->begun)
+		begin_download(d, relay, d->is_tar ? -1 : 0);
+	if (d->left > 0 && d->left != UINT64_MAX)
+		return FAIL(err, ERROR_CONFLICT, "the file became shorter while it was read");
+	if (d->deflate)
+		write_packed(d, relay, (struct span){NULL, 0}, true);
+	relay_finish(relay);
+	return 0;
+}
+
+static int download_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                               struct span payload, struct error *err)
+{
+	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
+	struct agent_file file;
+
+	switch (type) {
+	case AGENT_FAILED:
+		s->ended = true;
+		(void)compute_failed(payload, err);
+		if (d->folder_is_invalid && err->code == ERROR_CONFLICT)
+			err->code = ERROR_INVALID;
+		return -1;
+	case AGENT_READY:
+		if (!d->begun)
+			begin_download(d, relay, -1);
+		return 0;
+	case AGENT_FILE:
+		if (d->begun)
+			return stream_unexpected(type, err);
+		if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+			return -1;
+		return on_file(d, relay, &file, err);
+	case AGENT_DATA:
+		on_data(d, relay, payload);
+		return 0;
+	case AGENT_DONE:
+		return download_on_done(d, relay, err);
+	default:
+		return stream_unexpected(type, err);
+	}
+}
+
+static const struct stream_ops download_ops = {
+        .size = sizeof(struct file_download),
+        .on_message = download_on_message,
+        .done = download_done,
+        .takes_failures = true,
+};
+
+static int add_names(struct buf *out, const char *const *names, struct error *err)
+{
+	AUTO(buf_done) struct buf all = BUF(AGENT_NAMES_BYTES_MAX);
+
+	for (; *names; names++)
+		buf_add(&all, *names, strlen(*names) + 1);
+	if (all.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the names are longer than %d bytes together",
+		            AGENT_NAMES_BYTES_MAX);
+	files_add_content(out, buf_span(&all));
+	return 0;
+}
+
+int files_download(struct request *rq, struct api_target *t, const struct files_call *call,
+                   struct reply *reply, struct error *err)
+{
+	struct stream *s = stream_new(&download_ops, &t->hold);
+	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
+	struct files_call copy = *call;
+	struct stream_options options = {.fd = -1, .request = call->type};
+	AUTO(buf_done) struct buf names = BUF((size_t)2 * AGENT_NAMES_BYTES_MAX);
+
+	d->is_tar = call->type == AGENT_TAR_OUT;
+	d->folder_is_invalid = call->folder_is_invalid;
+	if (call->as_gzip && !d->is_tar) {
+		d->deflate = deflate_new();
+		d->packed = BUF((size_t)1024 * 1024);
+	}
+	d->is_range =
+	        !d->is_tar && !d->deflate &&
+	        range_parse(request_header(rq, "Range"), &copy.path.offset, &copy.path.size_max);
+	d->offset = copy.path.offset;
+	d->size_max = copy.path.size_max;
+	if ((call->names && add_names(&names, call->names, err) < 0) ||
+	    files_open(rq, &s->hold, &copy, &options.fd, err) < 0) {
+		stream_free(s);
+		return -1;
+	}
+	options.upstream_first = buf_span(&names);
+	stream_start(s, reply, &options);
+	return 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls/output.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "edge/text.h"
+#include "json/json.h"
+#include "wire/agent_cause.h"
+
+static const struct {
+	const char *name, *content_type;
+} forms[] = {
+        [OUTPUT_RESULT] = {"result", "application/json"},
+        [OUTPUT_SSE] = {"sse", "text/event-stream"},
+        [OUTPUT_NDJSON] = {"ndjson", "application/x-ndjson"},
+        [OUTPUT_TEXT] = {"text", "text/plain"},
+};
+
+const char *output_content_type(enum output_form form)
+{
+	return forms[form].content_type;
+}
+
+int output_form_parse(const char *stream, const char *accept, enum output_form fallback,
+                      enum output_form *ret, struct error *err)
+{
+	for (unsigned i = 0; stream && i < COUNT_OF(forms); i++) {
+		if (strcmp(stream, forms[i].name) == 0) {
+			*ret = (enum output_form)i;
+			return 0;
+		}
+	}
+	if (stream) {
+		(void)FAIL(err, ERROR_INVALID, "stream '%s' is none that there is", stream);
+		error_hint(err, "one of result, sse, ndjson, text");
+		return -1;
+	}
+	*ret = fallback;
+	for (unsigned i = 0; accept && i < COUNT_OF(forms); i++) {
+		if (strcasestr(accept, forms[i].content_type)) {
+			*ret = (enum output_form)i;
+			break;
+		}
+	}
+	return 0;
+}
+
+int output_since_parse(struct span text, uint64_t ret[2], struct error *err)
+{
+	struct span first;
+	int64_t offsets[2] = {0, 0};
+	bool both = span_split(&text, '.', &first);
+
+	if (span_parse_whole(first, 0, INT64_MAX, &offsets[0], err) < 0 ||
+	    (both && span_parse_whole(text, 0, INT64_MAX, &offsets[1], err) < 0)) {
+		(void)FAIL_CONTEXT(err, "since");
+		error_hint(err, "STDOUT.STDERR, as the events tell it: \"12.0\"");
+		return -1;
+	}
+	ret[0] = (uint64_t)offsets[0];
+	ret[1] = (uint64_t)offsets[1];
+	return 0;
+}
+
+void output_signal_name(uint32_t signal, char out[16])
+{
+	const char *name = signal < NSIG ? sigabbrev_np((int)signal) : NULL;
+
+	out[0] = '\0';
+	if (name)
+		(void)snprintf(out, 16, "SIG%s", name);
+	else if (signal)
+		(void)snprintf(out, 16, "SIG%u", signal % 1000);
+}
+
+int output_signal_parse(const char *text, uint32_t *ret, struct error *err)
+{
+	struct error ignored;
+	int64_t number;
+
+	if (span_parse_whole(span_of(text), 1, 64, &number, &ignored) == 0) {
+		*ret = (uint32_t)number;
+		return 0;
+	}
+	if (strncasecmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (int i = 1; i < 32; i++) {
+		const char *name = sigabbrev_np(i);
+
+		if (name && strcasecmp(name, text) == 0) {
+			*ret = (uint32_t)i;
+			return 0;
+		}
+	}
+	(void)FAIL(err, ERROR_INVALID, "signal '%s' is none that there is", text);
+	error_hint(err, "SIGTERM, TERM or 15");
+	return -1;
+}
+
+/* ---- events ---- */
+
+void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2])
+{
+	*e = (struct output_events){.form = form, .told = {since[0], since[1]}};
+}
+
+static void event_begin(struct output_events *e, struct buf *out, const char *name)
+{
+	if (e->form == OUTPUT_SSE)
+		buf_addf(out, "id: %" PRIu64 ".%" PRIu64 "\nevent: %s\ndata: ", e->told[0],
+		         e->told[1], name);
+	buf_addf(out, "{\"event\":\"%s\"", name);
+}
+
+static void event_end(struct output_events *e, struct buf *out)
+{
+	buf_addf(out, ",\"since\":\"%" PRIu64 ".%" PRIu64 "\"}%s", e->told[0], e->told[1],
+	         e->form == OUTPUT_SSE ? "\n\n" : "\n");
+}
+
+static void write_bytes(struct output_events *e, struct buf *out, unsigned stream,
+                        struct span bytes)
+{
+	uint64_t offset = e->told[stream];
+
+	if (bytes.size == 0)
+		return;
+	e->told[stream] += bytes.size;
+	if (e->form == OUTPUT_TEXT) {
+		buf_add_span(out, bytes);
+		return;
+	}
+	event_begin(e, out, stream == 0 ? "stdout" : "stderr");
+	buf_addf(out, ",\"offset\":%" PRIu64 ",", offset);
+	text_write(out, "data", "encoding", bytes);
+	event_end(e, out);
+}
+
+static void write_partial(struct output_events *e, struct buf *out, unsigned stream)
+{
+	struct span kept = {e->kept[stream], e->kept_size[stream]};
+
+	e->kept_size[stream] = 0;
+	write_bytes(e, out, stream, kept);
+}
+
+void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p)
+{
+	if (e->form == OUTPUT_TEXT)
+		return;
+	event_begin(e, out, "started");
+	buf_addf(out, ",\"process\":%" PRIu64 ",\"pid\":%u", p->process, p->pid);
+	event_end(e, out);
+}
+
+/* Puts what is needed to end the kept sequence behind it; true when it is whole now. */
+static bool complete_partial(struct output_events *e, struct buf *out, unsigned stream,
+                             struct span *bytes)
+{
+	size_t *size = &e->kept_size[stream];
+
+	while (*size > 0 && bytes->size > 0 && span_begun((struct span){e->kept[stream], *size})) {
+		if (span_continued((struct span){bytes->data, 1}) == 0)
+			break;
+		e->kept[stream][(*size)++] = *bytes->data;
+		bytes->data++;
+		bytes->size--;
+	}
+	if (*size > 0 && bytes->size == 0 && span_begun((struct span){e->kept[stream], *size}))
+		return false;
+	write_partial(e, out, stream);
+	return true;
+}
+
+void output_events_bytes(struct output_events *e, struct buf *out, const struct agent_output *o)
+{
+	unsigned stream = o->stream == AGENT_STDERR;
+	struct span bytes = o->bytes;
+	size_t begun;
+
+	if (o->offset != e->told[stream] + e->kept_size[stream]) {
+		write_partial(e, out, stream);
+		e->told[stream] = o->offset;
+	}
+	if (e->form == OUTPUT_TEXT) {
+		write_bytes(e, out, stream, bytes);
+		return;
+	}
+	if (e->kept_size[stream] > 0 && !complete_partial(e, out, stream, &bytes))
+		return;
+	begun = span_begun(bytes);
+	bytes.size -= begun;
+	write_bytes(e, out, stream, bytes);
+	if (begun > 0)
+		memcpy(e->kept[stream], bytes.data + bytes.size, begun);
+	e->kept_size[stream] = begun;
+}
+
+static void write_outcome(struct buf *out, const struct agent_process *p)
+{
+	char signal[16];
+
+	output_signal_name(p->signal, signal);
+	buf_addf(out, "\"exit_code\":%" PRId64 ",\"signal\":", p->exit_code);
+	if (signal[0])
+		buf_addf(out, "\"%s\"", signal);
+	else
+		buf_add_text(out, "null");
+	buf_addf(out, ",\"timed_out\":%s,\"cause\":\"%s\",\"duration_ms\":%" PRIu64,
+	         p->timed_out ? "true" : "false", agent_process_cause(p), p->duration_ms);
+}
+
+static const char *ok_text(const struct agent_process *p)
+{
+	return p->exit_code == 0 && !p->timed_out ? "true" : "false";
+}
+
+/* Only of code that was: most commands are none. */
+static void write_warm(struct buf *out, const struct agent_process *p)
+{
+	if (p->flags & AGENT_EXEC_WARM)
+		buf_add_text(out, ",\"warm\":true");
+}
+
+void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p)
+{
+	write_partial(e, out, 0);
+	write_partial(e, out, 1);
+	if (e->form == OUTPUT_TEXT)
+		return;
+	event_begin(e, out, "exit");
+	buf_addf(out, ",\"process\":%" PRIu64 ",\"ok\":%s,", p->process, ok_text(p));
+	write_outcome(out, p);
+	write_warm(out, p);
+	event_end(e, out);
+}
+
+void output_events_artifact(struct output_events *e, struct buf *out, struct span json)
+{
+	if (e->form == OUTPUT_TEXT)
+		return;
+	event_begin(e, out, "artifact");
+	buf_add_text(out, ",\"artifact\":");
+	buf_add_span(out, json);
+	event_end(e, out);
+}
+
+void output_events_idle(struct output_events *e, struct buf *out)
+{
+	if (e->form == OUTPUT_SSE)
+		buf_add_text(out, ": still here\n\n");
+}
+
+/* ---- collected ---- */
+
+void output_collector_init(struct output_collector *c, size_t limit)
+{
+	c->limit = limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit;
+	for (unsigned i = 0; i < 2; i++)
+		head_tail_init(&c->streams[i], c->limit);
+}
+
+void output_collector_done(struct output_collector *c)
+{
+	for (unsigned i = 0; i < 2; i++)
+		head_tail_done(&c->streams[i]);
+}
+
+void output_collector_add(struct output_collector *c, const struct agent_output *o)
+{
+	head_tail_add(&c->streams[o->stream == AGENT_STDERR], o->offset, o->bytes);
+}
+
+bool output_collector_is_truncated(const struct output_collector *c)
+{
+	return head_tail_cut_count(&c->streams[0]) > 0 || head_tail_cut_count(&c->streams[1]) > 0;
+}
+
+void output_collector_join(const struct output_collector *c, enum agent_stream stream,
+                           struct buf *out)
+{
+	head_tail_join(&c->streams[stream == AGENT_STDERR], out);
+}
+
+void output_collector_write(const struct output_collector *c, const struct agent_process *p,
+                            const char *runtime, struct buf *out)
+{
+	static const char *const names[2][2] = {{"stdout", "stdout_encoding"},
+	                                        {"stderr", "stderr_encoding"}};
+
+	buf_addf(out, "{\"ok\":%s,\"runtime\":", ok_text(p));
+	json_write_text(out, span_of(runtime));
+	buf_addf(out, ",\"process\":%" PRIu64 ",", p->process);
+	write_outcome(out, p);
+	write_warm(out, p);
+	for (unsigned i = 0; i < 2; i++) {
+		AUTO(buf_done) struct buf joined = BUF(c->limit + 256);
+
+		output_collector_join(c, i == 0 ? AGENT_STDOUT : AGENT_STDERR, &joined);
+		buf_add_byte(out, ',');
+		text_write(out, names[i][0], names[i][1], buf_span(&joined));
+	}
+	buf_addf(out, ",\"truncated\":%s}", output_collector_is_truncated(c) ? "true" : "false");
+}

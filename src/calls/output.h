@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calls/output.h — what a command wrote, for callers: as events while it runs, or collected at its
+ * end. Private to this folder; pure, no I/O.
+ *
+ * Events, each one JSON object (an NDJSON line, or the data of a server-sent event):
+ *   {"event":"started","process":1,"pid":7,"since":"0.0"}
+ *   {"event":"stdout","offset":0,"data":"hello\n","since":"6.0"}      and the same for stderr
+ *   {"event":"stdout","offset":6,"data":"/wA=","encoding":"base64","since":"8.0"}
+ *   {"event":"exit","process":1,"ok":true,"exit_code":0,"signal":null,"timed_out":false,
+ *    "cause":"exit","duration_ms":3,"since":"8.0"}
+ * "cause" is agent_process_cause. Offsets count bytes of their stream from 0; one that is further
+ * than the event before it ended tells that bytes were lost. "since" (the `id:` of a server-sent
+ * event) is "STDOUT.STDERR": all bytes before these offsets have been told, so it resumes the
+ * stream as ?since= or Last-Event-ID.
+ *
+ * A collected result keeps at most so many bytes of each stream: the first and the last half, and
+ * between them a line that tells how many were cut. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/head_tail.h"
+#include "base/span.h"
+#include "config/config.h"
+#include "wire/agent.h"
+
+enum output_form { OUTPUT_RESULT, OUTPUT_SSE, OUTPUT_NDJSON, OUTPUT_TEXT };
+/* By ?stream= ("sse", "ndjson", "text"; NULL = not given), else by Accept, else `fallback`. */
+MUST_CHECK int output_form_parse(const char *stream, const char *accept, enum output_form fallback,
+                                 enum output_form *ret, struct error *err);
+const char *output_content_type(enum output_form form);
+
+/* "12.0" or "12" (stdout alone). */
+MUST_CHECK int output_since_parse(struct span text, uint64_t ret[2], struct error *err);
+/* Fills "SIGKILL" and the like, "" for 0; out has 16 bytes. */
+void output_signal_name(uint32_t signal, char out[16]);
+/* "SIGTERM", "TERM" or "15". */
+MUST_CHECK int output_signal_parse(const char *text, uint32_t *ret, struct error *err);
+
+/* ---- events ---- */
+
+struct output_events {
+	enum output_form form;
+	uint64_t told[2]; /* next offset of each stream */
+	/* The begun UTF-8 sequence that waits for its rest. */
+	char kept[2][4];
+	size_t kept_size[2];
+};
+void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2]);
+void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p);
+void output_events_bytes(struct output_events *e, struct buf *out, const struct agent_output *o);
+void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p);
+/* Something that only keeps the connection alive; nothing for forms without comments. */
+/* {"event":"artifact","artifact":{…}}: an artifact that the command left, as JSON. */
+void output_events_artifact(struct output_events *e, struct buf *out, struct span json);
+void output_events_idle(struct output_events *e, struct buf *out);
+
+/* ---- collected ---- */
+
+struct output_collector {
+	size_t limit;
+	struct head_tail streams[2];
+};
+#define OUTPUT_LIMIT_MAX CONFIG_OUTPUT_LIMIT_MAX
+void output_collector_init(struct output_collector *c, size_t limit);
+void output_collector_done(struct output_collector *c);
+void output_collector_add(struct output_collector *c, const struct agent_output *o);
+bool output_collector_is_truncated(const struct output_collector *c);
+/* The kept bytes of a stream, with the marker where some were cut. */
+void output_collector_join(const struct output_collector *c, enum agent_stream stream,
+                           struct buf *out);
+/* {ok, runtime, exit_code, …, stdout, stderr, truncated} */
+void output_collector_write(const struct output_collector *c, const struct agent_process *p,
+                            const char *runtime, struct buf *out);

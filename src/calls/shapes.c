@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes of replies that streams write by hand: for the reference only, never parsed or written. */
+#include "calls/artifacts.h"
+#include "calls/stored_artifact.h"
+#include "code/reader.h"
+#include "edge/tables.h"
+#include "wire/agent_cause.h"
+
+struct result {
+	bool ok, timed_out, truncated, warm;
+	const char *runtime, *signal, *cause, *standard_output, *standard_error, *stdout_encoding,
+	        *stderr_encoding;
+	int64_t process, exit_code, duration_ms;
+	struct json_list artifacts;
+	/* of code in a context */
+	const char *context_id;
+	int64_t execution_count;
+	bool context_ended;
+	struct json_list results;
+	struct code_error {
+		const char *name, *value, *traceback;
+	} error;
+};
+#define RESULT_ROWS                                                                                \
+	JSON_BOOL_MEMBER(result, ok, .about = "exit code 0 and in time"),                          \
+	        JSON_TEXT_MEMBER(result, runtime,                                                  \
+	                         .about = "what ran it: bash, sh, program, python …"),             \
+	        JSON_WHOLE_MEMBER(result, process, .about = "0 when nothing could be started"),    \
+	        JSON_WHOLE_MEMBER(                                                                 \
+	                result, exit_code,                                                         \
+	                .about = "128 + signal when one ended it; 127 when there is no such "      \
+	                         "program"),                                                       \
+	        JSON_TEXT_MEMBER(result, signal, .flags = JSON_NULLABLE,                           \
+	                         .about = "such as SIGKILL"),                                      \
+	        JSON_BOOL_MEMBER(result, timed_out),                                               \
+	        JSON_TEXT_MEMBER(result, cause, .about = AGENT_CAUSES_ABOUT),                      \
+	        JSON_WHOLE_MEMBER(result, duration_ms),                                            \
+	        JSON_BOOL_MEMBER(                                                                  \
+	                result, warm, .flags = JSON_OMIT_EMPTY,                                    \
+	                .about = "true when an interpreter that waited for code ran it; else "     \
+	                         "absent"),                                                        \
+	        JSON_TEXT_MEMBER(                                                                  \
+	                result, standard_output, .name = "stdout",                                 \
+	                .about = "the first and last half of outputLimitBytes, and a line "        \
+	                         "between them that tells how many bytes were cut"),               \
+	        JSON_TEXT_MEMBER(result, stdout_encoding, .flags = JSON_OMIT_EMPTY,                \
+	                         .about = "base64 when stdout is not UTF-8"),                      \
+	        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),                        \
+	        JSON_TEXT_MEMBER(result, stderr_encoding, .flags = JSON_OMIT_EMPTY),               \
+	        JSON_BOOL_MEMBER(result, truncated)
+static const struct json_member code_error_shape_members[] = {
+        JSON_TEXT_MEMBER(code_error, name, .example = "ZeroDivisionError"),
+        JSON_TEXT_MEMBER(code_error, value),
+        JSON_TEXT_MEMBER(code_error, traceback),
+        JSON_END,
+};
+static JSON_SHAPE(code_error_shape, "CodeError", code_error, "How a block of code failed");
+static const struct json_member result_shape_members[] = {
+        RESULT_ROWS,
+        JSON_TEXT_MEMBER(result, context_id, .name = "contextId", .flags = JSON_OMIT_EMPTY,
+                         .about = "of code in a context, as all that follows"),
+        JSON_WHOLE_MEMBER(result, execution_count, .flags = JSON_OMIT_EMPTY,
+                          .about = "which block of its interpreter it was"),
+        JSON_BOOL_MEMBER(result, context_ended, .flags = JSON_OMIT_EMPTY,
+                         .about = "its interpreter has ended: its state is gone"),
+        JSON_LIST_MEMBER(result, results, &code_result_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "what it shows: its value, figures, what it displays"),
+        JSON_OBJECT_MEMBER(result, error, &code_error_shape, .flags = JSON_OMIT_EMPTY,
+                           .about = "null when it did not fail"),
+        JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "that were kept, when the call asked for it"),
+        JSON_END,
+};
+JSON_SHAPE(result_shape, "Result", result, "What a command did");
+
+static const struct json_member gateway_result_shape_members[] = {
+        RESULT_ROWS,
+        JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .max = ARTIFACTS_MAX,
+                         .about = "files of the workspace that were made or changed meanwhile: "
+                                  "path (in the workspace), size and media_type of each; when "
+                                  "the call asked to keep them, all of those that are kept"),
+        JSON_END,
+};
+JSON_SHAPE(gateway_result_shape, "GatewayResult", result,
+           "What a command did, and the files it left");
+
+struct file_entry {
+	const char *path, *name, *type, *mode, *link;
+	int64_t size, uid, gid, modified_at;
+};
+static const struct json_member file_entry_shape_members[] = {
+        JSON_TEXT_MEMBER(file_entry, path,
+                         .about = "as asked for, or relative to the listed "
+                                  "folder"),
+        JSON_TEXT_MEMBER(file_entry, name),
+        JSON_TEXT_MEMBER(file_entry, type, .about = "file, directory, symlink or other"),
+        JSON_WHOLE_MEMBER(file_entry, size),
+        JSON_TEXT_MEMBER(file_entry, mode, .about = "octal", .example = "0644"),
+        JSON_WHOLE_MEMBER(file_entry, uid),
+        JSON_WHOLE_MEMBER(file_entry, gid),
+        JSON_TIME_MEMBER(file_entry, modified_at),
+        JSON_TEXT_MEMBER(file_entry, link, .flags = JSON_NULLABLE, .about = "a link's target"),
+        JSON_END,
+};
+JSON_SHAPE(file_entry_shape, "FileEntry", file_entry, "A file or folder");
+
+struct file_list {
+	struct json_list items;
+	bool truncated;
+	int64_t listed_at_ms;
+};
+static const struct json_member file_list_shape_members[] = {
+        JSON_LIST_MEMBER(file_list, items, &file_entry_shape),
+        JSON_BOOL_MEMBER(file_list, truncated),
+        JSON_WHOLE_MEMBER(file_list, listed_at_ms,
+                          .about = "of GET: when it was asked for, unix ms by the sandbox's clock"),
+        JSON_END,
+};
+JSON_SHAPE(file_list_shape, "FileList", file_list, "Files and folders");
+
+struct file_content {
+	const char *path, *content, *encoding;
+	int64_t size, offset, length, lines, total_lines, next_offset;
+	bool truncated;
+};
+static const struct json_member file_content_shape_members[] = {
+        JSON_TEXT_MEMBER(file_content, path),
+        JSON_TEXT_MEMBER(file_content, content),
+        JSON_TEXT_MEMBER(file_content, encoding, .about = "base64 when it is not UTF-8"),
+        JSON_WHOLE_MEMBER(file_content, size, .about = "bytes of the whole file"),
+        JSON_WHOLE_MEMBER(file_content, offset, .about = "first byte, or first line"),
+        JSON_WHOLE_MEMBER(file_content, length, .about = "bytes here, of a read by bytes"),
+        JSON_WHOLE_MEMBER(file_content, lines, .about = "lines here, of a read by lines"),
+        JSON_WHOLE_MEMBER(file_content, total_lines),
+        JSON_WHOLE_MEMBER(file_content, next_offset, .flags = JSON_NULLABLE,
+                          .about = "of the next page; null at the end"),
+        JSON_BOOL_MEMBER(file_content, truncated, .about = "there is more"),
+        JSON_END,
+};
+JSON_SHAPE(file_content_shape, "FileContent", file_content, "Bytes of a file inside JSON");
+
+struct count_answer {
+	int64_t count;
+};
+static const struct json_member count_shape_members[] = {
+        JSON_WHOLE_MEMBER(count_answer, count),
+        JSON_END,
+};
+JSON_SHAPE(count_shape, "Count", count_answer, "How many entries or bytes it was");

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls/stream.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "provider/agent_health.h"
+#include "provider/agent_reader.h"
+#include "provider/command_ends.h"
+#include "provider/provider.h"
+
+struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
+{
+	struct stream *s = calloc(1, ops->size);
+
+	if (!s)
+		abort();
+	s->ops = ops;
+	s->hold = *hold;
+	*hold = (struct fleet_hold){.fleet = NULL};
+	return s;
+}
+
+void stream_free(struct stream *s)
+{
+	if (s->ops->done)
+		s->ops->done(s);
+	arena_done(&s->arena);
+	fleet_unhold(&s->hold);
+	free(s);
+}
+
+static int handle_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
+                          struct error *err)
+{
+	int result;
+
+	s->empty += agent_content_size(type, payload.size) == 0;
+	if (s->empty > AGENT_EMPTY_FRAMES_MAX)
+		return FAIL(err, ERROR_LIMIT,
+		            "the agent sent more than %d messages without content",
+		            AGENT_EMPTY_FRAMES_MAX);
+	if (type == AGENT_FAILED && !s->ops->takes_failures) {
+		s->ended = true;
+		return compute_failed(payload, err);
+	}
+	/* Several requests on one connection, and their answers one by one. */
+	if (type == AGENT_DONE)
+		s->empty = 0;
+	result = s->ops->on_message(s, relay, type, payload, err);
+	arena_reset(&s->arena);
+	return result;
+}
+
+static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
+{
+	struct stream *s = state;
+	struct span payload;
+	uint16_t type;
+	int more;
+
+	while ((more = wire_next(in, &type, &payload, NULL, err)) > 0) {
+		agent_health_answered(s->hold.id);
+		s->first_ms = 0;
+		if (s->ended)
+			return FAIL(err, ERROR_SYSTEM, "the agent went on after its reply");
+		if (handle_message(s, relay, type, payload, err) < 0)
+			return -1;
+	}
+	return more;
+}
+
+static int fail_sandbox_ended(const struct stream *s, struct error *err)
+{
+	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", s->hold.id);
+	error_hint(err, "its last_event tells why");
+	return -1;
+}
+
+static int on_upstream_end(void *state, struct relay *relay, struct error *err)
+{
+	const struct stream *s = state;
+
+	(void)relay;
+	return s->ended ? 0 : fail_sandbox_ended(s, err);
+}
+
+/* By an agent that died before it had read all that it was sent. */
+static int on_upstream_broken(void *state, struct relay *relay, struct error *err)
+{
+	(void)relay;
+	return fail_sandbox_ended(state, err);
+}
+
+static int on_client(void *state, struct relay *relay, struct span bytes, bool last,
+                     struct error *err)
+{
+	struct stream *s = state;
+
+	if (bytes.size > 0)
+		fleet_wake(&s->hold);
+	return s->ops->on_client(s, relay, bytes, last, err);
+}
+
+static void on_start(void *state, struct relay *relay)
+{
+	struct stream *s = state;
+
+	if (s->ops->on_start)
+		s->ops->on_start(s, relay);
+}
+
+static void on_tick(void *state, struct relay *relay)
+{
+	struct stream *s = state;
+
+	s->ops->on_tick(s, relay);
+}
+
+/* A client that has left before says nothing about the agent. */
+static void note_missed_deadline(const struct stream *s)
+{
+	if (s->first_ms > 0 && clock_monotonic_ms() - s->begun_ms >= s->first_ms)
+		agent_health_missed(s->hold.id, s->begun_ms);
+}
+
+static void release_stream(void *state, int upstream_fd, bool clean)
+{
+	struct stream *s = state;
+
+	if (!clean)
+		note_missed_deadline(s);
+	if (upstream_fd >= 0 && clean && s->ended)
+		compute_give_back(s->hold.provider, s->hold.id, upstream_fd);
+	else if (upstream_fd >= 0)
+		(void)close(upstream_fd);
+	stream_free(s);
+}
+
+/* Four tables, since an absent callback means something to the relay. */
+static const struct relay_ops relays[2][2] = {
+        {{.on_start = on_start,
+          .on_upstream = on_upstream,
+          .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
+          .release = release_stream},
+         {.on_start = on_start,
+          .on_upstream = on_upstream,
+          .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
+          .on_tick = on_tick,
+          .release = release_stream}},
+        {{.on_start = on_start,
+          .on_upstream = on_upstream,
+          .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
+          .on_client = on_client,
+          .release = release_stream},
+         {.on_start = on_start,
+          .on_upstream = on_upstream,
+          .on_upstream_end = on_upstream_end,
+          .on_upstream_broken = on_upstream_broken,
+          .on_client = on_client,
+          .on_tick = on_tick,
+          .release = release_stream}},
+};
+
+static struct relay_options relay_options_of(struct stream *s, const struct stream_options *o)
+{
+	s->begun_ms = clock_monotonic_ms();
+	s->first_ms = agent_type_is_prompt(o->request) ? agent_answer_ms() : 0;
+	return (struct relay_options){
+	        .upstream_fd = o->fd,
+	        .ops = &relays[s->ops->on_client != NULL][s->ops->on_tick != NULL],
+	        .state = s,
+	        .tick_ms = o->tick_ms,
+	        .idle_timeout_ms = o->idle_timeout_ms,
+	        .first_ms = s->first_ms,
+	        .whole_ms = o->whole_ms,
+	        .upstream_first = o->upstream_first,
+	};
+}
+
+void stream_start(struct stream *s, struct reply *reply, const struct stream_options *options)
+{
+	struct relay_options relay = relay_options_of(s, options);
+
+	reply_relay(reply, &relay);
+}
+
+int stream_start_websocket(struct stream *s, struct request *rq, struct reply *reply,
+                           const struct stream_options *options, struct error *err)
+{
+	struct relay_options relay = relay_options_of(s, options);
+
+	return reply_websocket(rq, reply, options->protocol, &relay, err);
+}
+
+int stream_decode(struct stream *s, struct span payload, const struct wire_member *shape,
+                  void *message, size_t size, struct error *err)
+{
+	if (wire_decode(&s->arena, payload, shape, message, size, err) < 0)
+		return -1;
+	if (shape == agent_process_shape)
+		stream_note_end(s, message);
+	return 0;
+}
+
+void stream_note_end(const struct stream *s, const struct agent_process *p)
+{
+	command_ends_note(s->hold.id, p);
+}
+
+int stream_send(struct relay *relay, uint16_t type, const struct wire_member *shape,
+                const void *message, struct error *err)
+{
+	AUTO(buf_done) struct buf frame = BUF(WIRE_PAYLOAD_MAX + WIRE_HEAD_SIZE);
+
+	if (wire_encode(&frame, type, shape, message, err) < 0)
+		return -1;
+	relay_to_upstream(relay, buf_span(&frame));
+	return 0;
+}
+
+void stream_send_bytes(struct relay *relay, uint16_t type, struct span bytes)
+{
+	while (bytes.size > 0) {
+		size_t piece = bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX;
+		unsigned char head[WIRE_HEAD_SIZE];
+
+		wire_put_head(head, type, (uint32_t)piece);
+		relay_to_upstream(relay, (struct span){(const char *)head, sizeof(head)});
+		relay_to_upstream(relay, (struct span){bytes.data, piece});
+		bytes.data += piece;
+		bytes.size -= piece;
+	}
+}
+
+int stream_unexpected(uint16_t type, struct error *err)
+{
+	return FAIL(err, ERROR_SYSTEM, "the agent sent message %u out of place", type);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who asks: a key, its project, its scopes. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/audit.h"
+#include "edge/caller.h"
+#include "edge/keys.h"
+#include "edge/limiter.h"
+#include "edge/meter.h"
+#include "edge/tickets.h"
+#include "fleet/peers.h"
+
+/* What a request brings. */
+struct credential {
+	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key */
+	const char *project;                   /* to act in; NULL = the key's own */
+	struct span ticket;                    /* that stands for the key; size 0 = none */
+};
+
+static int refuse_key(struct error *err)
+{
+	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this key is not valid");
+	error_hint(err, "send 'Authorization: Bearer KEY'; the first key is in DATA/admin.key");
+	return -1;
+}
+
+static int refuse_ticket(struct error *err)
+{
+	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this ticket is not valid");
+	error_hint(err, "it is for one use within a minute: ask for another one");
+	return -1;
+}
+
+static int find_key(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SIZE],
+                    struct key_record *ret, struct error *err)
+{
+	struct api *api = api_of(rq);
+	int64_t now = clock_monotonic_ms();
+	struct api_key_found found;
+
+	if (api_key_cache_find(api->keys, rq->arena, hash, now, &found)) {
+		*ret = found.record;
+		return 0;
+	}
+	if (request_may_block(rq, err) < 0)
+		return -1;
+	if (store_key_find_by_hash(api->store, rq->arena, hash, ret, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? refuse_key(err) : -1;
+	if (!account_hash_equals(ret->hash, hash))
+		return refuse_key(err);
+	ret->scopes = account_key_scopes((unsigned)ret->scopes, ret->user_id, ret->role);
+	api_key_cache_put(api->keys, found.ticket, ret, now);
+	store_key_touch(api->store, ret->id, clock_unix_ms());
+	return 0;
+}
+
+/* Whoever gets this far has the key itself, and so may know what became of it. */
+static int check_key(const struct key_record *r, struct error *err)
+{
+	bool has_expired = r->expires_at && r->expires_at <= clock_unix_ms();
+
+	if (!r->revoked_at && !has_expired)
+		return 0;
+	(void)FAIL(err, ERROR_UNAUTHENTICATED,
+	           r->revoked_at ? "this key was revoked" : "this key has expired");
+	error_hint(err, "ask an admin of its project for another one");
+	return -1;
+}
+
+/* An admin may act in another project than his key's. */
+static int choose_project(struct request *rq, const char *wanted, struct account_caller *caller,
+                          struct error *err)
+{
+	struct project_record project;
+
+	if (!wanted || strcmp(wanted, caller->project_id) == 0)
+		return 0;
+	if (account_require(caller, SCOPE_ADMIN, err) < 0 || request_may_block(rq, err) < 0 ||
+	    store_project_find(api_of(rq)->store, rq->arena, wanted, &project, err) < 0)
+		return -1;
+	if (project.closing)
+		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", wanted);
+	caller->project_id = project.id;
+	return 0;
+}
+
+/* The value of "ticket" in a query; size 0 when there is none. */
+static struct span ticket_of(struct span query)
+{
+	struct span member, name;
+
+	while (query.size) {
+		(void)span_split(&query, '&', &member);
+		(void)span_split(&member, '=', &name);
+		if (span_equals_text(name, "ticket"))
+			return member;
+	}
+	return (struct span){NULL, 0};
+}
+
+/* By a ticket, for a browser's WebSocket. It is used up when the request has its place. */
+static int read_ticket(struct request *rq, struct span text, struct credential *ret,
+                       struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct span rest = text, secret;
+	struct api_ticket ticket;
+	const char *node;
+
+	if (request_may_block(rq, err) < 0)
+		return -1;
+	(void)span_split(&rest, '.', &secret);
+	if (!api_tickets_find(api->tickets, secret, rq->path, clock_monotonic_ms(), &ticket)) {
+		(void)refuse_ticket(err);
+		if (api_ticket_issuer(api->fleet, rq->arena, text, rq->path, &node) &&
+		    strcmp(node, fleet_node(api->fleet)) != 0)
+			error_elsewhere(err, node);
+		return -1;
+	}
+	memcpy(ret->hash, ticket.key_hash, sizeof(ret->hash));
+	ret->project = arena_text(rq->arena, ticket.project_id);
+	ret->ticket = secret;
+	return 0;
+}
+
+static int read_credential(struct request *rq, const struct route *route, struct credential *ret,
+                           struct error *err)
+{
+	struct span text = account_bearer(request_header(rq, "Authorization"),
+	                                  request_header(rq, "X-API-Key")),
+	            ticket = ticket_of(rq->raw_query);
+	struct account_key key;
+
+	if (text.size == 0 && ticket.size && route->flags & ROUTE_WEBSOCKET)
+		return read_ticket(rq, ticket, ret, err);
+	if (text.size == 0) {
+		(void)FAIL(err, ERROR_UNAUTHENTICATED, "a key is needed");
+		error_hint(err,
+		           "send 'Authorization: Bearer KEY'; the first key is in DATA/admin.key");
+		return -1;
+	}
+	if (account_key_parse(text, &key, err) < 0)
+		return refuse_key(err);
+	memcpy(ret->hash, key.hash, sizeof(ret->hash));
+	ret->project = request_header(rq, "X-Atoll-Project");
+	ret->ticket = (struct span){NULL, 0};
+	return 0;
+}
+
+int api_admit_request(struct request *rq, const char *id, struct api_caller *caller,
+                      struct error *err)
+{
+	struct api *api = api_of(rq);
+	bool has_others = request_has_others_before(rq, id);
+
+	if (caller->account.project_id[0])
+		request_count_for(rq, caller->account.project_id);
+	if (!has_others && api_limiter_take(api->limiter, id, &caller->slot, err) == 0) {
+		caller->slot_of = id;
+		return 0;
+	}
+	if (has_others) {
+		(void)FAIL(err, ERROR_LIMIT, "earlier requests of this key wait for their turn");
+		error_hint(err, "wait for them to end, or raise requests_per_key_max");
+	}
+	return request_wait_turn(rq, id, err);
+}
+
+void api_release_request(struct request *rq)
+{
+	struct api *api = api_of(rq);
+	struct api_caller *caller = rq->caller;
+
+	if (!caller || !caller->slot)
+		return;
+	api_limiter_give(api->limiter, TAKE(caller->slot));
+	if (api->server)
+		server_turn(api->server, caller->slot_of);
+}
+
+void api_readmit_request(struct request *rq)
+{
+	struct api_caller *caller = rq->caller;
+
+	if (caller && caller->slot_of && !caller->slot)
+		caller->slot = api_limiter_take_again(api_of(rq)->limiter, caller->slot_of);
+}
+
+bool api_queue_has_room(void *context, const char *queue)
+{
+	return api_limiter_has_room(((struct api *)context)->limiter, queue);
+}
+
+/* Of two requests with one ticket that both have a place, one keeps it. */
+static int redeem_ticket(struct request *rq, struct span ticket, struct api_caller *caller,
+                         struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct api_ticket ignored;
+
+	if (ticket.size == 0 ||
+	    api_tickets_redeem(api->tickets, ticket, rq->path, clock_monotonic_ms(), &ignored))
+		return 0;
+	api_limiter_give(api->limiter, TAKE(caller->slot));
+	return refuse_ticket(err);
+}
+
+int api_authorize(struct request *rq, const struct route *route, struct error *err)
+{
+	struct api_caller *caller;
+	struct credential credential;
+	struct key_record record;
+
+	/* A handler that is run again was let in before, and has its place. */
+	if (rq->caller)
+		return 0;
+	caller = ARENA_NEW(rq->arena, struct api_caller);
+	if (read_credential(rq, route, &credential, err) < 0 ||
+	    find_key(rq, credential.hash, &record, err) < 0 || check_key(&record, err) < 0)
+		return -1;
+	memcpy(caller->key_hash, credential.hash, sizeof(caller->key_hash));
+	caller->own_project = record.project_id;
+	caller->account = (struct account_caller){
+	        .project_id = record.project_id,
+	        .key_id = record.id,
+	        .user_id = record.user_id,
+	        .scopes = (unsigned)record.scopes,
+	};
+	if (account_require(&caller->account, route->scope, err) < 0 ||
+	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
+	    api_admit_request(rq, record.id, caller, err) < 0 ||
+	    redeem_ticket(rq, credential.ticket, caller, err) < 0)
+		return -1;
+	rq->caller = caller;
+	return 0;
+}
+
+int api_path_project(struct request *rq, const char **ret, struct error *err)
+{
+	const char *wanted = request_param(rq, "project");
+	struct project_record project;
+
+	if (strcmp(wanted, API_PROJECT_ME) == 0)
+		wanted = api_project(rq);
+	if (strcmp(wanted, api_project(rq)) != 0 && !(api_account(rq)->scopes & SCOPE_ADMIN))
+		return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", wanted);
+	if (store_project_find(api_of(rq)->store, rq->arena, wanted, &project, err) < 0)
+		return -1;
+	*ret = project.id;
+	return 0;
+}
+
+void api_on_done(struct request *rq, int status, int64_t took_us)
+{
+	struct api *api = api_of(rq);
+	struct api_caller *caller = rq->caller;
+
+	api_meter_request(api->meter, took_us);
+	if (!caller)
+		return; /* scrapes and probes are no use */
+	api->last_used_ms = loop_now_ms(api->loop);
+	api_release_request(rq);
+	api_audit(rq, caller, status);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edge/forward.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "edge/caller.h"
+#include "edge/hosts.h"
+#include "edge/tables.h"
+#include "fleet/peers.h"
+#include "http/dial.h"
+#include "http/names.h"
+#include "http/proxy.h"
+#include "http/tls.h"
+
+/* A peer answers at once, or is not there. */
+#define DIAL_QUICK_MS 200
+#define DIAL_MS 3000
+/* Without a byte either way: long for a command that says nothing, not for ever for a peer that
+ * hangs. */
+#define IDLE_MS (3600 * 1000)
+
+struct api_peers {
+	struct names *names;
+	const char *ca_file;
+	unsigned dials_max; /* of those that wait for one, others must find workers */
+	atomic_uint dials;
+	pthread_mutex_t mutex;   /* over `tls` while it is made */
+	struct tls_context *tls; /* NULL: no peer had TLS yet */
+};
+
+static int load_tls(struct api_peers *peers, struct error *err)
+{
+	int result = 0;
+
+	pthread_mutex_lock(&peers->mutex);
+	if (!peers->tls)
+		result = tls_client_context_new(peers->ca_file, &peers->tls, err);
+	pthread_mutex_unlock(&peers->mutex);
+	return result;
+}
+
+int api_peers_open(const struct config *config, struct api_peers **ret, struct error *err)
+{
+	struct api_peers *peers = calloc(1, sizeof(*peers));
+
+	if (!peers)
+		abort();
+	peers->names = names_new(NULL);
+	peers->ca_file = config->peer_ca;
+	peers->dials_max = (unsigned)config->workers / 4 + 1;
+	pthread_mutex_init(&peers->mutex, NULL);
+	*ret = peers;
+	/* A mistake of the operator's is seen at the start. */
+	if (config->peer_ca[0] && access(config->peer_ca, R_OK) < 0)
+		return FAIL_ERRNO(err, "peer_ca '%s'", config->peer_ca);
+	if (config->peer_ca[0] && load_tls(peers, err) < 0)
+		return FAIL_CONTEXT(err, "peer_ca '%s'", config->peer_ca);
+	return 0;
+}
+
+void api_peers_close(struct api_peers *peers)
+{
+	if (!peers)
+		return;
+	names_free(peers->names);
+	tls_context_free(peers->tls);
+	pthread_mutex_destroy(&peers->mutex);
+	free(peers);
+}
+
+/* ---- the answer ---- */
+
+struct hop_relay {
+	const struct request *rq; /* the exchange's, which ends after the relay */
+	char node[ERROR_NODE_MAX];
+	struct api_hop_options options;
+};
+
+/* In the words of the surface that was asked. */
+static void answer_failure(void *state, struct relay *relay, int status, const struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF((size_t)64 * 1024);
+	const struct hop_relay *hop = state;
+	struct error named = *err;
+	struct http_failure failure = {
+	        .status = status,
+	        .code = error_kind_get(err->code)->name,
+	        .message = named.text,
+	        .hint = named.hint,
+	        .err = &named,
+	};
+
+	error_context(&named, "node '%s'", hop->node);
+	error_hint(&named, "what was asked for may have been done");
+	if (!api_of(hop->rq)->write_failure(hop->rq, &failure, &out)) {
+		buf_reset(&out);
+		http_write_error(&out, &named, relay_request_id(relay));
+	}
+	relay_answer(relay, failure.status, "application/json", buf_span(&out));
+}
+
+static void release_hop(void *state)
+{
+	struct hop_relay *hop = state;
+
+	if (hop->options.release)
+		hop->options.release(hop->options.context);
+	free(hop);
+}
+
+static const struct proxy_ops hop_ops = {.fail = answer_failure, .release = release_hop};
+
+/* ---- the request ---- */
+
+/* Those who wait for one that does not answer at once keep not so many workers that others find
+ * none. */
+static int dial_peer(struct api_peers *peers, const char *url, int *ret_fd, struct tls **ret_tls,
+                     struct error *err)
+{
+	struct config_peer peer;
+	struct http_dial request = {.names = peers->names, .deadline = deadline_in(DIAL_QUICK_MS)};
+	int result;
+
+	if (config_peer_parse(url, &peer, err) < 0 || (peer.is_https && load_tls(peers, err) < 0))
+		return -1;
+	request.host = peer.host;
+	request.port = peer.port;
+	request.tls = peer.is_https ? peers->tls : NULL;
+	result = http_dial(&request, ret_fd, ret_tls, err);
+	if (result == 0 || err->code != ERROR_TIMEOUT)
+		return result;
+	error_clear(err);
+	request.deadline = deadline_in(DIAL_MS);
+	if (atomic_fetch_add(&peers->dials, 1) >= peers->dials_max)
+		result = FAIL(err, ERROR_UNAVAILABLE, "too many wait for a connection");
+	else
+		result = http_dial(&request, ret_fd, ret_tls, err);
+	atomic_fetch_sub(&peers->dials, 1);
+	return result;
+}
+
+bool api_hop_is_allowed(const struct request *rq)
+{
+	return rq->exchange && !request_header(rq, PROXY_HOP_HEADER);
+}
+
+int api_hop_open(struct api *api, struct arena *a, const char *node, struct api_hop *ret,
+                 struct error *err)
+{
+	struct api_hop hop = {.fd = -1};
+	struct error why = {0};
+	const char *url;
+
+	(void)snprintf(hop.node, sizeof(hop.node), "%s", node);
+	if (fleet_peer_find(api->fleet, a, node, &url, &why) == 0 &&
+	    dial_peer(api->peers, url, &hop.fd, &hop.tls, &why) == 0) {
+		*ret = hop;
+		return 0;
+	}
+	/* It is as if there were nobody to ask: the refusal stays. */
+	if (why.code == ERROR_NOT_FOUND)
+		return -1;
+	(void)FAIL(err, ERROR_UNAVAILABLE, "node '%s' has it, and is not reached: %s", hop.node,
+	           why.text);
+	error_hint(err, "ask again when that server answers");
+	return -1;
+}
+
+void api_hop_close(struct api_hop *hop)
+{
+	tls_free(TAKE(hop->tls));
+	socket_drop(&hop->fd);
+	hop->fd = -1;
+}
+
+/* A name of this machine alone, or what is said over a unix socket, is none of that server's. */
+static const char *host_for_others(const struct request *rq)
+{
+	const char *host = request_header(rq, "Host");
+
+	if (host && strcmp(rq->peer, "unix") != 0 &&
+	    host_is_shared(api_of(rq)->config, span_of(host)))
+		return NULL;
+	return "localhost";
+}
+
+static struct proxy_options proxy_options_new(const struct request *rq, struct api_hop *hop,
+                                              const struct api_hop_options *options)
+{
+	struct hop_relay *relay = calloc(1, sizeof(*relay));
+	struct tls *tls = TAKE(hop->tls);
+	int fd = TAKE_FD(hop->fd);
+
+	if (!relay)
+		abort();
+	relay->rq = rq;
+	memcpy(relay->node, hop->node, sizeof(relay->node));
+	relay->options = *options;
+	return (struct proxy_options){
+	        .hop = relay->node,
+	        .host = host_for_others(rq),
+	        .upstream_fd = fd,
+	        .tls = tls,
+	        .is_https = api_is_https(rq),
+	        .idle_timeout_ms = IDLE_MS,
+	        .ops = &hop_ops,
+	        .state = relay,
+	};
+}
+
+void api_hop_pass(struct relay *relay, struct api_hop *hop, const struct api_hop_options *options)
+{
+	const struct proxy_options proxy = proxy_options_new(relay_request(relay), hop, options);
+
+	relay_proxy(relay, options->body, &proxy);
+}
+
+bool api_is_misdirected(const struct request *rq)
+{
+	const char *hop = request_header(rq, PROXY_HOP_HEADER);
+
+	return hop && strcmp(hop, fleet_node(api_of(rq)->fleet)) != 0;
+}
+
+int api_forward(struct request *rq, struct reply *reply, struct error *err)
+{
+	struct proxy_options proxy;
+	struct api_hop hop;
+
+	if (!err->node[0] || !api_hop_is_allowed(rq))
+		return -1;
+	if (request_may_wait(rq, err) < 0 ||
+	    api_hop_open(api_of(rq), rq->arena, arena_text(rq->arena, err->node), &hop, err) < 0)
+		return -1;
+	proxy = proxy_options_new(rq, &hop, &(struct api_hop_options){.context = NULL});
+	reply_proxy(rq, reply, &proxy);
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* edge/limiter.h — how many requests of one key run at once. Private to this folder; any thread. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+struct api_limiter;
+struct api_limiter_slot;
+
+struct api_limiter *api_limiter_new(unsigned max_per_key);
+void api_limiter_free(struct api_limiter *l); /* every slot must have been given back */
+/* ERROR_LIMIT when the key has as many already. */
+MUST_CHECK int api_limiter_take(struct api_limiter *l, const char *key_id,
+                                struct api_limiter_slot **ret, struct error *err);
+/* Without a bound, for a request that had a place before. */
+struct api_limiter_slot *api_limiter_take_again(struct api_limiter *l, const char *key_id);
+bool api_limiter_has_room(struct api_limiter *l, const char *key_id);
+void api_limiter_give(struct api_limiter *l, struct api_limiter_slot *slot); /* NULL is fine */

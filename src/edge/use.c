@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who uses a sandbox, and for what; and the sandbox that a path names. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "edge/caller.h"
+#include "fleet/usage.h"
+#include "http/hang_up.h"
+#include "http/parked.h"
+
+enum usage_reason api_use_reason(const char *path)
+{
+	/* The first that is in it. */
+	static const struct {
+		const char *part;
+		enum usage_reason reason;
+	} parts[] = {
+	        {"/files", USAGE_FILE_OPS},
+	        {"/code", USAGE_CODE},
+	        {"/terminal", USAGE_TERMINAL},
+	        {"/windows", USAGE_TERMINAL},
+	        {"/process/pty", USAGE_TERMINAL},
+	        {"/process/interpreter", USAGE_CODE},
+	        {"/v1/sandbox/execute", USAGE_CODE},
+	        {"/v1/sandbox/read", USAGE_FILE_OPS},
+	        {"/v1/sandbox/write", USAGE_FILE_OPS},
+	        {"/v1/sandbox/grep", USAGE_FILE_OPS},
+	        {"/v1/sandbox/glob", USAGE_FILE_OPS},
+	        {"/v1/sandbox/sessions/:tenant/:session/copy", USAGE_FILE_OPS},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (strstr(path, parts[i].part))
+			return parts[i].reason;
+	return USAGE_EXEC;
+}
+
+static enum usage_reason reason_of(const struct request *rq)
+{
+	const struct api_caller *caller = rq->caller;
+
+	return caller->reason != USAGE_IDLE ? caller->reason : api_use_reason(rq->route->path);
+}
+
+int api_describe_use(const struct request *rq, struct fleet_use *ret, struct error *err)
+{
+	const struct api_caller *caller = rq->caller;
+	const char *run = rq->exchange ? request_header(rq, "Atoll-Run") : caller->run;
+
+	if (run && usage_run_check(run, err) < 0)
+		return FAIL_CONTEXT(err, "Atoll-Run");
+	*ret = (struct fleet_use){api_account(rq)->key_id, run,
+	                          run ? USAGE_AGENT_RUN : reason_of(rq)};
+	return 0;
+}
+
+struct fleet_awaited api_awaited(const struct request *rq)
+{
+	struct request_awaited awaited = request_awaited(rq);
+
+	return (struct fleet_awaited){awaited.key, awaited.for_ms};
+}
+
+const struct fleet_awaited *api_awaited_if_parking(struct request *rq)
+{
+	struct fleet_awaited *awaited;
+
+	if (!api_can_park(rq))
+		return NULL;
+	awaited = ARENA_NEW(rq->arena, struct fleet_awaited);
+	*awaited = api_awaited(rq);
+	return awaited;
+}
+
+bool api_is_https(const struct request *rq)
+{
+	const char *proto = request_header(rq, "X-Forwarded-Proto");
+
+	return rq->is_tls || (proto && strcmp(proto, "https") == 0);
+}
+
+const char *api_address(const struct request *rq)
+{
+	const char *host;
+
+	if (!rq->exchange)
+		return ((const struct api_caller *)rq->caller)->address;
+	host = request_header(rq, "Host");
+	if (!host || !host[0])
+		return NULL;
+	return arena_format(rq->arena, "%s://%s", api_is_https(rq) ? "https" : "http", host);
+}
+
+void api_request_copy(const struct request *rq, struct arena *a, struct request *ret)
+{
+	const struct api_caller *caller = rq->caller;
+	struct api_caller *kept = ARENA_NEW(a, struct api_caller);
+	const char *run = request_header(rq, "Atoll-Run"), *address = api_address(rq);
+
+	*kept = *caller;
+	kept->account.key_id = arena_text(a, caller->account.key_id);
+	kept->account.project_id = arena_text(a, caller->account.project_id);
+	kept->own_project = arena_text(a, caller->own_project);
+	kept->run = run ? arena_text(a, run) : NULL;
+	kept->address = address ? arena_text(a, address) : NULL;
+	kept->slot = NULL;
+	kept->subject = kept->leased_id = NULL;
+	*ret = (struct request){
+	        .arena = a,
+	        .method = rq->method,
+	        .method_name = "",
+	        .path = arena_text(a, rq->path),
+	        .route = rq->route,
+	        .caller = kept,
+	        .context = rq->context,
+	        .peer = "",
+	        .deadline = rq->deadline,
+	};
+	memcpy(ret->id, rq->id, sizeof(ret->id));
+}
+
+const char *api_visible_project(const struct request *rq)
+{
+	bool sees_all = api_account(rq)->scopes & SCOPE_ADMIN;
+
+	return sees_all && !request_header(rq, "X-Atoll-Project") ? NULL : api_project(rq);
+}
+
+static int find_named(struct request *rq, const struct fleet_ref *filter,
+                      struct sandbox_record *ret, struct error *err)
+{
+	if (filter->project_id)
+		return fleet_find(api_of(rq)->fleet, rq->arena, filter, ret, err);
+	return store_sandbox_find_anywhere(api_of(rq)->store, rq->arena, filter->id_or_name, ret,
+	                                   err);
+}
+
+int api_resolve_sandbox_id(struct request *rq, const struct fleet_ref *filter, const char **ret,
+                           struct error *err)
+{
+	const char *id = filter->id_or_name;
+	struct sandbox_record r;
+
+	if (id && !id_is_valid(id)) {
+		if (find_named(rq, filter, &r, err) < 0) {
+			if (err->code == ERROR_NOT_FOUND)
+				error_hint(err, "one that is deleted is known by its id alone");
+			return -1;
+		}
+		id = r.id;
+	}
+	*ret = id;
+	return 0;
+}
+
+int api_may_call(struct request *rq, const struct sandbox_record *r, struct fleet_hold *hold,
+                 struct error *err)
+{
+	const struct request_sandbox sandbox = {r->project_id, r->id};
+
+	if (request_may_call(rq, &sandbox, err) == 0)
+		return 0;
+	fleet_unhold(hold);
+	return -1;
+}
+
+void api_find_shares(const struct request *rq, uint64_t ret[WORKER_SHARES])
+{
+	const struct api_caller *caller = rq->caller;
+	char peer[64];
+	char *port;
+
+	if (caller && caller->account.key_id[0]) {
+		ret[WORKER_PROJECT] = worker_share_id(caller->account.project_id);
+		ret[WORKER_KEY] = worker_share_id(caller->account.key_id);
+		return;
+	}
+	if (caller && caller->share) {
+		ret[WORKER_PROJECT] = worker_share_id(caller->share);
+		return;
+	}
+	(void)snprintf(peer, sizeof(peer), "%s", rq->peer);
+	port = strrchr(peer, ':');
+	if (port)
+		*port = '\0';
+	ret[WORKER_PROJECT] = worker_share_id(peer);
+}
+
+int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
+                       struct error *err)
+{
+	struct fleet_use use;
+	struct fleet_ref ref = {api_project(rq), id, &use, NULL};
+	struct fleet *fleet = api_of(rq)->fleet;
+
+	if (api_describe_use(rq, &use, err) < 0)
+		return -1;
+	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold)) {
+		if (request_may_block(rq, err) < 0)
+			return -1;
+		ref.awaited = api_awaited_if_parking(rq);
+		if (fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)
+			return -1;
+	}
+	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+		return -1;
+	api_target_cancel_with_client(rq);
+	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+}
+
+/* From here on, and not while a sandbox is started: that has to be finished. */
+void api_target_cancel_with_client(struct request *rq)
+{
+	cancel_set_current(request_cancel(rq));
+}
+
+int api_target_open(struct request *rq, struct api_target *ret, struct error *err)
+{
+	return api_target_open_id(rq, request_param(rq, "id"), ret, err);
+}
+
+void api_target_done(struct api_target *t)
+{
+	cancel_set_current(NULL);
+	fleet_unhold(&t->hold);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edge/api.h"
+#include "fleet/waiting.h"
+#include "http/parked.h"
+
+static void wake_parked(void *context, const char *key)
+{
+	server_wake(context, key);
+}
+
+void api_set_parked_wakes(struct api *api, bool wakes)
+{
+	if (api->fleet)
+		fleet_on_change(api->fleet, wakes ? wake_parked : NULL, api->server);
+}

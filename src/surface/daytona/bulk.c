@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/toolbox/:id/files/bulk-upload and /bulk-download — many files in one multipart body,
+ * one after the other on one connection to the agent. */
+#include "surface/daytona/bulk.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "calls/files.h"
+#include "calls/multipart.h"
+#include "calls/stream.h"
+#include "edge/tables.h"
+#include "surface/daytona/daytona.h"
+
+#define BASE DAYTONA_TOOLBOX "/:id/files"
+#define FILES_MAX 1000
+#define TEXTS_MAX ((size_t)4 * 1024 * 1024)
+
+/* ---- upload: "files[0].path" says where "files[0].file", which follows, goes ---- */
+
+struct upload {
+	struct stream stream;
+	struct multipart multipart;
+	struct relay *relay; /* while a callback runs */
+	struct buf workdir, user;
+	struct buf name, path; /* of the part at hand, and what it says */
+	struct buf paths;      /* of the files begun, each with its NUL, oldest first */
+	size_t paths_at;       /* the one that is answered next */
+	struct buf items;
+	bool in_path, in_file, body_ended;
+	bool is_one; /* its path is said elsewhere */
+	unsigned begun, written;
+};
+
+static struct upload *upload_of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct upload, stream);
+}
+
+static void upload_done(struct stream *s)
+{
+	struct upload *u = upload_of(s);
+
+	multipart_done(&u->multipart);
+	buf_done(&u->workdir);
+	buf_done(&u->user);
+	buf_done(&u->name);
+	buf_done(&u->path);
+	buf_done(&u->paths);
+	buf_done(&u->items);
+}
+
+/* "files[0]" of "files[0].file". */
+static struct span index_of(struct span name)
+{
+	while (name.size > 0 && name.data[name.size - 1] != '.')
+		name.size--;
+	return name;
+}
+
+static bool ends_in(struct span name, const char *end)
+{
+	size_t size = strlen(end);
+
+	return name.size >= size && memcmp(name.data + name.size - size, end, size) == 0;
+}
+
+static int begin_file(struct upload *u, const struct multipart_part *part, struct error *err)
+{
+	struct agent_path message = {.flags = AGENT_PATH_PARENTS, .user = buf_text(&u->user)};
+
+	if (u->is_one && u->begun > 0)
+		return FAIL(err, ERROR_INVALID, "part %u: one file only", u->multipart.parts);
+	if (!u->is_one &&
+	    (u->path.size == 0 || !span_equals(index_of(part->name), index_of(buf_span(&u->name)))))
+		return FAIL(err, ERROR_INVALID, "part %u: its path has to come before the file",
+		            u->multipart.parts);
+	if (path_resolve(&u->stream.arena, buf_text(&u->workdir), buf_span(&u->path), &message.path,
+	                 err) < 0)
+		return -1;
+	u->begun++;
+	buf_add(&u->paths, message.path, strlen(message.path) + 1);
+	if (u->paths.overflowed || u->begun > FILES_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "more than %d files, or their names are too long",
+		            FILES_MAX);
+	return stream_send(u->relay, AGENT_WRITE, agent_path_shape, &message, err);
+}
+
+static int upload_on_part(void *context, const struct multipart_part *part, struct error *err)
+{
+	struct upload *u = context;
+
+	u->in_file = u->is_one && part->file_name.data;
+	if (u->is_one)
+		return u->in_file ? begin_file(u, part, err) : 0;
+	u->in_path = ends_in(part->name, ".path");
+	u->in_file = !u->in_path && ends_in(part->name, ".file");
+	if (u->in_file)
+		return begin_file(u, part, err);
+	if (!u->in_path)
+		return 0;
+	buf_reset(&u->name);
+	buf_reset(&u->path);
+	buf_add_span(&u->name, part->name);
+	return 0;
+}
+
+static int upload_on_bytes(void *context, struct span bytes, struct error *err)
+{
+	struct upload *u = context;
+
+	if (u->in_file)
+		stream_send_bytes(u->relay, AGENT_DATA, bytes);
+	if (u->in_path)
+		buf_add_span(&u->path, bytes);
+	if (u->path.overflowed || u->name.overflowed)
+		return FAIL(err, ERROR_INVALID, "part %u: its path is longer than %d bytes",
+		            u->multipart.parts, PATH_SIZE_MAX);
+	return 0;
+}
+
+static int upload_on_part_end(void *context, struct error *err)
+{
+	struct upload *u = context;
+
+	return u->in_file ? stream_send(u->relay, AGENT_DATA_END, NULL, NULL, err) : 0;
+}
+
+static const struct multipart_ops upload_multipart = {
+        .on_part = upload_on_part,
+        .on_bytes = upload_on_bytes,
+        .on_part_end = upload_on_part_end,
+};
+
+static void answer_if_done(struct upload *u, struct relay *relay)
+{
+	if (!u->body_ended || u->written < u->begun)
+		return;
+	u->stream.ended = true;
+	if (!u->is_one)
+		buf_add_text(&u->items, "]}");
+	relay_answer(relay, 200, "application/json", buf_span(&u->items));
+}
+
+static void answer_one(struct upload *u, const char *path)
+{
+	buf_reset(&u->items);
+	buf_add_text(&u->items, "{\"name\":");
+	json_write_text(&u->items, span_of(path_last(path)));
+	buf_add_text(&u->items, ",\"path\":");
+	json_write_text(&u->items, span_of(path));
+	buf_add_text(&u->items, ",\"type\":\"file\"}");
+}
+
+static int upload_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                            struct error *err)
+{
+	struct upload *u = upload_of(s);
+	int result;
+
+	if (u->body_ended)
+		return 0;
+	u->relay = relay;
+	result = multipart_add(&u->multipart, bytes, err);
+	arena_reset(&s->arena);
+	if (result < 0 || !last)
+		return result;
+	if (multipart_end(&u->multipart, err) < 0)
+		return -1;
+	if (u->begun == 0)
+		return FAIL(err, ERROR_INVALID, "the form has no part 'files[0].file'");
+	u->body_ended = true;
+	answer_if_done(u, relay);
+	return 0;
+}
+
+static int upload_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                             struct span payload, struct error *err)
+{
+	struct upload *u = upload_of(s);
+	const char *path = u->paths.data + u->paths_at;
+	struct agent_file file;
+
+	if (type == AGENT_READY)
+		return 0;
+	if (type == AGENT_DONE && u->written < u->begun) {
+		u->written++;
+		answer_if_done(u, relay);
+		return 0;
+	}
+	if (type != AGENT_FILE || u->paths_at >= u->paths.size)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+		return -1;
+	u->paths_at += strlen(path) + 1;
+	if (u->is_one) {
+		answer_one(u, path);
+		return 0;
+	}
+	buf_add_text(&u->items, path > u->paths.data ? ",{\"path\":" : "{\"path\":");
+	json_write_text(&u->items, span_of(path));
+	buf_addf(&u->items, ",\"bytes\":%" PRIu64 "}", file.size);
+	return 0;
+}
+
+static const struct stream_ops upload_ops = {
+        .size = sizeof(struct upload),
+        .on_message = upload_on_message,
+        .on_client = upload_on_client,
+        .done = upload_done,
+};
+
+static struct upload *upload_new(struct api_target *t)
+{
+	struct upload *u = upload_of(stream_new(&upload_ops, &t->hold));
+	const char *workdir = t->defaults.workdir;
+
+	u->workdir = BUF(PATH_SIZE_MAX + 1);
+	u->user = BUF(256);
+	u->name = BUF(256);
+	u->path = BUF(PATH_SIZE_MAX);
+	u->paths = BUF(TEXTS_MAX);
+	u->items = BUF(8 * TEXTS_MAX);
+	buf_add_text(&u->workdir, workdir && workdir[0] ? workdir : "/");
+	buf_add_text(&u->user, t->defaults.user);
+	buf_add_text(&u->items, "{\"files\":[");
+	return u;
+}
+
+/* The stream's from here on. */
+static int upload_start(struct request *rq, struct upload *u, struct reply *reply,
+                        struct error *err)
+{
+	const char *type = request_header(rq, "Content-Type");
+	struct stream_options options = {.fd = -1};
+
+	if (multipart_init(&u->multipart, type ? type : "", &upload_multipart, u, err) < 0 ||
+	    files_connect(rq, &u->stream.hold, &options.fd, err) < 0) {
+		stream_free(&u->stream);
+		return -1;
+	}
+	stream_start(&u->stream, reply, &options);
+	return 0;
+}
+
+static int upload(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+
+	if (daytona_target_open(rq, &t, err) < 0)
+		return -1;
+	return upload_start(rq, upload_new(&t), reply, err);
+}
+
+int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, struct reply *reply,
+                    struct error *err)
+{
+	struct upload *u = upload_new(t);
+
+	u->is_one = true;
+	buf_add_text(&u->path, path);
+	return upload_start(rq, u, reply, err);
+}
+
+/* ---- download: a part "file" or "error" for each path ---- */
+
+#define BOUNDARY "atoll-5c1fe0a2d9b74e68"
+
+struct download {
+	struct stream stream;
+	struct buf names, paths; /* as asked for, and absolute; each with its NUL */
+	struct buf user;
+	size_t name_at, path_at; /* of the one at hand */
+	uint64_t left;           /* of what its part has announced; UINT64_MAX = nothing was */
+	bool in_part;
+};
+
+static struct download *download_of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct download, stream);
+}
+
+static void download_done(struct stream *s)
+{
+	struct download *d = download_of(s);
+
+	buf_done(&d->names);
+	buf_done(&d->paths);
+	buf_done(&d->user);
+}
+
+static void write_text(struct relay *relay, const char *text)
+{
+	relay_write(relay, span_of(text));
+}
+
+/* In quotes as RFC 2183 has them; what is no ASCII, which readers take for Latin-1, once more as
+ * RFC 5987 has it. */
+static void add_file_name(struct buf *out, const char *name)
+{
+	bool is_ascii = true;
+
+	buf_add_text(out, "filename=\"");
+	for (const char *c = name; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			buf_add_byte(out, '\\');
+		buf_add_byte(out, *c);
+		is_ascii &= (unsigned char)*c < 0x80;
+	}
+	buf_add_byte(out, '"');
+	if (is_ascii)
+		return;
+	buf_add_text(out, "; filename*=UTF-8''");
+	for (const char *c = name; *c; c++)
+		buf_addf(out, "%%%02X", (unsigned char)*c);
+}
+
+static void begin_part(struct download *d, struct relay *relay, const char *field,
+                       const char *headers)
+{
+	AUTO(buf_done) struct buf head = BUF(8 * PATH_SIZE_MAX);
+
+	buf_addf(&head, "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"%s\"; ", field);
+	add_file_name(&head, d->names.data + d->name_at);
+	buf_addf(&head, "\r\n%s\r\n", headers);
+	relay_write(relay, buf_span(&head));
+	d->in_part = true;
+}
+
+static void on_file(struct download *d, struct relay *relay, const struct agent_file *file)
+{
+	AUTO(buf_done) struct buf headers = BUF(256);
+
+	/* Kernel files say 0 and have bytes all the same. */
+	d->left = file->size > 0 ? file->size : UINT64_MAX;
+	if (file->size > 0)
+		buf_addf(&headers, "Content-Length: %" PRIu64 "\r\n", file->size);
+	buf_add_text(&headers, "Content-Type: application/octet-stream\r\n");
+	begin_part(d, relay, "file", buf_text(&headers));
+}
+
+static void on_data(struct download *d, struct relay *relay, struct span bytes)
+{
+	/* A file that grows meanwhile has more than was announced. */
+	if (bytes.size > d->left)
+		bytes.size = (size_t)d->left;
+	if (d->left != UINT64_MAX)
+		d->left -= bytes.size;
+	if (bytes.size > 0)
+		relay_write(relay, bytes);
+}
+
+static const struct {
+	enum error_code code;
+	int status;
+	const char *name;
+} download_failures[] = {
+        {ERROR_NOT_FOUND, 404, "FILE_NOT_FOUND"},
+        {ERROR_FORBIDDEN, 403, "FILE_ACCESS_DENIED"},
+        {ERROR_INVALID, 400, "INVALID_FILE_PATH"},
+};
+
+static void on_failed(struct download *d, struct relay *relay, struct span payload)
+{
+	AUTO(buf_done) struct buf text = BUF(4096);
+	struct error err = {0};
+	int status = 500;
+	const char *name = "FILE_READ_FAILED";
+
+	(void)compute_failed(payload, &err);
+	for (size_t i = 0; i < COUNT_OF(download_failures); i++) {
+		if (download_failures[i].code != err.code)
+			continue;
+		status = download_failures[i].status;
+		name = download_failures[i].name;
+	}
+	buf_addf(&text, "{\"statusCode\":%d,\"message\":", status);
+	json_write_text(&text, span_of(err.text));
+	buf_addf(&text, ",\"code\":\"%s\",\"source\":\"DAYTONA_DAEMON\"}", name);
+	begin_part(d, relay, "error", "Content-Type: application/json; charset=utf-8\r\n");
+	relay_write(relay, buf_span(&text));
+}
+
+static int ask(struct download *d, struct relay *relay, struct error *err)
+{
+	const struct agent_path message = {.path = d->paths.data + d->path_at,
+	                                   .user = buf_text(&d->user)};
+
+	return stream_send(relay, AGENT_READ, agent_path_shape, &message, err);
+}
+
+/* The part is whole: the next one, or the end. */
+static int go_on(struct download *d, struct relay *relay, struct error *err)
+{
+	write_text(relay, "\r\n");
+	d->in_part = false;
+	d->name_at += strlen(d->names.data + d->name_at) + 1;
+	d->path_at += strlen(d->paths.data + d->path_at) + 1;
+	if (d->path_at < d->paths.size)
+		return ask(d, relay, err);
+	d->stream.ended = true;
+	write_text(relay, "--" BOUNDARY "--\r\n");
+	relay_finish(relay);
+	return 0;
+}
+
+static void download_on_start(struct stream *s, struct relay *relay)
+{
+	(void)s;
+	relay_begin(relay, 200, "multipart/form-data; boundary=" BOUNDARY, -1);
+}
+
+static int download_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                               struct span payload, struct error *err)
+{
+	struct download *d = download_of(s);
+	struct agent_file file;
+
+	switch (type) {
+	case AGENT_FILE:
+		if (d->in_part)
+			return stream_unexpected(type, err);
+		if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
+			return -1;
+		on_file(d, relay, &file);
+		return 0;
+	case AGENT_DATA:
+		if (!d->in_part)
+			return stream_unexpected(type, err);
+		on_data(d, relay, payload);
+		return 0;
+	case AGENT_FAILED:
+		if (d->in_part)
+			return compute_failed(payload, err);
+		on_failed(d, relay, payload);
+		return go_on(d, relay, err);
+	case AGENT_DONE:
+		if (!d->in_part || (d->left > 0 && d->left != UINT64_MAX))
+			return FAIL(err, ERROR_CONFLICT,
+			            "the file became shorter while it was read");
+		return go_on(d, relay, err);
+	default:
+		return stream_unexpected(type, err);
+	}
+}
+
+static const struct stream_ops download_ops = {
+        .size = sizeof(struct download),
+        .on_start = download_on_start,
+        .on_message = download_on_message,
+        .done = download_done,
+        .takes_failures = true,
+};
+
+struct download_body {
+	const char **paths;
+};
+static const struct json_member download_request_members[] = {
+        JSON_TEXT_LIST_MEMBER(download_body, paths, .flags = JSON_REQUIRED, .min = 1,
+                              .max = FILES_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(download_request, "DaytonaDownload", download_body, "Files to read");
+
+static int check_name(const char *name, struct error *err)
+{
+	for (const char *c = name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return FAIL(err, ERROR_INVALID, "paths: no control characters");
+	return name[0] ? 0 : FAIL(err, ERROR_INVALID, "paths: one is empty");
+}
+
+static int add_paths(struct request *rq, const struct api_target *t, const struct download_body *b,
+                     struct download *d, struct error *err)
+{
+	for (size_t i = 0; b->paths[i]; i++) {
+		const char *path;
+
+		if (check_name(b->paths[i], err) < 0 ||
+		    files_resolve(rq, t, b->paths[i], &path, err) < 0)
+			return -1;
+		buf_add(&d->names, b->paths[i], strlen(b->paths[i]) + 1);
+		buf_add(&d->paths, path, strlen(path) + 1);
+	}
+	return d->names.overflowed || d->paths.overflowed
+	               ? FAIL(err, ERROR_TOO_LARGE, "the paths are too long together")
+	               : 0;
+}
+
+static int download(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct stream_options options = {.fd = -1, .request = AGENT_READ};
+	struct files_call call = {.type = AGENT_READ};
+	struct download *d;
+
+	if (daytona_target_open(rq, &t, err) < 0)
+		return -1;
+	d = download_of(stream_new(&download_ops, &t.hold));
+	d->names = d->paths = BUF(TEXTS_MAX);
+	d->user = BUF(256);
+	buf_add_text(&d->user, t.defaults.user);
+	call.path.user = buf_text(&d->user);
+	if (add_paths(rq, &t, body, d, err) < 0) {
+		stream_free(&d->stream);
+		return -1;
+	}
+	call.path.path = d->paths.data;
+	if (files_open(rq, &d->stream.hold, &call, &options.fd, err) < 0) {
+		stream_free(&d->stream);
+		return -1;
+	}
+	stream_start(&d->stream, reply, &options);
+	return 0;
+}
+
+const struct route daytona_bulk_routes[] = {
+        {HTTP_POST, BASE "/bulk-upload", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY | ROUTE_HIDDEN,
+         .handle = upload, .tag = "daytona", .summary = "Write files"},
+        {HTTP_POST, BASE "/bulk-download", SCOPE_SANDBOX_READ, ROUTE_HIDDEN,
+         .body = &download_request, .handle = download, .tag = "daytona", .summary = "Read files"},
+        {.path = NULL},
+};

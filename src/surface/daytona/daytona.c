@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/daytona/daytona.h"
+
+#include <sodium.h>
+
+#include "surface/preview/preview.h"
+
+const char *daytona_origin(const struct request *rq)
+{
+	const char *host = request_header(rq, "Host");
+
+	return arena_format(rq->arena, "%s://%s", api_is_https(rq) ? "https" : "http",
+	                    host ? host : "localhost");
+}
+
+void daytona_failure_name(struct request *rq, const char *name)
+{
+	((struct api_caller *)rq->caller)->failure = name;
+}
+
+int daytona_target_open(struct request *rq, struct api_target *ret, struct error *err)
+{
+	if (api_target_open(rq, ret, err) == 0)
+		return 0;
+	/* What is run again by a worker may fail otherwise there. */
+	if (!request_is_deferred(rq))
+		daytona_failure_name(rq, "");
+	return -1;
+}
+
+int daytona_refuse(const char *what, struct error *err)
+{
+	return FAIL(err, ERROR_UNSUPPORTED, "this server has no %s", what);
+}
+
+int daytona_read_base64url(struct arena *a, struct span text, struct span *ret, struct error *err)
+{
+	char *bytes = arena_alloc(a, text.size + 1);
+	size_t size;
+
+	if (sodium_base642bin((unsigned char *)bytes, text.size, text.data, text.size, NULL, &size,
+	                      NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
+		return FAIL(err, ERROR_INVALID, "this is not base64url without padding");
+	*ret = (struct span){bytes, size};
+	return 0;
+}
+
+struct fleet_ref daytona_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}

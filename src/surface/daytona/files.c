@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/toolbox/:id/files — files and folders, one call at a time. Whole sets of them are in
+ * bulk.c. */
+#include "calls/files.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "edge/tables.h"
+#include "surface/daytona/daytona.h"
+#include "surface/daytona/inside.h"
+#include "tool/search.h"
+
+#define BASE DAYTONA_TOOLBOX "/:id/files"
+#define ENTRIES_MAX 100000
+#define FILES_MAX 1000
+#define REPLACE_MAX ((size_t)16 * 1024 * 1024)
+
+/* ---- what is asked for ---- */
+
+struct files_query {
+	const char *path, *pattern, *source, *destination, *mode, *owner, *group;
+	int64_t depth;
+	bool recursive;
+};
+#define PATH_ROW(m, ...) JSON_TEXT_MEMBER(files_query, m, .max = PATH_SIZE_MAX - 1, __VA_ARGS__)
+static const struct json_member files_query_members[] = {
+        PATH_ROW(path),
+        PATH_ROW(source),
+        PATH_ROW(destination),
+        JSON_TEXT_MEMBER(files_query, pattern, .max = SEARCH_PATTERN_MAX),
+        JSON_TEXT_MEMBER(files_query, mode, .max = 8),
+        JSON_TEXT_MEMBER(files_query, owner, .max = 64),
+        JSON_TEXT_MEMBER(files_query, group, .max = 64),
+        JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64),
+        JSON_BOOL_MEMBER(files_query, recursive),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(files_query, "DaytonaFilesQuery", files_query, "Which file");
+
+static int need(const char *text, const char *name, struct error *err)
+{
+	return text && text[0] ? 0 : FAIL(err, ERROR_INVALID, "%s: required", name);
+}
+
+/* "644", "0644" */
+static int parse_mode(const char *text, uint32_t *ret, struct error *err)
+{
+	uint32_t mode = 0;
+
+	for (const char *c = text; *c; c++) {
+		if (*c < '0' || *c > '7' || mode > 07777)
+			return FAIL(err, ERROR_INVALID, "mode: '%s' is not like 0644", text);
+		mode = mode << 3 | (uint32_t)(*c - '0');
+	}
+	if (mode > 07777)
+		return FAIL(err, ERROR_INVALID, "mode: '%s' is more than 07777", text);
+	*ret = mode;
+	return 0;
+}
+
+/* The sandbox, and one of its paths. */
+static int open_path(struct request *rq, const char *path, struct api_target *t,
+                     struct files_call *call, struct error *err)
+{
+	if (daytona_target_open(rq, t, err) < 0)
+		return -1;
+	call->path.user = t->defaults.user;
+	return files_resolve(rq, t, path ? path : "", &call->path.path, err);
+}
+
+/* ---- entries ---- */
+
+/* "drwxr-xr-x" */
+static void write_mode(struct buf *out, const struct agent_file *f)
+{
+	static const char letters[] = "rwxrwxrwx";
+
+	buf_add_byte(out, f->type == AGENT_FILE_FOLDER    ? 'd'
+	                  : f->type == AGENT_FILE_SYMLINK ? 'L'
+	                                                  : '-');
+	for (unsigned i = 0; i < 9; i++)
+		buf_add_byte(out, (char)(f->mode >> (8 - i) & 1 ? letters[i] : '-'));
+}
+
+static void write_entry(struct buf *out, const struct agent_file *f, const char *path)
+{
+	AUTO(buf_done) struct buf time = BUF(64);
+
+	clock_format(&time, f->modified_unix_ms);
+	buf_add_text(out, "{\"name\":");
+	json_write_text(out, span_of(path_last(path)));
+	buf_add_text(out, ",\"path\":");
+	json_write_text(out, span_of(path));
+	buf_addf(out, ",\"isDir\":%s,\"size\":%" PRIu64 ",\"mode\":\"",
+	         f->type == AGENT_FILE_FOLDER ? "true" : "false", f->size);
+	write_mode(out, f);
+	buf_addf(out,
+	         "\",\"permissions\":\"%04o\",\"owner\":\"%u\",\"group\":\"%u\","
+	         "\"modTime\":\"%s\",\"modifiedAt\":\"%s\"}",
+	         f->mode & 07777, f->uid, f->gid, buf_text(&time), buf_text(&time));
+}
+
+static int info(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_STAT};
+	struct agent_file file;
+
+	if (need(q->path, "path", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
+	    inside_file(rq, &t, &call, &file, err) < 0)
+		return -1;
+	write_entry(reply_buf(reply, "application/json"), &file, call.path.path);
+	return 0;
+}
+
+/* What a folder has, or a pattern fits, as it comes. */
+struct gathering {
+	struct buf *out;
+	const char *folder;
+	size_t count;
+	bool paths_only;
+};
+
+static int gather(void *context, const void *reply, struct error *err)
+{
+	struct gathering *g = context;
+	const struct agent_file *file = reply;
+	AUTO(buf_done) struct buf path = BUF(2 * PATH_SIZE_MAX);
+
+	buf_addf(&path, "%s%s%s", g->folder, strcmp(g->folder, "/") == 0 ? "" : "/", file->path);
+	if (path.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "a path is longer than %d bytes", PATH_SIZE_MAX);
+	if (g->count++ > 0)
+		buf_add_byte(g->out, ',');
+	if (g->paths_only)
+		json_write_text(g->out, buf_span(&path));
+	else
+		write_entry(g->out, file, buf_text(&path));
+	return 0;
+}
+
+static int gather_all(struct request *rq, const struct api_target *t, const struct files_call *call,
+                      struct gathering *g, struct error *err)
+{
+	struct agent_file file;
+	const struct compute_call ask = {
+	        .type = call->type,
+	        .shape = agent_path_shape,
+	        .message = &call->path,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = &file,
+	        .reply_size = sizeof(file),
+	        .on_reply = gather,
+	        .context = g,
+	};
+
+	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	return compute_call(t->hold.provider, t->hold.id, rq->arena, &ask, rq->deadline, err);
+}
+
+static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_LIST, .path = {.size_max = ENTRIES_MAX}};
+	struct gathering g = {.out = reply_buf(reply, "application/json")};
+
+	call.path.depth = q->depth ? (uint32_t)q->depth : 1;
+	if (open_path(rq, q->path, &t, &call, err) < 0)
+		return -1;
+	g.folder = call.path.path;
+	buf_add_byte(g.out, '[');
+	if (gather_all(rq, &t, &call, &g, err) < 0)
+		return -1;
+	buf_add_byte(g.out, ']');
+	return 0;
+}
+
+/* Names that fit a pattern, anywhere below the folder. */
+static int search(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_GLOB, .path = {.size_max = ENTRIES_MAX}};
+	struct gathering g = {.out = reply_buf(reply, "application/json"), .paths_only = true};
+
+	if (need(q->pattern, "pattern", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0)
+		return -1;
+	call.path.target = arena_format(rq->arena, "**/%s", q->pattern);
+	g.folder = call.path.path;
+	buf_add_text(g.out, "{\"files\":[");
+	if (gather_all(rq, &t, &call, &g, err) < 0)
+		return -1;
+	buf_add_text(g.out, "]}");
+	return 0;
+}
+
+/* ---- find: a text in the contents ---- */
+
+/* The pattern that fits the text and nothing else. */
+static const char *quote(struct arena *a, const char *text)
+{
+	AUTO(buf_done) struct buf out = BUF(2 * strlen(text) + 1);
+
+	for (; *text; text++) {
+		if (strchr("\\.[]{}()*+?^$|", *text))
+			buf_add_byte(&out, '\\');
+		buf_add_byte(&out, *text);
+	}
+	return arena_copy(a, buf_span(&out));
+}
+
+static void write_matches(struct buf *out, const char *root, const struct search_found *found)
+{
+	bool first = true;
+
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < found->count; i++) {
+		struct span rest = found->files[i].lines, path = found->files[i].path;
+		struct search_line line;
+
+		while (search_line_next(&rest, &line)) {
+			AUTO(buf_done) struct buf whole = BUF(2 * PATH_SIZE_MAX);
+
+			buf_addf(&whole, "%s%s%.*s", root, strcmp(root, "/") == 0 ? "" : "/",
+			         (int)path.size, path.data);
+			buf_add_text(out, first ? "{\"file\":" : ",{\"file\":");
+			json_write_text(out, buf_span(&whole));
+			buf_addf(out, ",\"line\":%" PRId64 ",\"content\":", line.number);
+			json_write_text(out, line.text);
+			buf_add_byte(out, '}');
+			first = false;
+		}
+	}
+	buf_add_byte(out, ']');
+}
+
+static int find(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_STAT};
+	struct search_request what = {.path = ".", .mode = SEARCH_CONTENT};
+	struct search_scope place = {.deadline = rq->deadline};
+	struct search_found found;
+	struct agent_file file;
+
+	if (need(q->pattern, "pattern", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
+	    inside_file(rq, &t, &call, &file, err) < 0)
+		return -1;
+	what.pattern = quote(rq->arena, q->pattern);
+	place.root = call.path.path;
+	if (file.type != AGENT_FILE_FOLDER) {
+		what.path = path_last(call.path.path);
+		place.root = arena_copy(
+		        rq->arena, (struct span){call.path.path,
+		                                 (size_t)(what.path - call.path.path > 1
+		                                                  ? what.path - call.path.path - 1
+		                                                  : 1)});
+	}
+	place.provider = t.hold.provider;
+	place.id = t.hold.id;
+	place.user = t.defaults.user;
+	place.env = t.defaults.env;
+	if (search_run(rq->arena, &place, &what, &found, err) < 0)
+		return -1;
+	write_matches(reply_buf(reply, "application/json"), place.root, &found);
+	return 0;
+}
+
+/* ---- folder, delete, move ---- */
+
+static int make_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_MKDIR,
+	                          .path = {.flags = AGENT_PATH_PARENTS | AGENT_PATH_MAY_EXIST}};
+
+	if (need(q->path, "path", err) < 0 ||
+	    (q->mode && parse_mode(q->mode, &call.path.mode, err) < 0) ||
+	    open_path(rq, q->path, &t, &call, err) < 0 || inside_file(rq, &t, &call, NULL, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	return 0;
+}
+
+static int delete_file(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_REMOVE};
+
+	call.path.flags = q->recursive ? AGENT_PATH_RECURSIVE : 0;
+	if (need(q->path, "path", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
+	    inside_file(rq, &t, &call, NULL, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+static int move(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_RENAME};
+
+	if (need(q->source, "source", err) < 0 || need(q->destination, "destination", err) < 0 ||
+	    open_path(rq, q->source, &t, &call, err) < 0 ||
+	    files_resolve(rq, &t, q->destination, &call.path.target, err) < 0 ||
+	    inside_file(rq, &t, &call, NULL, err) < 0)
+		return -1;
+	reply_status(reply, 200);
+	return 0;
+}
+
+/* ---- permissions ---- */
+
+static int change(struct request *rq, const struct api_target *t, const char **args,
+                  struct error *err)
+{
+	const struct inside_run run = {.args = args, .cwd = "/", .out_max = 4096};
+	struct compute_result result;
+	const char *complaint;
+
+	if (inside_run(rq, t, &run, &result, err) < 0)
+		return -1;
+	if (result.process.exit_code == 0)
+		return 0;
+	complaint = inside_complaint(rq->arena, &result);
+	return FAIL(err, strstr(complaint, "invalid") ? ERROR_INVALID : ERROR_FORBIDDEN, "%s",
+	            complaint);
+}
+
+static int check_name(const char *name, const char *what, struct error *err)
+{
+	if (!name || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                          "0123456789_.-") == strlen(name))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "%s: '%.40s' is no name", what, name);
+}
+
+static int permissions(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	const struct files_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_STAT};
+	const char *owner = q->owner ? q->owner : "", *group = q->group ? q->group : "";
+	uint32_t mode;
+
+	if (need(q->path, "path", err) < 0 || (q->mode && parse_mode(q->mode, &mode, err) < 0) ||
+	    check_name(q->owner, "owner", err) < 0 || check_name(q->group, "group", err) < 0 ||
+	    open_path(rq, q->path, &t, &call, err) < 0 || inside_file(rq, &t, &call, NULL, err) < 0)
+		return -1;
+	if ((owner[0] || group[0]) &&
+	    change(rq, &t,
+	           (const char *[]){
+	                   "chown", "--",
+	                   arena_format(rq->arena, "%s%s%s", owner, group[0] ? ":" : "", group),
+	                   call.path.path, NULL},
+	           err) < 0)
+		return -1;
+	if (q->mode && q->mode[0] &&
+	    change(rq, &t, (const char *[]){"chmod", "--", q->mode, call.path.path, NULL}, err) < 0)
+		return -1;
+	reply_status(reply, 200);
+	return 0;
+}
+
+/* ---- replace ---- */
+
+struct replace_body {
+	const char **files, *pattern, *value;
+};
+static const struct json_member replace_request_members[] = {
+        JSON_TEXT_LIST_MEMBER(replace_body, files, .flags = JSON_REQUIRED, .max = FILES_MAX),
+        JSON_TEXT_MEMBER(replace_body, pattern, .flags = JSON_REQUIRED, .min = 1),
+        JSON_TEXT_MEMBER(replace_body, value, .name = "newValue", .flags = JSON_REQUIRED),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(replace_request, "DaytonaReplace", replace_body, "What to replace");
+
+/* How often it was there. */
+static size_t substitute(struct span content, const struct replace_body *b, struct buf *out)
+{
+	size_t size = strlen(b->pattern), count = 0;
+	const char *found;
+
+	while (content.size >= size &&
+	       (found = memmem(content.data, content.size, b->pattern, size))) {
+		size_t before = (size_t)(found - content.data);
+
+		buf_add(out, content.data, before);
+		buf_add_text(out, b->value);
+		content.data += before + size;
+		content.size -= before + size;
+		count++;
+	}
+	buf_add_span(out, content);
+	return count;
+}
+
+static int replace_in(struct request *rq, const struct api_target *t, const char *file,
+                      const struct replace_body *b, struct error *err)
+{
+	AUTO(buf_done) struct buf before = BUF(REPLACE_MAX), after = BUF(2 * REPLACE_MAX);
+	const char *path;
+
+	if (files_resolve(rq, t, file, &path, err) < 0 ||
+	    inside_read(rq, t, path, &before, err) < 0)
+		return -1;
+	if (substitute(buf_span(&before), b, &after) == 0)
+		return 0;
+	if (after.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "'%s' would be larger than %zu bytes", path,
+		            2 * REPLACE_MAX);
+	return inside_write(rq, t, path, buf_span(&after), err);
+}
+
+/* Each file has a result of its own. */
+static int replace(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct replace_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct buf *out = reply_buf(reply, "application/json");
+
+	if (daytona_target_open(rq, &t, err) < 0)
+		return -1;
+	buf_add_byte(out, '[');
+	for (size_t i = 0; b->files[i]; i++) {
+		struct error failed = {0};
+		bool ok = replace_in(rq, &t, b->files[i], b, &failed) == 0;
+
+		buf_add_text(out, i > 0 ? ",{\"file\":" : "{\"file\":");
+		json_write_text(out, span_of(b->files[i]));
+		buf_addf(out, ",\"success\":%s", ok ? "true" : "false");
+		if (!ok) {
+			buf_add_text(out, ",\"error\":");
+			json_write_text(out, span_of(failed.text));
+		}
+		buf_add_byte(out, '}');
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
+#define TAG .query = &files_query, .tag = "daytona"
+const struct route daytona_files_routes[] = {
+        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "What a folder has"},
+        {HTTP_DELETE, BASE, WRITE, .status = 204, .handle = delete_file, TAG,
+         .summary = "Delete a file or folder"},
+        {HTTP_GET, BASE "/info", READ, .handle = info, TAG, .summary = "About a file"},
+        {HTTP_POST, BASE "/folder", WRITE, .status = 201, .handle = make_folder, TAG,
+         .summary = "Make a folder"},
+        {HTTP_POST, BASE "/move", WRITE, .handle = move, TAG, .summary = "Move a file"},
+        {HTTP_POST, BASE "/permissions", WRITE, .handle = permissions, TAG,
+         .summary = "Set mode and owner"},
+        {HTTP_GET, BASE "/find", READ, .handle = find, TAG, .summary = "Find text in files"},
+        {HTTP_GET, BASE "/search", READ, .handle = search, TAG, .summary = "Find files by name"},
+        {HTTP_POST, BASE "/replace", WRITE, ROUTE_CANCEL, .body = &replace_request,
+         .handle = replace, .tag = "daytona", .summary = "Replace text in files"},
+        {.path = NULL},
+};

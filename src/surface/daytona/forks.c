@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/api/sandbox/:id/{forks,parent,ancestors} — which sandbox came from which. */
+#include "edge/tables.h"
+#include "store/snapshots.h"
+#include "surface/daytona/daytona.h"
+
+#define SANDBOX DAYTONA_API "/sandbox/:id"
+#define ANCESTORS_MAX 64
+
+static int find(struct request *rq, struct sandbox_record *ret, struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+
+	return fleet_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
+}
+
+struct forks_query {
+	bool with_deleted;
+};
+static const struct json_member forks_query_members[] = {
+        JSON_BOOL_MEMBER(forks_query, with_deleted, .name = "includeDestroyed"),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(forks_query, "DaytonaForksQuery", forks_query, "Which forks");
+
+static int forks(struct request *rq, UNUSED const void *body, struct reply *reply,
+                 struct error *err)
+{
+	const struct forks_query *q = rq->query;
+	struct buf *out = reply_buf(reply, "application/json");
+	struct fork_search search = {.project_id = api_project(rq),
+	                             .with_deleted = q->with_deleted};
+	struct sandbox_record record;
+	struct sandbox_list found;
+
+	if (find(rq, &record, err) < 0)
+		return -1;
+	search.sandbox_id = record.id;
+	if (store_sandbox_forks(api_of(rq)->store, rq->arena, &search, &found, err) < 0)
+		return -1;
+	return daytona_sandboxes_write(rq, out, &found, err);
+}
+
+/* The sandbox that `child` is a fork of. ERROR_NOT_FOUND when it is none, or that one is deleted.
+ */
+static int find_parent(struct request *rq, const char *child, struct sandbox_record *ret,
+                       struct error *err)
+{
+	struct fleet_ref ref = {.project_id = api_project(rq)};
+
+	if (store_sandbox_parent(api_of(rq)->store, rq->arena, child, &ref.id_or_name, err) < 0)
+		return -1;
+	if (!ref.id_or_name[0])
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' is no fork of another", child);
+	return fleet_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
+}
+
+static int parent(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	struct sandbox_record record, above;
+
+	if (find(rq, &record, err) < 0 || find_parent(rq, record.id, &above, err) < 0)
+		return -1;
+	return daytona_sandbox_reply(rq, reply, &above, err);
+}
+
+/* The nearest first, as far as there are sandboxes. */
+static int ancestors(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	struct sandbox_record record, above;
+
+	if (find(rq, &record, err) < 0)
+		return -1;
+	buf_add_byte(out, '[');
+	for (unsigned i = 0; i < ANCESTORS_MAX; i++) {
+		if (find_parent(rq, record.id, &above, err) < 0)
+			break;
+		if (i > 0)
+			buf_add_byte(out, ',');
+		if (daytona_sandbox_write(rq, out, &above, err) < 0)
+			return -1;
+		record = above;
+	}
+	if (err->code != ERROR_NONE && err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_forks_routes[] = {
+        {HTTP_GET, SANDBOX "/forks", READ, .query = &forks_query, .handle = forks, TAG,
+         .summary = "The forks of a sandbox, the oldest first"},
+        {HTTP_GET, SANDBOX "/parent", READ, .handle = parent, TAG,
+         .summary = "The sandbox that it is a fork of"},
+        {HTTP_GET, SANDBOX "/ancestors", READ, .handle = ancestors, TAG,
+         .summary = "That one, the one that it is a fork of, and so on"},
+        {.path = NULL},
+};

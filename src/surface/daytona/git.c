@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/toolbox/:id/git — git in the sandbox, see git/git.h. */
+#include "git/git.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "calls/repository.h"
+#include "edge/tables.h"
+#include "surface/daytona/daytona.h"
+
+#define BASE DAYTONA_TOOLBOX "/:id/git"
+#define HISTORY_MAX 1000
+
+/* All that the bodies and queries have; each row table takes what is its own. */
+struct git_body {
+	const char *path, *url, *branch, *commit, *username, *password, *remote, *name, *message,
+	        *author, *email, *mode, *target, *source, *key, *value, *scope, *host, *protocol;
+	const char **files;
+	int64_t depth;
+	bool insecure, set_upstream, allow_empty, bare, staged, worktree, fetch, overwrite;
+};
+#define TEXT_ROW(m, ...) JSON_TEXT_MEMBER(git_body, m, __VA_ARGS__)
+#define MAYBE(m, ...) TEXT_ROW(m, .flags = JSON_NULLABLE, __VA_ARGS__)
+#define FLAG_ROW(m, ...) JSON_BOOL_MEMBER(git_body, m, .flags = JSON_NULLABLE, __VA_ARGS__)
+#define PATH_ROW TEXT_ROW(path, .flags = JSON_REQUIRED, .min = 1, .max = 4096)
+#define LOGIN_ROWS MAYBE(username), TEXT_ROW(password, .flags = JSON_NULLABLE | JSON_SECRET)
+#define FILES_ROW                                                                                  \
+	JSON_TEXT_LIST_MEMBER(git_body, files, .flags = JSON_NULLABLE, .max = GIT_PATHS_MAX)
+#define BODY(variable, name_, ...)                                                                 \
+	static const struct json_member variable##_members[] = {__VA_ARGS__, JSON_END};            \
+	static JSON_OPEN_SHAPE(variable, name_, git_body, "A call of git")
+
+BODY(path_query, "DaytonaGitQuery", PATH_ROW);
+BODY(clone_request, "DaytonaGitClone", PATH_ROW, TEXT_ROW(url, .flags = JSON_REQUIRED),
+     MAYBE(branch), MAYBE(commit, .name = "commit_id"), LOGIN_ROWS,
+     JSON_WHOLE_MEMBER(git_body, depth, .flags = JSON_NULLABLE, .max = INT32_MAX),
+     FLAG_ROW(insecure, .name = "insecure_skip_tls"));
+BODY(add_request, "DaytonaGitAdd", PATH_ROW, FILES_ROW);
+BODY(commit_request, "DaytonaGitCommit", PATH_ROW, TEXT_ROW(message, .flags = JSON_REQUIRED),
+     MAYBE(author), MAYBE(email), FLAG_ROW(allow_empty));
+BODY(branch_request, "DaytonaGitBranch", PATH_ROW, TEXT_ROW(name, .flags = JSON_REQUIRED));
+BODY(checkout_request, "DaytonaGitCheckout", PATH_ROW, TEXT_ROW(branch, .flags = JSON_REQUIRED));
+BODY(exchange_request, "DaytonaGitExchange", PATH_ROW, MAYBE(remote), MAYBE(branch), LOGIN_ROWS,
+     FLAG_ROW(set_upstream));
+BODY(init_request, "DaytonaGitInit", PATH_ROW, MAYBE(branch, .name = "initial_branch"),
+     FLAG_ROW(bare));
+BODY(reset_request, "DaytonaGitReset", PATH_ROW, MAYBE(mode), MAYBE(target), FILES_ROW);
+BODY(restore_request, "DaytonaGitRestore", PATH_ROW, MAYBE(source), FILES_ROW, FLAG_ROW(staged),
+     FLAG_ROW(worktree));
+BODY(remote_request, "DaytonaGitRemote", PATH_ROW, TEXT_ROW(name, .flags = JSON_REQUIRED),
+     TEXT_ROW(url, .flags = JSON_REQUIRED), FLAG_ROW(fetch), FLAG_ROW(overwrite));
+BODY(config_query, "DaytonaGitConfigQuery", MAYBE(path, .max = 4096),
+     TEXT_ROW(key, .flags = JSON_REQUIRED), MAYBE(scope));
+BODY(config_request, "DaytonaGitConfig", MAYBE(path, .max = 4096),
+     TEXT_ROW(key, .flags = JSON_REQUIRED), TEXT_ROW(value, .flags = JSON_REQUIRED), MAYBE(scope));
+BODY(user_request, "DaytonaGitUser", MAYBE(path, .max = 4096),
+     TEXT_ROW(name, .flags = JSON_REQUIRED), TEXT_ROW(email, .flags = JSON_REQUIRED), MAYBE(scope));
+BODY(login_request, "DaytonaGitLogin", TEXT_ROW(username, .flags = JSON_REQUIRED),
+     TEXT_ROW(password, .flags = JSON_REQUIRED | JSON_SECRET), MAYBE(host), MAYBE(protocol));
+
+/* ---- where ---- */
+
+struct place {
+	struct api_target target;
+	struct git_at at;
+};
+
+static void place_done(struct place *p)
+{
+	api_target_done(&p->target);
+}
+#define PLACE AUTO(place_done) struct place
+
+static int open_place(struct request *rq, const struct git_body *b, struct place *ret,
+                      struct error *err)
+{
+	if (daytona_target_open(rq, &ret->target, err) < 0)
+		return -1;
+	return repository_locate(rq, &ret->target, b->path, &ret->at, err);
+}
+
+/* What git has refused goes by its name. */
+static int done(struct request *rq, const struct place *p, int result)
+{
+	if (result < 0 && p->at.failure)
+		daytona_failure_name(rq, p->at.failure);
+	return result;
+}
+
+/* A call that answers nothing. */
+typedef int git_call(struct git_at *at, struct arena *a, const struct git_body *b,
+                     struct error *err);
+
+static int run(struct request *rq, const struct git_body *b, git_call *call, struct error *err)
+{
+	PLACE p = {.at = {.path = NULL}};
+
+	if (open_place(rq, b, &p, err) < 0)
+		return -1;
+	return done(rq, &p, call(&p.at, rq->arena, b, err));
+}
+
+/* ---- calls ---- */
+
+static int call_clone(struct git_at *at, struct arena *a, const struct git_body *b,
+                      struct error *err)
+{
+	return git_clone(at, a,
+	                 &(struct git_clone){.url = b->url,
+	                                     .branch = b->branch,
+	                                     .commit = b->commit,
+	                                     .depth = b->depth,
+	                                     .insecure = b->insecure,
+	                                     .login = {b->username, b->password}},
+	                 err);
+}
+
+static int call_add(struct git_at *at, struct arena *a, const struct git_body *b, struct error *err)
+{
+	return git_add(at, a, b->files, err);
+}
+
+/* Daytona's goes over to it as well. */
+static int call_branch(struct git_at *at, struct arena *a, const struct git_body *b,
+                       struct error *err)
+{
+	return git_branch_create(at, a, b->name, true, err);
+}
+
+static int call_delete(struct git_at *at, struct arena *a, const struct git_body *b,
+                       struct error *err)
+{
+	return git_branch_delete(at, a, b->name, err);
+}
+
+static int call_checkout(struct git_at *at, struct arena *a, const struct git_body *b,
+                         struct error *err)
+{
+	return git_checkout(at, a, b->branch, err);
+}
+
+static struct git_exchange exchange_of(const struct git_body *b)
+{
+	return (struct git_exchange){
+	        b->remote, b->branch, b->set_upstream, {b->username, b->password}};
+}
+
+static int call_push(struct git_at *at, struct arena *a, const struct git_body *b,
+                     struct error *err)
+{
+	const struct git_exchange exchange = exchange_of(b);
+
+	return git_push(at, a, &exchange, err);
+}
+
+static int call_pull(struct git_at *at, struct arena *a, const struct git_body *b,
+                     struct error *err)
+{
+	const struct git_exchange exchange = exchange_of(b);
+
+	return git_pull(at, a, &exchange, err);
+}
+
+static int call_init(struct git_at *at, struct arena *a, const struct git_body *b,
+                     struct error *err)
+{
+	return git_init(at, a, b->bare, b->branch, err);
+}
+
+static int call_reset(struct git_at *at, struct arena *a, const struct git_body *b,
+                      struct error *err)
+{
+	return git_reset(at, a, &(struct git_reset){b->mode, b->target, b->files}, err);
+}
+
+static int call_restore(struct git_at *at, struct arena *a, const struct git_body *b,
+                        struct error *err)
+{
+	return git_restore(at, a,
+	                   &(struct git_restore){b->files, b->source, b->staged, b->worktree}, err);
+}
+
+static int call_remote(struct git_at *at, struct arena *a, const struct git_body *b,
+                       struct error *err)
+{
+	return git_remote_add(
+	        at, a, &(struct git_remote_add){b->name, b->url, b->overwrite, b->fetch}, err);
+}
+
+static int call_config(struct git_at *at, struct arena *a, const struct git_body *b,
+                       struct error *err)
+{
+	return git_config_set(at, a, &(struct git_setting){b->scope, b->key, b->value}, err);
+}
+
+static int call_user(struct git_at *at, struct arena *a, const struct git_body *b,
+                     struct error *err)
+{
+	if (git_config_set(at, a, &(struct git_setting){b->scope, "user.name", b->name}, err) < 0)
+		return -1;
+	return git_config_set(at, a, &(struct git_setting){b->scope, "user.email", b->email}, err);
+}
+
+static int call_login(struct git_at *at, struct arena *a, const struct git_body *b,
+                      struct error *err)
+{
+	return git_login_store(
+	        at, a, &(struct git_credential){b->protocol, b->host, {b->username, b->password}},
+	        err);
+}
+
+/* Which of them a row is for. */
+static const struct {
+	enum http_method method;
+	const char *path;
+	int status;
+	git_call *call;
+} calls[] = {
+        {HTTP_POST, BASE "/clone", 200, call_clone},
+        {HTTP_POST, BASE "/add", 200, call_add},
+        {HTTP_POST, BASE "/branches", 201, call_branch},
+        {HTTP_DELETE, BASE "/branches", 204, call_delete},
+        {HTTP_POST, BASE "/checkout", 200, call_checkout},
+        {HTTP_POST, BASE "/push", 200, call_push},
+        {HTTP_POST, BASE "/pull", 200, call_pull},
+        {HTTP_POST, BASE "/init", 201, call_init},
+        {HTTP_POST, BASE "/reset", 200, call_reset},
+        {HTTP_POST, BASE "/restore", 200, call_restore},
+        {HTTP_POST, BASE "/remotes", 201, call_remote},
+        {HTTP_POST, BASE "/config", 200, call_config},
+        {HTTP_POST, BASE "/config/user", 200, call_user},
+        {HTTP_POST, BASE "/credentials", 200, call_login},
+};
+
+static int change(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(calls); i++) {
+		if (calls[i].method != rq->route->method ||
+		    strcmp(calls[i].path, rq->route->path) != 0)
+			continue;
+		if (run(rq, body, calls[i].call, err) < 0)
+			return -1;
+		reply_status(reply, calls[i].status);
+		return 0;
+	}
+	return FAIL(err, ERROR_SYSTEM, "no call for '%s'", rq->route->path);
+}
+
+static int commit(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct git_body *b = body;
+	const struct git_commit_request what = {b->message, b->author, b->email, b->allow_empty};
+	PLACE p = {.at = {.path = NULL}};
+	const char *hash;
+
+	if (open_place(rq, b, &p, err) < 0 ||
+	    done(rq, &p, git_commit(&p.at, rq->arena, &what, &hash, err)) < 0)
+		return -1;
+	buf_addf(reply_buf(reply, "application/json"), "{\"hash\":\"%s\"}", hash);
+	return 0;
+}
+
+/* ---- what is read ---- */
+
+static const struct {
+	char letter;
+	const char *name;
+} states[] = {
+        {' ', "Unmodified"}, {'?', "Untracked"}, {'M', "Modified"},
+        {'T', "Modified"},   {'A', "Added"},     {'D', "Deleted"},
+        {'R', "Renamed"},    {'C', "Copied"},    {'U', "Updated but unmerged"},
+};
+
+static const char *state_of(char letter)
+{
+	for (size_t i = 0; i < COUNT_OF(states); i++)
+		if (states[i].letter == letter)
+			return states[i].name;
+	return "Unmodified";
+}
+
+static void write_status(struct buf *out, const struct git_status *s)
+{
+	buf_add_text(out, "{\"currentBranch\":");
+	json_write_text(out, span_of(s->branch));
+	buf_addf(out,
+	         ",\"ahead\":%" PRId64 ",\"behind\":%" PRId64
+	         ",\"branchPublished\":%s,\"detached\":%s,\"upstream\":",
+	         s->ahead, s->behind, s->has_upstream ? "true" : "false",
+	         s->branch[0] ? "false" : "true");
+	json_write_text(out, span_of(s->upstream));
+	buf_add_text(out, ",\"fileStatus\":[");
+	for (size_t i = 0; i < s->count; i++) {
+		const struct git_file *f = &s->files[i];
+
+		buf_add_text(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+		json_write_text(out, span_of(f->path));
+		buf_addf(out,
+		         ",\"staging\":\"%s\",\"worktree\":\"%s\",\"extra\":", state_of(f->staged),
+		         state_of(f->worktree));
+		json_write_text(out, span_of(f->old_path));
+		buf_add_byte(out, '}');
+	}
+	buf_add_text(out, "]}");
+}
+
+static int status(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	PLACE p = {.at = {.path = NULL}};
+	struct git_status found;
+
+	if (open_place(rq, rq->query, &p, err) < 0 ||
+	    done(rq, &p, git_status(&p.at, rq->arena, &found, err)) < 0)
+		return -1;
+	write_status(reply_buf(reply, "application/json"), &found);
+	return 0;
+}
+
+static int branches(struct request *rq, UNUSED const void *body, struct reply *reply,
+                    struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	PLACE p = {.at = {.path = NULL}};
+	struct git_branches found;
+
+	if (open_place(rq, rq->query, &p, err) < 0 ||
+	    done(rq, &p, git_branches(&p.at, rq->arena, &found, err)) < 0)
+		return -1;
+	buf_add_text(out, "{\"current\":");
+	json_write_text(out, span_of(found.current));
+	buf_add_text(out, ",\"branches\":[");
+	for (size_t i = 0; found.names[i]; i++) {
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write_text(out, span_of(found.names[i]));
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static void write_commit(struct buf *out, const struct git_commit *c)
+{
+	buf_addf(out, "{\"hash\":\"%s\",\"author\":", c->hash);
+	json_write_text(out, span_of(c->author));
+	buf_add_text(out, ",\"email\":");
+	json_write_text(out, span_of(c->email));
+	buf_add_text(out, ",\"message\":");
+	json_write_text(out, span_of(c->message));
+	buf_add_text(out, ",\"timestamp\":\"");
+	clock_format(out, c->at);
+	buf_add_text(out, "\"}");
+}
+
+static int history(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	PLACE p = {.at = {.path = NULL}};
+	struct git_log found;
+
+	if (open_place(rq, rq->query, &p, err) < 0 ||
+	    done(rq, &p, git_log(&p.at, rq->arena, HISTORY_MAX, &found, err)) < 0)
+		return -1;
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < found.count; i++) {
+		if (i > 0)
+			buf_add_byte(out, ',');
+		write_commit(out, &found.items[i]);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+static int remotes(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	PLACE p = {.at = {.path = NULL}};
+	struct git_remotes found;
+
+	if (open_place(rq, rq->query, &p, err) < 0 ||
+	    done(rq, &p, git_remotes(&p.at, rq->arena, &found, err)) < 0)
+		return -1;
+	buf_add_text(out, "{\"remotes\":[");
+	for (size_t i = 0; i < found.count; i++) {
+		buf_add_text(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+		json_write_text(out, span_of(found.items[i].name));
+		buf_add_text(out, ",\"url\":");
+		json_write_text(out, span_of(found.items[i].url));
+		buf_add_byte(out, '}');
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static int config(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	const struct git_body *q = rq->query;
+	const struct git_setting what = {.scope = q->scope, .key = q->key};
+	struct buf *out = reply_buf(reply, "application/json");
+	PLACE p = {.at = {.path = NULL}};
+	const char *value;
+
+	if (open_place(rq, q, &p, err) < 0 ||
+	    done(rq, &p, git_config_get(&p.at, rq->arena, &what, &value, err)) < 0)
+		return -1;
+	buf_add_byte(out, '{');
+	if (value) {
+		buf_add_text(out, "\"value\":");
+		json_write_text(out, span_of(value));
+	}
+	buf_add_byte(out, '}');
+	return 0;
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_git_routes[] = {
+        {HTTP_POST, BASE "/clone", SLOW, .body = &clone_request, .handle = change, TAG,
+         .summary = "Clone a repository"},
+        {HTTP_GET, BASE "/status", READ, .query = &path_query, .handle = status, TAG,
+         .summary = "What has changed"},
+        {HTTP_POST, BASE "/add", SLOW, .body = &add_request, .handle = change, TAG,
+         .summary = "Stage files"},
+        {HTTP_POST, BASE "/commit", SLOW, .body = &commit_request, .handle = commit, TAG,
+         .summary = "Commit what is staged"},
+        {HTTP_GET, BASE "/branches", READ, .query = &path_query, .handle = branches, TAG,
+         .summary = "List branches"},
+        {HTTP_POST, BASE "/branches", SLOW, .body = &branch_request, .handle = change, TAG,
+         .summary = "Make a branch and go over to it"},
+        {HTTP_DELETE, BASE "/branches", SLOW, .body = &branch_request, .handle = change, TAG,
+         .summary = "Delete a branch"},
+        {HTTP_POST, BASE "/checkout", SLOW, .body = &checkout_request, .handle = change, TAG,
+         .summary = "Go over to a branch or commit"},
+        {HTTP_POST, BASE "/push", SLOW, .body = &exchange_request, .handle = change, TAG,
+         .summary = "Push"},
+        {HTTP_POST, BASE "/pull", SLOW, .body = &exchange_request, .handle = change, TAG,
+         .summary = "Pull"},
+        {HTTP_GET, BASE "/history", READ, .query = &path_query, .handle = history, TAG,
+         .summary = "Commits, newest first"},
+        {HTTP_POST, BASE "/init", SLOW, .body = &init_request, .handle = change, TAG,
+         .summary = "Make a repository"},
+        {HTTP_POST, BASE "/reset", SLOW, .body = &reset_request, .handle = change, TAG,
+         .summary = "Reset the head, the index, the files"},
+        {HTTP_POST, BASE "/restore", SLOW, .body = &restore_request, .handle = change, TAG,
+         .summary = "Restore files"},
+        {HTTP_GET, BASE "/remotes", READ, .query = &path_query, .handle = remotes, TAG,
+         .summary = "List remotes"},
+        {HTTP_POST, BASE "/remotes", SLOW, .body = &remote_request, .handle = change, TAG,
+         .summary = "Add a remote"},
+        {HTTP_GET, BASE "/config", READ, .query = &config_query, .handle = config, TAG,
+         .summary = "Get a setting"},
+        {HTTP_POST, BASE "/config", SLOW, .body = &config_request, .handle = change, TAG,
+         .summary = "Change a setting"},
+        {HTTP_POST, BASE "/config/user", SLOW, .body = &user_request, .handle = change, TAG,
+         .summary = "Who commits"},
+        {HTTP_POST, BASE "/credentials", SLOW, .body = &login_request, .handle = change, TAG,
+         .summary = "Keep a login for later calls"},
+        {.path = NULL},
+};

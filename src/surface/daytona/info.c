@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sandbox is and uses, and what of it cannot be changed. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "fleet/history.h"
+#include "fleet/settings.h"
+#include "surface/daytona/daytona.h"
+#include "surface/daytona/inside.h"
+
+#define SANDBOX DAYTONA_API "/sandbox/:id"
+#define BASE DAYTONA_TOOLBOX "/:id"
+#define VERSION "atoll"
+#define PORT_MIN 3000
+#define PORT_MAX 9999
+
+/* ---- folders ---- */
+
+static int answer_folder(struct reply *reply, const char *path)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+
+	buf_add_text(out, "{\"dir\":");
+	json_write_text(out, span_of(path));
+	buf_add_byte(out, '}');
+	return 0;
+}
+
+static const char *first_line(struct arena *a, struct span text)
+{
+	struct span line;
+
+	(void)span_split(&text, '\n', &line);
+	return arena_copy(a, line);
+}
+
+/* Of the user that commands are run as: a process without a folder of its own begins there. */
+static int home(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	const char *args[] = {"pwd", NULL};
+	const struct inside_run run = {.args = args, .out_max = 4096};
+	struct compute_result result;
+
+	if (daytona_target_open(rq, &t, err) < 0 || inside_run(rq, &t, &run, &result, err) < 0)
+		return -1;
+	return answer_folder(reply, first_line(rq->arena, result.out[0]));
+}
+
+static int workdir(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+
+	if (daytona_target_open(rq, &t, err) < 0)
+		return -1;
+	if (!t.defaults.workdir || !t.defaults.workdir[0])
+		return home(rq, body, reply, err);
+	return answer_folder(reply, t.defaults.workdir);
+}
+
+static int version(UNUSED struct request *rq, UNUSED const void *body, struct reply *reply,
+                   UNUSED struct error *err)
+{
+	reply_text(reply, "application/json", SPAN("{\"version\":\"" VERSION "\"}"));
+	return 0;
+}
+
+/* ---- ports ---- */
+
+struct ports {
+	bool listens[PORT_MAX + 1 - PORT_MIN];
+	bool wanted_listens;
+	uint16_t wanted; /* 0 = none */
+};
+
+/* The next word of a line, without the blanks before it. */
+static struct span next_word(struct span *line)
+{
+	struct span word;
+
+	while (line->size > 0 && line->data[0] == ' ')
+		*line = (struct span){line->data + 1, line->size - 1};
+	(void)span_split(line, ' ', &word);
+	return word;
+}
+
+/* -1 for what is no hexadecimal number of at most four digits. */
+static int parse_hex(struct span text)
+{
+	int value = 0;
+
+	if (text.size == 0 || text.size > 4)
+		return -1;
+	for (size_t i = 0; i < text.size; i++) {
+		int digit = hex_digit_value(text.data[i]);
+
+		if (digit < 0)
+			return -1;
+		value = value << 4 | digit;
+	}
+	return value;
+}
+
+#define STATE_LISTEN 0x0a
+
+/* A line of /proc/net/tcp: "0: 0100007F:1F90 00000000:0000 0A …". */
+static void take_line(struct ports *p, struct span line)
+{
+	struct span number = next_word(&line), local = next_word(&line), remote = next_word(&line),
+	            address;
+	int state = parse_hex(next_word(&line)), port;
+
+	(void)number;
+	(void)remote;
+	(void)span_split(&local, ':', &address);
+	port = parse_hex(local);
+	if (state != STATE_LISTEN || port <= 0)
+		return;
+	if (port == p->wanted)
+		p->wanted_listens = true;
+	if (port >= PORT_MIN && port <= PORT_MAX)
+		p->listens[port - PORT_MIN] = true;
+}
+
+static int find_ports(struct request *rq, struct ports *p, struct error *err)
+{
+	static const char *const files[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+
+	if (daytona_target_open(rq, &t, err) < 0)
+		return -1;
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		AUTO(buf_done) struct buf text = BUF(4 * 1024 * 1024);
+		struct span rest, line;
+
+		if (inside_read(rq, &t, files[i], &text, err) < 0)
+			return -1;
+		rest = buf_span(&text);
+		while (span_split(&rest, '\n', &line))
+			take_line(p, line);
+	}
+	return 0;
+}
+
+static int ports(struct request *rq, UNUSED const void *body, struct reply *reply,
+                 struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	struct ports *p = ARENA_NEW(rq->arena, struct ports);
+	bool first = true;
+
+	if (find_ports(rq, p, err) < 0)
+		return -1;
+	buf_add_text(out, "{\"ports\":[");
+	for (unsigned i = 0; i < COUNT_OF(p->listens); i++) {
+		if (!p->listens[i])
+			continue;
+		buf_addf(out, "%s%u", first ? "" : ",", PORT_MIN + i);
+		first = false;
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static int port_in_use(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	struct ports *p = ARENA_NEW(rq->arena, struct ports);
+	int64_t port;
+
+	if (span_parse_whole(span_of(request_param(rq, "port")), 1, 65535, &port, err) < 0)
+		return FAIL_CONTEXT(err, "port");
+	p->wanted = (uint16_t)port;
+	if (find_ports(rq, p, err) < 0)
+		return -1;
+	buf_addf(reply_buf(reply, "application/json"), "{\"isInUse\":%s}",
+	         p->wanted_listens ? "true" : "false");
+	return 0;
+}
+
+/* ---- metrics ---- */
+
+struct sample {
+	struct sandbox_record record;
+	struct provider_stats stats;
+	double cpu_percent; /* of what it may have, on average since its start */
+	uint64_t disk_used;
+};
+
+static int take_sample(struct request *rq, struct sample *ret, struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	const struct provider_stats *s = &ret->stats;
+	struct fleet *fleet = api_of(rq)->fleet;
+
+	if (fleet_find(fleet, rq->arena, &ref, &ret->record, err) < 0 ||
+	    fleet_stats(fleet, &ret->record, &ret->stats, err) < 0)
+		return -1;
+	ret->cpu_percent = 0;
+	if (s->uptime_ms > 0 && ret->record.resources.cpu > 0)
+		ret->cpu_percent = (double)s->cpu_usage_us / 10.0 / (double)s->uptime_ms /
+		                   ret->record.resources.cpu;
+	ret->disk_used = s->disk_bytes > INT64_MAX ? 0 : s->disk_bytes;
+	return 0;
+}
+
+static int system_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	struct sample s;
+
+	if (take_sample(rq, &s, err) < 0)
+		return -1;
+	buf_addf(
+	        out,
+	        "{\"cpuCount\":%d,\"cpuUsedPct\":%.2f,\"memTotal\":%" PRIu64 ",\"memUsed\":%" PRIu64
+	        ",\"memCache\":0,\"diskTotal\":%" PRIu64 ",\"diskUsed\":%" PRIu64
+	        ",\"diskFree\":%" PRIu64 ",\"timestampUnix\":%" PRId64 ",\"timestamp\":\"",
+	        s.record.resources.cpu < 1 ? 1 : (int)s.record.resources.cpu, s.cpu_percent,
+	        s.stats.memory_limit_bytes, s.stats.memory_bytes, s.stats.disk_limit_bytes,
+	        s.disk_used,
+	        s.stats.disk_limit_bytes > s.disk_used ? s.stats.disk_limit_bytes - s.disk_used : 0,
+	        s.stats.sampled_unix_ms / 1000);
+	clock_format(out, s.stats.sampled_unix_ms);
+	buf_add_text(out, "\"}");
+	return 0;
+}
+
+struct telemetry_query {
+	const char *from, *to;
+};
+static const struct json_member telemetry_query_members[] = {
+        JSON_TEXT_MEMBER(telemetry_query, from, .max = 40),
+        JSON_TEXT_MEMBER(telemetry_query, to, .max = 40),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(telemetry_query, "DaytonaTelemetryQuery", telemetry_query, "Of which time");
+
+static int read_time(const char *name, const char *text, int64_t *ret, struct error *err)
+{
+	if (!text || json_time_parse(span_of(text), ret))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "%s: '%s' is no time", name, text);
+}
+
+struct measured {
+	const struct sandbox_record *record;
+	const struct fleet_history *history;
+};
+
+static double cpu_used(const struct measured *m, const struct fleet_sample *s)
+{
+	double cpu = m->record->resources.cpu;
+
+	return cpu > 0 ? (double)s->cpu_percent / cpu : 0;
+}
+
+static double cpu_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+{
+	return m->record->resources.cpu;
+}
+
+static double memory_used(UNUSED const struct measured *m, const struct fleet_sample *s)
+{
+	return (double)s->memory_bytes;
+}
+
+static double memory_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+{
+	return (double)m->history->memory_limit_bytes;
+}
+
+static double disk_used(UNUSED const struct measured *m, const struct fleet_sample *s)
+{
+	return s->disk_bytes > INT64_MAX ? 0 : (double)s->disk_bytes;
+}
+
+static double disk_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+{
+	return (double)m->history->disk_limit_bytes;
+}
+
+static const struct {
+	const char *name;
+	double (*value)(const struct measured *m, const struct fleet_sample *s);
+} series[] = {
+        {"daytona.sandbox.cpu.utilization", cpu_used},
+        {"daytona.sandbox.cpu.limit", cpu_limit},
+        {"daytona.sandbox.memory.usage", memory_used},
+        {"daytona.sandbox.memory.limit", memory_limit},
+        {"daytona.sandbox.filesystem.usage", disk_used},
+        {"daytona.sandbox.filesystem.total", disk_limit},
+};
+
+static void write_points(struct buf *out, size_t which, const struct measured *m)
+{
+	buf_addf(out, "%s{\"metricName\":\"%s\",\"dataPoints\":[", which > 0 ? "," : "",
+	         series[which].name);
+	for (size_t i = 0; i < m->history->count; i++) {
+		const struct fleet_sample *s = &m->history->items[i];
+
+		buf_add_text(out, i > 0 ? ",{\"timestamp\":\"" : "{\"timestamp\":\"");
+		clock_format(out, s->at);
+		buf_addf(out, "\",\"value\":%.2f}", series[which].value(m, s));
+	}
+	buf_add_text(out, "]}");
+}
+
+static int telemetry(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
+{
+	const struct telemetry_query *q = rq->query;
+	const struct fleet_ref ref = daytona_ref(rq);
+	struct buf *out = reply_buf(reply, "application/json");
+	struct fleet_period period = {0, 0};
+	struct fleet_history found;
+	struct sandbox_record record;
+	const struct measured measured = {&record, &found};
+
+	if (read_time("from", q->from, &period.from, err) < 0 ||
+	    read_time("to", q->to, &period.until, err) < 0 ||
+	    fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0 ||
+	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &period, &found, err) < 0)
+		return -1;
+	buf_add_text(out, "{\"series\":[");
+	for (size_t i = 0; i < COUNT_OF(series); i++)
+		write_points(out, i, &measured);
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+/* ---- the server itself ---- */
+
+static int toolbox_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	struct sandbox_record r;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	buf_addf(reply_buf(reply, "application/json"), "{\"url\":\"%s" DAYTONA_TOOLBOX "\"}",
+	         daytona_origin(rq));
+	return 0;
+}
+
+static int config(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  UNUSED struct error *err)
+{
+	const char *origin = daytona_origin(rq);
+	struct buf *out = reply_buf(reply, "application/json");
+
+	buf_addf(out,
+	         "{\"version\":\"" VERSION
+	         "\",\"oidc\":{\"issuer\":\"\",\"clientId\":\"\",\"audience\":\"\"},"
+	         "\"linkedAccountsEnabled\":false,\"announcements\":{},"
+	         "\"proxyTemplateUrl\":\"%s/daytona/preview/{{sandboxId}}/{{PORT}}\","
+	         "\"proxyToolboxUrl\":\"%s" DAYTONA_TOOLBOX "\",\"dashboardUrl\":\"%s\","
+	         "\"maxAutoArchiveInterval\":43200,\"maintananceMode\":false,"
+	         "\"environment\":\"self-hosted\",\"defaultSnapshot\":",
+	         origin, origin, origin);
+	json_write_text(out, span_of(api_of(rq)->config->default_template));
+	buf_add_byte(out, '}');
+	return 0;
+}
+
+/* ---- what can be changed, and what cannot ---- */
+
+#define MB_PER_GB 1024
+
+struct resize_body {
+	double cpu, memory, disk;
+};
+static const struct json_member resize_request_members[] = {
+        JSON_NUMBER_MEMBER(resize_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_NUMBER_MEMBER(resize_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
+        JSON_NUMBER_MEMBER(resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", resize_body, "Other limits");
+
+static int resize(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct resize_body *b = body;
+	const struct fleet_ref ref = daytona_ref(rq);
+	const struct sandbox_resources change = {.cpu = b->cpu,
+	                                         .memory_mb = (int64_t)(b->memory * MB_PER_GB),
+	                                         .disk_mb = (int64_t)(b->disk * MB_PER_GB)};
+	struct sandbox_record r;
+
+	if (fleet_resize(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	return daytona_sandbox_reply(rq, reply, &r, err);
+}
+
+struct env_body {
+	struct json_map set;
+	const char **unset;
+	const char *unset_prefix;
+};
+static const struct json_member env_request_members[] = {
+        JSON_TEXT_MAP_MEMBER(env_body, set, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_TEXT_LIST_MEMBER(env_body, unset, .flags = JSON_NULLABLE, .max = 256),
+        JSON_TEXT_MEMBER(env_body, unset_prefix, .name = "unsetValuePrefix",
+                         .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(env_request, "DaytonaEnv", env_body, "Other variables");
+
+/* Of the sandbox's own variables: what its template gives cannot be told from here. */
+static int environment(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct env_body *b = body;
+	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_environment change = {.set = &b->set,
+	                                         .unset = (const char *const *)b->unset};
+	struct sandbox_record r;
+
+	if (b->unset_prefix && b->unset_prefix[0])
+		return daytona_refuse("unsetValuePrefix", err);
+	if (fleet_set_environment(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	reply_text(reply, "application/json", span_of(r.env_json[0] ? r.env_json : "{}"));
+	return 0;
+}
+
+static int ssh(UNUSED struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
+               struct error *err)
+{
+	(void)daytona_refuse("ssh to sandboxes", err);
+	error_hint(err, "'atoll shell' and PTY sessions open a terminal");
+	return -1;
+}
+
+static int secrets(UNUSED struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
+                   struct error *err)
+{
+	(void)daytona_refuse("secrets of sandboxes", err);
+	error_hint(err, "the environment of a sandbox, envVars, takes values as they are");
+	return -1;
+}
+
+static int computer_use(UNUSED struct request *rq, UNUSED const void *body,
+                        UNUSED struct reply *reply, struct error *err)
+{
+	return daytona_refuse("computer use: a sandbox has no desktop", err);
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_info_routes[] = {
+        {HTTP_GET, DAYTONA_API "/config", READ, .handle = config, TAG,
+         .summary = "About this server"},
+        {HTTP_GET, SANDBOX "/toolbox-proxy-url", READ, .handle = toolbox_url, TAG,
+         .summary = "Where its toolbox is"},
+        {HTTP_GET, SANDBOX "/telemetry/metrics", READ, .query = &telemetry_query,
+         .handle = telemetry, TAG, .summary = "What a sandbox uses now"},
+        {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
+         .summary = "Give it other limits"},
+        {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = secrets, TAG, .summary = "Refused"},
+        {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
+        {HTTP_DELETE, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
+        {HTTP_GET, DAYTONA_API "/sandbox/ssh-access/validate", READ, .handle = ssh, TAG,
+         .summary = "Refused"},
+        {HTTP_GET, BASE "/user-home-dir", READ, .handle = home, TAG,
+         .summary = "The home of its user"},
+        {HTTP_GET, BASE "/work-dir", READ, .handle = workdir, TAG,
+         .summary = "The folder of its commands"},
+        {HTTP_GET, BASE "/version", READ, .handle = version, TAG, .summary = "About this server"},
+        {HTTP_GET, BASE "/system/metrics", READ, .handle = system_metrics, TAG,
+         .summary = "What a sandbox uses now"},
+        {HTTP_GET, BASE "/port", READ, .handle = ports, TAG,
+         .summary = "Ports from 3000 to 9999 that something listens on"},
+        {HTTP_GET, BASE "/port/:port/in-use", READ, .handle = port_in_use, TAG,
+         .summary = "Whether something listens on a port"},
+        {HTTP_POST, BASE "/env", WRITE, .body = &env_request, .handle = environment, TAG,
+         .summary = "Change its variables, for what is started from now on"},
+        {HTTP_ANY, BASE "/computeruse/*rest", WRITE, .handle = computer_use, TAG,
+         .summary = "Refused: there is no desktop"},
+        {.path = NULL},
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/daytona/inside.h"
+
+#include <unistd.h>
+
+#include "provider/agent_reader.h"
+
+int inside_run(struct request *rq, const struct api_target *t, const struct inside_run *run,
+               struct compute_result *ret, struct error *err)
+{
+	const struct agent_exec exec = {
+	        .args = run->args,
+	        .env = t->defaults.env,
+	        .cwd = run->cwd ? run->cwd : "",
+	        .user = t->defaults.user,
+	        .stdin_bytes = run->stdin_bytes,
+	};
+	const struct compute_run options = {
+	        .exec = &exec, .out_max = run->out_max, .deadline = rq->deadline};
+
+	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0)
+		return -1;
+	return compute_run(t->hold.provider, t->hold.id, rq->arena, &options, ret, err);
+}
+
+const char *inside_complaint(struct arena *a, const struct compute_result *result)
+{
+	struct span rest = result->out[1], line;
+	char *text;
+
+	(void)span_split(&rest, '\n', &line);
+	if (line.size > ERROR_TEXT_MAX / 2)
+		line.size = ERROR_TEXT_MAX / 2;
+	text = arena_copy(a, line);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return text;
+}
+
+int inside_file(struct request *rq, const struct api_target *t, const struct files_call *call,
+                struct agent_file *ret, struct error *err)
+{
+	struct agent_file ignored;
+	const struct compute_call ask = {
+	        .type = call->type,
+	        .shape = agent_path_shape,
+	        .message = &call->path,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = ret ? ret : &ignored,
+	        .reply_size = sizeof(ignored),
+	};
+
+	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	return compute_call(t->hold.provider, t->hold.id, rq->arena, &ask, rq->deadline, err);
+}
+
+/* The file's connection, with the request sent. */
+static int open_reader(struct request *rq, const struct api_target *t,
+                       const struct files_call *call, struct agent_reader *ret, struct error *err)
+{
+	const struct compute_request request = {call->type, agent_path_shape, &call->path, NULL};
+
+	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	agent_reader_init(ret, t->hold.provider, t->hold.id,
+	                  &(struct agent_limits){.deadline = rq->deadline});
+	return agent_reader_ask(ret, &request, err);
+}
+
+int inside_read(struct request *rq, const struct api_target *t, const char *path, struct buf *out,
+                struct error *err)
+{
+	const struct files_call call = {.type = AGENT_READ,
+	                                .path = {.path = path, .user = t->defaults.user}};
+	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
+
+	if (open_reader(rq, t, &call, &r, err) < 0)
+		return -1;
+	while (!r.has_ended) {
+		if (agent_reader_next(&r, err) < 0)
+			return -1;
+		if (r.type == AGENT_DATA)
+			buf_add_span(out, buf_span(&r.payload));
+		if (out->overflowed)
+			return FAIL(err, ERROR_TOO_LARGE, "'%s' is larger than %zu bytes", path,
+			            out->size_max);
+	}
+	return 0;
+}
+
+static int send_content(struct agent_reader *r, struct span content, struct error *err)
+{
+	AUTO(buf_done) struct buf frames =
+	        BUF(content.size + (content.size / AGENT_DATA_MAX + 2) * WIRE_HEAD_SIZE);
+
+	while (content.size > 0) {
+		size_t piece = content.size < AGENT_DATA_MAX ? content.size : AGENT_DATA_MAX;
+
+		wire_add_frame(&frames, AGENT_DATA, (struct span){content.data, piece});
+		content.data += piece;
+		content.size -= piece;
+	}
+	wire_add_frame(&frames, AGENT_DATA_END, (struct span){NULL, 0});
+	return agent_reader_send(r, buf_span(&frames), err);
+}
+
+int inside_write(struct request *rq, const struct api_target *t, const char *path,
+                 struct span content, struct error *err)
+{
+	const struct files_call call = {.type = AGENT_WRITE,
+	                                .path = {.path = path, .user = t->defaults.user}};
+	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
+
+	if (open_reader(rq, t, &call, &r, err) < 0)
+		return -1;
+	while (!r.has_ended) {
+		if (agent_reader_next(&r, err) < 0 ||
+		    (r.type == AGENT_READY && send_content(&r, content, err) < 0))
+			return -1;
+	}
+	return 0;
+}

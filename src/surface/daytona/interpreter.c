@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/toolbox/:id/process/interpreter — contexts of code (code/code.h), and a WebSocket that
+ * runs a block in one: the client's first message is the block, what it writes comes as messages.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "calls/code_run.h"
+#include "calls/command.h"
+#include "edge/tables.h"
+#include "surface/daytona/daytona.h"
+
+#define BASE DAYTONA_TOOLBOX "/:id/process/interpreter"
+#define DEFAULT_ID "default-python"
+#define TIMEOUT_DEFAULT_S 600
+#define TIMEOUT_MAX_S (24 * 3600)
+#define TIMED_OUT 4008
+
+struct place {
+	struct api_target target;
+	struct code_at at;
+};
+
+static void place_done(struct place *p)
+{
+	api_target_done(&p->target);
+}
+#define PLACE AUTO(place_done) struct place
+
+static int open_place(struct request *rq, struct place *ret, struct error *err)
+{
+	if (daytona_target_open(rq, &ret->target, err) < 0)
+		return -1;
+	ret->at = (struct code_at){
+	        .contexts = api_of(rq)->code_contexts,
+	        .hold = &ret->target.hold,
+	        .deadline = rq->deadline,
+	};
+	return 0;
+}
+
+/* ---- contexts ---- */
+
+static void write_context(struct buf *out, const struct code_context *c)
+{
+	buf_add_text(out, "{\"id\":");
+	json_write_text(out, span_of(c->id));
+	buf_addf(out, ",\"language\":\"%s\",\"active\":%s,\"cwd\":", code_languages[c->language],
+	         c->has_ended ? "false" : "true");
+	json_write_text(out, span_of(c->cwd));
+	buf_add_text(out, ",\"createdAt\":\"");
+	clock_format(out, c->started_at);
+	buf_add_text(out, "\"}");
+}
+
+static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+	struct code_list found;
+
+	if (open_place(rq, &p, err) < 0 || code_list(&p.at, rq->arena, &found, err) < 0)
+		return -1;
+	buf_add_text(out, "{\"contexts\":[");
+	for (size_t i = 0; i < found.count; i++) {
+		if (i > 0)
+			buf_add_byte(out, ',');
+		write_context(out, &found.items[i]);
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+struct create_body {
+	const char *cwd, *language;
+};
+static const struct json_member create_request_members[] = {
+        JSON_TEXT_MEMBER(create_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
+        JSON_TEXT_MEMBER(create_body, language, .flags = JSON_NULLABLE, .max = 32),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", create_body, "A context to make");
+
+static int make(struct request *rq, const struct place *p, const struct create_body *b,
+                const char *id, struct code_context *ret, struct error *err)
+{
+	struct sandbox_command c = {.count = 0};
+	struct code_open open = {
+	        .id = id,
+	        .language = CODE_PYTHON,
+	        .user = p->target.defaults.user,
+	        .env = p->target.defaults.env,
+	};
+
+	if ((b->language && code_language_parse(b->language, &open.language, err) < 0) ||
+	    command_set_cwd(&c, rq->arena, &p->target, b->cwd, err) < 0)
+		return -1;
+	open.cwd = c.exec.cwd;
+	return code_open(&p->at, rq->arena, &open, ret, err);
+}
+
+static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+	struct code_context made;
+
+	if (open_place(rq, &p, err) < 0 || make(rq, &p, body, NULL, &made, err) < 0)
+		return -1;
+	write_context(reply_buf(reply, "application/json"), &made);
+	return 0;
+}
+
+static int delete_context(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+
+	if (open_place(rq, &p, err) < 0 ||
+	    code_close(&p.at, rq->arena, request_param(rq, "context"), err) < 0)
+		return -1;
+	reply_text(reply, "application/json", SPAN("{\"message\":\"Context deleted\"}"));
+	return 0;
+}
+
+/* ---- a block ---- */
+
+struct block {
+	const char *code, *context;
+	struct json_map envs;
+	int64_t timeout;
+	uint64_t present;
+};
+enum { BLOCK_TIMEOUT };
+static const struct json_member block_shape_members[] = {
+        [BLOCK_TIMEOUT] =
+                JSON_WHOLE_MEMBER(block, timeout, .flags = JSON_NULLABLE, .max = TIMEOUT_MAX_S),
+        JSON_TEXT_MEMBER(block, code, .flags = JSON_REQUIRED, .min = 1),
+        JSON_TEXT_MEMBER(block, context, .name = "contextId", .flags = JSON_NULLABLE,
+                         .max = CODE_ID_MAX),
+        JSON_TEXT_MAP_MEMBER(block, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_END,
+};
+static const struct json_shape block_shape = {
+        .name = "DaytonaBlock",
+        .size = sizeof(struct block),
+        .members = block_shape_members,
+        .present_offset = offsetof(struct block, present),
+        .is_open = true,
+};
+
+static int read_block(struct arena *a, struct span message, struct code_socket_request *ret,
+                      struct error *err)
+{
+	struct block b;
+
+	if (json_parse(a, message, &block_shape, &b, err) < 0)
+		return -1;
+	*ret = (struct code_socket_request){
+	        .context = b.context && b.context[0] ? b.context : DEFAULT_ID,
+	        .code = b.code,
+	        .env = b.envs,
+	        .timeout_ms =
+	                1000 * (b.present >> BLOCK_TIMEOUT & 1 ? b.timeout : TIMEOUT_DEFAULT_S),
+	};
+	return 0;
+}
+
+static void write_message(struct buf *out, const char *type, struct span text,
+                          const struct code_event *error)
+{
+	buf_addf(out, "{\"type\":\"%s\",\"text\":", type);
+	json_write_text(out, text);
+	buf_add_text(out, ",\"name\":");
+	json_write_text(out, span_of(error ? error->name : ""));
+	buf_add_text(out, ",\"value\":");
+	json_write_text(out, span_of(error ? error->value : ""));
+	buf_add_text(out, ",\"traceback\":");
+	json_write_text(out, span_of(error ? error->traceback : ""));
+	buf_add_byte(out, '}');
+}
+
+static void write_event(UNUSED const struct code_outcome *told, const struct code_event *event,
+                        struct buf *out)
+{
+	if (event->kind == CODE_STDOUT)
+		write_message(out, "stdout", event->text, NULL);
+	if (event->kind == CODE_STDERR)
+		write_message(out, "stderr", event->text, NULL);
+	if (event->kind == CODE_ERROR)
+		write_message(out, "error", (struct span){NULL, 0}, event);
+}
+
+/* One that has run out of time is told by the close frame alone. */
+static void write_end(const struct code_outcome *told, struct buf *out)
+{
+	if (!told->timed_out)
+		write_message(out, "control", SPAN("completed"), NULL);
+}
+
+static const struct code_writer writer = {.write = write_event, .write_end = write_end};
+
+static int execute(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	static const struct create_body defaults = {NULL, NULL};
+	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+	struct code_context ignored;
+	struct code_list contexts;
+
+	if (!request_header(rq, "Upgrade"))
+		return FAIL(err, ERROR_INVALID, "this path wants a WebSocket upgrade");
+	/* Which context it is about is only said later: the default one is there then. */
+	if (open_place(rq, &p, err) < 0 || make(rq, &p, &defaults, DEFAULT_ID, &ignored, err) < 0 ||
+	    code_list(&p.at, rq->arena, &contexts, err) < 0)
+		return -1;
+	return code_run_websocket(rq, &p.target,
+	                          &(struct code_socket){.contexts = &contexts,
+	                                                .writer = &writer,
+	                                                .read = read_block,
+	                                                .timed_out_code = TIMED_OUT},
+	                          reply, err);
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_interpreter_routes[] = {
+        {HTTP_GET, BASE "/context", READ, .handle = list, TAG, .summary = "List contexts"},
+        {HTTP_POST, BASE "/context", WRITE, .body = &create_request, .handle = create, TAG,
+         .summary = "Make a context"},
+        {HTTP_DELETE, BASE "/context/:context", WRITE, .handle = delete_context, TAG,
+         .summary = "End a context"},
+        {HTTP_GET, BASE "/execute", WRITE, .handle = execute, TAG,
+         .summary = "Run a block of code over a WebSocket"},
+        {.path = NULL},
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /daytona/api/sandbox — sandboxes by what they are. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "edge/tables.h"
+#include "surface/daytona/daytona.h"
+
+#define MB_PER_GB 1024.0
+
+/* What has a least and a most. Times are unix ms. */
+enum measure { CPU, MEMORY, DISK, CREATED, ACTIVE, DESTROY, MEASURE_COUNT };
+
+static double measure(const struct sandbox_record *r, enum measure which)
+{
+	const double values[MEASURE_COUNT] = {
+	        [CPU] = r->resources.cpu,
+	        [MEMORY] = (double)r->resources.memory_mb / MB_PER_GB,
+	        [DISK] = (double)r->resources.disk_mb / MB_PER_GB,
+	        [CREATED] = (double)r->created_at,
+	        [ACTIVE] = (double)(r->last_activity_at ? r->last_activity_at : r->created_at),
+	        [DESTROY] = r->timeout_at ? (double)r->timeout_at : NAN,
+	};
+
+	return values[which];
+}
+
+enum order { NEWEST_FIRST, OLDEST_FIRST };
+static const char *const orders[] = {[NEWEST_FIRST] = "desc", [OLDEST_FIRST] = "asc", NULL};
+
+/* The rows of bounds are 2 * measure, and + 1 for the upper one. */
+enum { IS_PUBLIC = 2 * MEASURE_COUNT, IS_RECOVERABLE };
+struct list_query {
+	double numbers[2 * CREATED];
+	const char *times[2 * MEASURE_COUNT];
+	bool is_public, is_recoverable;
+	const char *cursor, *id, *name, *labels, *sort;
+	const char **states, **snapshots, **regions, **classes;
+	int64_t limit;
+	int order;
+	uint64_t present;
+};
+#define NUMBER_ROW(row, name_)                                                                     \
+	[row] = {.kind = JSON_NUMBER,                                                              \
+	         .name = (name_),                                                                  \
+	         .offset = offsetof(struct list_query, numbers[row]),                              \
+	         .max = INT32_MAX}
+#define TIME_ROW(row, name_)                                                                       \
+	[row] = {.kind = JSON_TEXT,                                                                \
+	         .name = (name_),                                                                  \
+	         .offset = offsetof(struct list_query, times[row]),                                \
+	         .max = 40}
+static const struct json_member list_query_members[] = {
+        NUMBER_ROW(2 * CPU, "minCpu"),
+        NUMBER_ROW(2 * CPU + 1, "maxCpu"),
+        NUMBER_ROW(2 * MEMORY, "minMemoryGiB"),
+        NUMBER_ROW(2 * MEMORY + 1, "maxMemoryGiB"),
+        NUMBER_ROW(2 * DISK, "minDiskGiB"),
+        NUMBER_ROW(2 * DISK + 1, "maxDiskGiB"),
+        TIME_ROW(2 * CREATED, "createdAtAfter"),
+        TIME_ROW(2 * CREATED + 1, "createdAtBefore"),
+        TIME_ROW(2 * ACTIVE, "lastEventAfter"),
+        TIME_ROW(2 * ACTIVE + 1, "lastEventBefore"),
+        TIME_ROW(2 * DESTROY, "autoDestroyAtAfter"),
+        TIME_ROW(2 * DESTROY + 1, "autoDestroyAtBefore"),
+        [IS_PUBLIC] = JSON_BOOL_MEMBER(list_query, is_public, .name = "isPublic"),
+        [IS_RECOVERABLE] = JSON_BOOL_MEMBER(list_query, is_recoverable, .name = "isRecoverable"),
+        JSON_TEXT_MEMBER(list_query, cursor, .max = 256),
+        JSON_TEXT_MEMBER(list_query, id, .max = 64),
+        JSON_TEXT_MEMBER(list_query, name, .max = 64),
+        JSON_TEXT_MEMBER(list_query, labels, .max = 8192),
+        JSON_TEXT_MEMBER(list_query, sort, .max = 32),
+        JSON_CHOICE_MEMBER(list_query, order, .choices = orders),
+        JSON_TEXT_LIST_MEMBER(list_query, states, .max = 32),
+        JSON_TEXT_LIST_MEMBER(list_query, snapshots, .max = 32),
+        JSON_TEXT_LIST_MEMBER(list_query, regions, .name = "regionIds", .max = 32),
+        JSON_TEXT_LIST_MEMBER(list_query, classes, .name = "sandboxClasses", .max = 32),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000),
+        JSON_END,
+};
+static const struct json_shape list_query = {
+        .name = "DaytonaListQuery",
+        .about = "Which sandboxes",
+        .size = sizeof(struct list_query),
+        .members = list_query_members,
+        .present_offset = offsetof(struct list_query, present),
+        .is_open = true,
+};
+
+/* A query that is understood. */
+struct wish {
+	const struct list_query *query;
+	const struct json_value *labels;
+	double bounds[2 * MEASURE_COUNT];
+};
+
+static bool says(const struct list_query *q, unsigned row)
+{
+	return q->present >> row & 1;
+}
+
+static int read_bound(const struct list_query *q, unsigned row, double *ret, struct error *err)
+{
+	int64_t at;
+
+	if (row < COUNT_OF(q->numbers)) {
+		*ret = q->numbers[row];
+		return 0;
+	}
+	if (!json_time_parse(span_of(q->times[row]), &at))
+		return FAIL(err, ERROR_INVALID, "%s: '%s' is no time", list_query_members[row].name,
+		            q->times[row]);
+	*ret = (double)at;
+	return 0;
+}
+
+static int read_wish(struct request *rq, struct wish *ret, struct error *err)
+{
+	const struct list_query *q = rq->query;
+
+	*ret = (struct wish){.query = q};
+	if (q->sort && strcmp(q->sort, "createdAt") != 0)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "sort: this server lists sandboxes by createdAt, not by '%s'", q->sort);
+	if (q->labels && json_load(rq->arena, span_of(q->labels), &ret->labels, err) < 0)
+		return FAIL_CONTEXT(err, "labels");
+	for (unsigned row = 0; row < COUNT_OF(ret->bounds); row++)
+		if (says(q, row) && read_bound(q, row, &ret->bounds[row], err) < 0)
+			return -1;
+	return 0;
+}
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+	if (!list)
+		return true;
+	for (size_t i = 0; list[i]; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}
+
+static bool begins_with(const char *text, const char *prefix)
+{
+	return !prefix || strncasecmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Whether it has each of them. */
+static bool has_labels(struct arena *a, const struct sandbox_record *r,
+                       const struct json_value *wanted)
+{
+	const struct json_value *labels;
+	struct error ignored;
+
+	if (json_load(a, span_of(r->labels_json[0] ? r->labels_json : "{}"), &labels, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < json_count(wanted); i++) {
+		const char *key = NULL;
+		const char *value = json_text(json_member_at(wanted, i, &key), NULL);
+		const char *has = json_text(json_get(labels, key), NULL);
+
+		if (!value || !has || strcmp(value, has) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* What has no such measure is within no bounds. */
+static bool is_within(const struct sandbox_record *r, const struct wish *w)
+{
+	for (unsigned row = 0; row < COUNT_OF(w->bounds); row++) {
+		double value = measure(r, (enum measure)(row / 2));
+
+		if (!says(w->query, row))
+			continue;
+		if (!(row % 2 ? value <= w->bounds[row] : value >= w->bounds[row]))
+			return false;
+	}
+	return true;
+}
+
+static bool is_wanted(struct arena *a, const struct sandbox_record *r, const struct wish *w)
+{
+	const struct list_query *q = w->query;
+
+	if (says(q, IS_PUBLIC) && q->is_public != r->preview_public)
+		return false;
+	/* None is: what has failed keeps nothing to go on from. */
+	if (says(q, IS_RECOVERABLE) && q->is_recoverable)
+		return false;
+	return begins_with(r->id, q->id) && begins_with(r->name, q->name) &&
+	       is_one_of(daytona_state_name(r), q->states) &&
+	       is_one_of(r->template_name, q->snapshots) && is_one_of(r->region, q->regions) &&
+	       is_one_of(DAYTONA_CLASS, q->classes) && is_within(r, w) &&
+	       has_labels(a, r, w->labels);
+}
+
+static void write_page(struct request *rq, struct buf *out, const struct sandbox_list *found,
+                       const struct wish *w)
+{
+	size_t count = 0;
+
+	buf_add_text(out, "{\"items\":[");
+	for (size_t i = 0; i < found->count; i++) {
+		if (!is_wanted(rq->arena, &found->items[i], w))
+			continue;
+		if (count++ > 0)
+			buf_add_byte(out, ',');
+		daytona_sandbox_write_listed(rq, out, &found->items[i]);
+	}
+	buf_add_text(out, "],\"nextCursor\":");
+	if (found->next_page)
+		json_write_text(out, span_of(found->next_page));
+	else
+		buf_add_text(out, "null");
+	buf_add_byte(out, '}');
+}
+
+/* A page may hold fewer than were asked for, none at all, and others come after it. */
+static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	const struct list_query *q = rq->query;
+	const struct sandbox_filter filter = {
+	        .project_id = api_project(rq),
+	        .state = -1,
+	        .page = q->cursor,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	        .oldest_first = q->order == OLDEST_FIRST,
+	};
+	struct sandbox_list found;
+	struct wish wish;
+
+	if (read_wish(rq, &wish, err) < 0 ||
+	    store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	write_page(rq, reply_buf(reply, "application/json"), &found, &wish);
+	return 0;
+}
+
+const struct route daytona_listing_routes[] = {
+        {HTTP_GET, DAYTONA_API "/sandbox", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &list_query,
+         .handle = list, .tag = "daytona", .summary = "List sandboxes by their time of making"},
+        {.path = NULL},
+};

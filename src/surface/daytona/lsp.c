@@ -1,0 +1,752 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/toolbox/:id/lsp — a language server of the image's, one for each language and project.
+ *
+ * It is a process of the sandbox's agent, known by its label, and nothing of it is kept here: each
+ * call attaches behind what the server has written, asks, and reads until its own answer comes. */
+#include <signal.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "edge/tables.h"
+#include "provider/agent_reader.h"
+#include "surface/daytona/daytona.h"
+#include "surface/daytona/inside.h"
+#include "surface/daytona/lsp_frame.h"
+#include "surface/daytona/lsp_turns.h"
+
+#define BASE DAYTONA_TOOLBOX "/:id/lsp"
+#define LABEL "lsp"
+#define RING_BYTES ((size_t)4 << 20)
+#define READ_MAX (2 * LSP_MESSAGE_MAX)
+#define ANSWER_MS 20000
+#define END_MS 2000
+#define TURN_MS (ANSWER_MS + 10000)
+#define SERVERS_MAX 16 /* of one sandbox */
+#define ITEMS_MAX 10000
+#define DIGEST_BYTES 10
+
+static const struct {
+	const char *language;
+	const char *args[3]; /* NULL-terminated */
+	const char *hint;
+} languages[] = {
+        {"python", {"pylsp", NULL}, "pip install python-lsp-server"},
+        {"typescript",
+         {"typescript-language-server", "--stdio", NULL},
+         "npm install -g typescript-language-server typescript"},
+        {"javascript",
+         {"typescript-language-server", "--stdio", NULL},
+         "npm install -g typescript-language-server typescript"},
+};
+
+/* ---- which server ---- */
+
+struct project_body {
+	const char *language, *path, *uri, *query;
+	struct span position, context;
+};
+#define PROJECT_ROWS                                                                               \
+	JSON_TEXT_MEMBER(project_body, language, .name = "languageId", .flags = JSON_REQUIRED,     \
+	                 .max = 32),                                                               \
+	        JSON_TEXT_MEMBER(project_body, path, .name = "pathToProject",                      \
+	                         .flags = JSON_REQUIRED, .max = 1024)
+#define URI_ROW JSON_TEXT_MEMBER(project_body, uri, .flags = JSON_REQUIRED, .max = 4096)
+static const struct json_member project_members[] = {PROJECT_ROWS, JSON_END};
+static const struct json_member document_members[] = {PROJECT_ROWS, URI_ROW, JSON_END};
+static const struct json_member search_members[] = {
+        PROJECT_ROWS,
+        JSON_TEXT_MEMBER(project_body, query, .flags = JSON_REQUIRED, .max = 1024),
+        JSON_END,
+};
+static const struct json_member completion_members[] = {
+        PROJECT_ROWS,
+        URI_ROW,
+        JSON_RAW_MEMBER(project_body, position),
+        JSON_RAW_MEMBER(project_body, context),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(project, "DaytonaLspServer", project_body, "A language server");
+static JSON_OPEN_SHAPE(document, "DaytonaLspDocument", project_body, "A document of its project");
+static JSON_OPEN_SHAPE(search, "DaytonaLspSearch", project_body, "Symbols of its project");
+static JSON_OPEN_SHAPE(completion, "DaytonaLspCompletion", project_body, "A place in a document");
+
+struct server {
+	struct api_target target;
+	struct lsp_turn turn; /* of calls that start or end it */
+	const char *const *args;
+	const char *hint, *language, *project, *label; /* of the process */
+	struct agent_process process;                  /* process 0 = it does not run */
+	unsigned count;                                /* of all servers */
+};
+
+static void server_done(struct server *s)
+{
+	lsp_turn_end(&s->turn);
+	api_target_done(&s->target);
+}
+#define SERVER AUTO(server_done) struct server
+
+static void on_process(void *context, const struct agent_process *p)
+{
+	struct server *s = context;
+
+	if (p->state != AGENT_PROCESS_RUNNING ||
+	    strncmp(p->label, LABEL ":", strlen(LABEL ":")) != 0)
+		return;
+	s->count++;
+	if (strcmp(p->label, s->label) == 0)
+		s->process = (struct agent_process){
+		        .process = p->process,
+		        .output_end = {p->output_end[0], p->output_end[1]},
+		};
+}
+
+static const char *label_of(struct arena *a, const struct server *s)
+{
+	unsigned char digest[crypto_hash_sha256_BYTES];
+	char hex[2 * DIGEST_BYTES + 1];
+
+	crypto_hash_sha256(digest, (const unsigned char *)s->project, strlen(s->project));
+	sodium_bin2hex(hex, sizeof(hex), digest, DIGEST_BYTES);
+	return arena_format(a, LABEL ":%s:%s", s->language, hex);
+}
+
+static int choose(struct server *s, const char *language, struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(languages); i++) {
+		if (strcmp(languages[i].language, language) != 0)
+			continue;
+		s->language = languages[i].language;
+		s->args = languages[i].args;
+		s->hint = languages[i].hint;
+		return 0;
+	}
+	return FAIL(err, ERROR_INVALID,
+	            "languageId '%.32s' is none of python, typescript, javascript", language);
+}
+
+/* `ret` is zeroed. */
+static int find_project(struct request *rq, const struct project_body *b, struct server *ret,
+                        struct error *err)
+{
+	if (choose(ret, b->language, err) < 0 || daytona_target_open(rq, &ret->target, err) < 0 ||
+	    provider_require(ret->target.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    files_resolve(rq, &ret->target, b->path, &ret->project, err) < 0)
+		return -1;
+	ret->label = label_of(rq->arena, ret);
+	return 0;
+}
+
+static int look(struct request *rq, struct server *s, struct error *err)
+{
+	return compute_processes(s->target.hold.provider, s->target.hold.id, on_process, s,
+	                         rq->deadline, err);
+}
+
+/* For calls that start or end it: what is found stays so. */
+static int look_alone(struct request *rq, struct server *s, struct error *err)
+{
+	int64_t deadline = deadline_in(TURN_MS);
+
+	if (lsp_turn_take(api_of(rq)->daytona_lsp_turns, s->target.hold.id,
+	                  deadline < rq->deadline ? deadline : rq->deadline, &s->turn, err) < 0)
+		return -1;
+	return look(rq, s, err);
+}
+
+static int refuse_absent(const struct server *s, const char *path, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND,
+	            "no language server for %s runs in '%.100s': start it first", s->language,
+	            path);
+}
+
+static int open_server(struct request *rq, const struct project_body *b, struct server *ret,
+                       struct error *err)
+{
+	if (find_project(rq, b, ret, err) < 0 || look(rq, ret, err) < 0)
+		return -1;
+	return ret->process.process ? 0 : refuse_absent(ret, b->path, err);
+}
+
+/* ---- addresses of files ---- */
+
+static const char *uri_of(struct arena *a, const char *path)
+{
+	AUTO(buf_done) struct buf uri = BUF(16 * 1024);
+
+	buf_add_text(&uri, "file://");
+	for (const char *c = path; *c; c++) {
+		if (strchr("/-._~", *c) || (*c >= '0' && *c <= '9') ||
+		    ((*c | 32) >= 'a' && (*c | 32) <= 'z'))
+			buf_add_byte(&uri, *c);
+		else
+			buf_addf(&uri, "%%%02X", (unsigned char)*c);
+	}
+	return arena_copy(a, buf_span(&uri));
+}
+
+/* Daytona's clients write "file://" before whatever path they were given. */
+static int read_uri(struct request *rq, const struct server *s, const char *uri, const char **ret,
+                    struct error *err)
+{
+	static const char scheme[] = "file://";
+	size_t size = sizeof(scheme) - 1;
+
+	if (strncmp(uri, scheme, size) != 0)
+		return FAIL(err, ERROR_INVALID, "uri: 'file://' and a path");
+	return files_resolve(rq, &s->target, uri + size, ret, err);
+}
+
+/* ---- the conversation ---- */
+
+/* One connection that is attached to the server's process. */
+struct talk {
+	struct arena *arena;
+	const struct fleet_hold *hold;
+	uint64_t process;
+	struct agent_reader agent;
+	int64_t deadline;
+	struct buf in;
+	size_t at; /* what of it was looked at */
+};
+
+static void talk_done(struct talk *t)
+{
+	agent_reader_done(&t->agent);
+	buf_done(&t->in);
+}
+
+static int talk_open(struct request *rq, const struct server *s, struct talk *ret,
+                     struct error *err)
+{
+	const struct agent_attach message = {
+	        .process = s->process.process,
+	        .since = {s->process.output_end[0], s->process.output_end[1]},
+	        .read_only = 1,
+	        .until_end = 1,
+	};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
+	int64_t deadline = deadline_in(ANSWER_MS);
+
+	*ret = (struct talk){.arena = rq->arena,
+	                     .hold = &s->target.hold,
+	                     .process = s->process.process,
+	                     .deadline = deadline < rq->deadline ? deadline : rq->deadline,
+	                     .in = BUF(READ_MAX)};
+	agent_reader_init(&ret->agent, s->target.hold.provider, s->target.hold.id,
+	                  &(struct agent_limits){.deadline = ret->deadline});
+	return agent_reader_ask(&ret->agent, &request, err);
+}
+
+static int check_size(const struct buf *message, struct error *err)
+{
+	if (!message->overflowed)
+		return 0;
+	return FAIL(err, ERROR_TOO_LARGE, "a message to a language server has at most %d bytes",
+	            AGENT_DATA_MAX);
+}
+
+/* In one piece: others may talk to the same server, and what was said before has come before. */
+static int say(struct talk *t, struct span message, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(AGENT_DATA_MAX);
+	struct agent_feed feed = {.process = t->process};
+	const struct compute_call call = {
+	        .type = AGENT_FEED, .shape = agent_feed_shape, .message = &feed};
+
+	lsp_frame_add(&text, message);
+	if (check_size(&text, err) < 0)
+		return -1;
+	feed.bytes = buf_span(&text);
+	return compute_call(t->hold->provider, t->hold->id, t->arena, &call, t->deadline, err);
+}
+
+static int receive(struct talk *t, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct agent_reader *r = &t->agent;
+	struct agent_output output;
+
+	if (agent_reader_next(r, err) < 0)
+		return -1;
+	if (r->has_ended)
+		return FAIL(err, ERROR_CONFLICT, "the language server has ended");
+	if (r->type != AGENT_OUTPUT)
+		return 0;
+	if (wire_decode(&a, buf_span(&r->payload), agent_output_shape, &output, sizeof(output),
+	                err) < 0)
+		return -1;
+	if (output.stream == AGENT_STDOUT)
+		buf_add_span(&t->in, output.bytes);
+	if (t->in.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the language server says more than %zu bytes",
+		            READ_MAX);
+	return 0;
+}
+
+/* Some servers wait until what they ask is answered; none of it changes an answer of theirs. */
+static int answer_question(struct talk *t, const struct json_value *message, struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
+	size_t items = json_count(json_get(json_get(message, "params"), "items"));
+
+	buf_add_text(&out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	json_print(&out, json_get(message, "id"), 0);
+	buf_add_text(&out, ",\"result\":");
+	if (strcmp(json_text(json_get(message, "method"), ""), "workspace/configuration") == 0) {
+		buf_add_byte(&out, '[');
+		for (size_t i = 0; i < items && i < ITEMS_MAX; i++)
+			buf_add_text(&out, i > 0 ? ",null" : "null");
+		buf_add_byte(&out, ']');
+	} else {
+		buf_add_text(&out, "null");
+	}
+	buf_add_byte(&out, '}');
+	return check_size(&out, err) < 0 ? -1 : say(t, buf_span(&out), err);
+}
+
+static int refuse_answer(struct arena *a, const struct json_value *error, struct error *err)
+{
+	char *text = arena_text(a, json_text(json_get(error, "message"), "it said no more"));
+
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return FAIL(err, ERROR_CONFLICT, "the language server: %.160s", text);
+}
+
+/* 1 = the answer with that id, 0 = something else. */
+static int take(struct talk *t, struct span text, const char *id, const struct json_value **ret,
+                struct error *err)
+{
+	const struct json_value *message;
+	struct error ignored;
+
+	if (json_load(t->arena, text, &message, &ignored) < 0)
+		return 0;
+	if (json_get(message, "method"))
+		return json_get(message, "id") ? answer_question(t, message, err) : 0;
+	if (strcmp(json_text(json_get(message, "id"), ""), id) != 0)
+		return 0;
+	if (json_get(message, "error"))
+		return refuse_answer(t->arena, json_get(message, "error"), err);
+	*ret = json_get(message, "result");
+	return 1;
+}
+
+static int await(struct talk *t, const char *id, const struct json_value **ret, struct error *err)
+{
+	struct span message;
+	int done = 0;
+
+	while (done == 0) {
+		while (done == 0 && lsp_frame_next(&t->in, &t->at, &message))
+			done = take(t, message, id, ret, err);
+		if (done == 0 && receive(t, err) < 0)
+			return -1;
+	}
+	return done < 0 ? -1 : 0;
+}
+
+/* `params` is JSON. */
+static int ask(struct talk *t, const char *method, struct span params,
+               const struct json_value **ret, struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
+	struct id id = id_new();
+
+	buf_addf(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"%s\",\"params\":", id.text,
+	         method);
+	buf_add_span(&out, params);
+	buf_add_byte(&out, '}');
+	if (check_size(&out, err) < 0 || say(t, buf_span(&out), err) < 0 ||
+	    await(t, id.text, ret, err) < 0)
+		return FAIL_CONTEXT(err, "%s", method);
+	return 0;
+}
+
+static int tell(struct talk *t, const char *method, struct span params, struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
+
+	buf_addf(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
+	buf_add_span(&out, params);
+	buf_add_byte(&out, '}');
+	return check_size(&out, err) < 0 ? -1 : say(t, buf_span(&out), err);
+}
+
+/* ---- start, stop ---- */
+
+static int check_program(struct request *rq, const struct server *s, struct error *err)
+{
+	const char *args[] = {"sh", "-c", "command -v \"$1\"", "sh", s->args[0], NULL};
+	const struct inside_run run = {.args = args, .out_max = 4096};
+	struct compute_result result;
+
+	if (inside_run(rq, &s->target, &run, &result, err) < 0)
+		return -1;
+	if (result.process.exit_code == 0)
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED, "the sandbox has no language server '%s'", s->args[0]);
+	error_hint(err, "%s, in its template", s->hint);
+	return -1;
+}
+
+static int launch(struct request *rq, struct server *s, struct error *err)
+{
+	const char *args[COUNT_OF(languages[0].args)];
+	const struct agent_exec exec = {
+	        .args = args,
+	        .env = s->target.defaults.env,
+	        .cwd = s->project,
+	        .user = s->target.defaults.user,
+	        .label = s->label,
+	        .flags = AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
+	        .ring_bytes = RING_BYTES,
+	};
+
+	memcpy(args, s->args, sizeof(args));
+	if (s->count >= SERVERS_MAX)
+		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d language servers",
+		            SERVERS_MAX);
+	if (compute_start(s->target.hold.provider, s->target.hold.id,
+	                  &(struct compute_start){&exec, rq->arena, rq->deadline}, &s->process,
+	                  err) < 0)
+		return -1;
+	s->process.output_end[0] = s->process.output_end[1] = 0;
+	return 0;
+}
+
+static int greet(struct request *rq, const struct server *s, struct error *err)
+{
+	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(buf_done) struct buf params = BUF(32 * 1024);
+	const struct json_value *ignored = NULL;
+
+	buf_add_text(&params,
+	             "{\"processId\":null,\"clientInfo\":{\"name\":\"atoll\"},\"rootUri\":");
+	json_write_text(&params, span_of(uri_of(rq->arena, s->project)));
+	buf_add_text(&params, ",\"workspaceFolders\":[{\"name\":\"project\",\"uri\":");
+	json_write_text(&params, span_of(uri_of(rq->arena, s->project)));
+	buf_add_text(&params, "}],\"capabilities\":{\"textDocument\":{\"completion\":{},"
+	                      "\"documentSymbol\":{},\"synchronization\":{}},\"workspace\":{"
+	                      "\"symbol\":{}}}}");
+	if (talk_open(rq, s, &t, err) < 0 ||
+	    ask(&t, "initialize", buf_span(&params), &ignored, err) < 0)
+		return -1;
+	return tell(&t, "initialized", SPAN("{}"), err);
+}
+
+static int end_process(struct request *rq, const struct server *s, struct error *err)
+{
+	const struct agent_signal message = {
+	        .process = s->process.process, .signal = SIGKILL, .whole_tree = 1};
+	const struct compute_call call = {
+	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = &message};
+
+	if (compute_call(s->target.hold.provider, s->target.hold.id, rq->arena, &call, rq->deadline,
+	                 err) == 0)
+		return 0;
+	/* It has ended by itself. */
+	if (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
+/* Then the next call finds none, and may start another. */
+static void await_end(struct talk *t)
+{
+	struct error ended = {0};
+
+	t->agent.limits.deadline = deadline_in(END_MS);
+	while (receive(t, &ended) == 0)
+		buf_reset(&t->in);
+}
+
+/* Who waits for its turn is not to find one that is about to end. */
+static void give_up(struct request *rq, const struct server *s)
+{
+	AUTO(talk_done) struct talk t = {.process = 0};
+	struct error ignored = {0};
+	bool is_open = talk_open(rq, s, &t, &ignored) == 0;
+
+	if (end_process(rq, s, &ignored) == 0 && is_open)
+		await_end(&t);
+}
+
+static int start(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	SERVER s = {.count = 0};
+
+	(void)reply;
+	if (find_project(rq, body, &s, err) < 0 || look_alone(rq, &s, err) < 0)
+		return -1;
+	if (s.process.process)
+		return 0;
+	if (check_program(rq, &s, err) < 0 || launch(rq, &s, err) < 0)
+		return -1;
+	if (greet(rq, &s, err) == 0)
+		return 0;
+	give_up(rq, &s);
+	return -1;
+}
+
+/* As the protocol has it, and then for certain. */
+static int stop(struct request *rq, const void *body, UNUSED struct reply *reply, struct error *err)
+{
+	AUTO(talk_done) struct talk t = {.process = 0};
+	const struct project_body *b = body;
+	SERVER s = {.count = 0};
+	const struct json_value *result = NULL;
+	struct error ignored = {0};
+
+	if (find_project(rq, b, &s, err) < 0 || look_alone(rq, &s, err) < 0)
+		return -1;
+	if (!s.process.process)
+		return refuse_absent(&s, b->path, err);
+	if (talk_open(rq, &s, &t, err) < 0)
+		return -1;
+	t.deadline = deadline_in(END_MS);
+	if (ask(&t, "shutdown", SPAN("null"), &result, &ignored) == 0)
+		(void)!tell(&t, "exit", SPAN("null"), &ignored);
+	if (end_process(rq, &s, err) < 0)
+		return -1;
+	await_end(&t);
+	return 0;
+}
+
+/* ---- documents ---- */
+
+static void add_document(struct buf *out, const char *uri)
+{
+	buf_add_text(out, "{\"textDocument\":{\"uri\":");
+	json_write_text(out, span_of(uri));
+}
+
+static int open_document(struct request *rq, const void *body, UNUSED struct reply *reply,
+                         struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(AGENT_DATA_MAX), params = BUF(AGENT_DATA_MAX);
+	AUTO(talk_done) struct talk t = {.process = 0};
+	const struct project_body *b = body;
+	SERVER s = {.count = 0};
+	const char *path;
+
+	if (open_server(rq, b, &s, err) < 0 || read_uri(rq, &s, b->uri, &path, err) < 0 ||
+	    inside_read(rq, &s.target, path, &text, err) < 0)
+		return -1;
+	add_document(&params, uri_of(rq->arena, path));
+	buf_addf(&params, ",\"languageId\":\"%s\",\"version\":1,\"text\":", s.language);
+	json_write_text(&params, buf_span(&text));
+	buf_add_text(&params, "}}");
+	if (params.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the document is larger than %d bytes",
+		            AGENT_DATA_MAX);
+	if (talk_open(rq, &s, &t, err) < 0)
+		return -1;
+	return tell(&t, "textDocument/didOpen", buf_span(&params), err);
+}
+
+static int close_document(struct request *rq, const void *body, UNUSED struct reply *reply,
+                          struct error *err)
+{
+	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(buf_done) struct buf params = BUF(32 * 1024);
+	const struct project_body *b = body;
+	SERVER s = {.count = 0};
+	const char *path;
+
+	if (open_server(rq, b, &s, err) < 0 || read_uri(rq, &s, b->uri, &path, err) < 0)
+		return -1;
+	add_document(&params, uri_of(rq->arena, path));
+	buf_add_text(&params, "}}");
+	if (talk_open(rq, &s, &t, err) < 0)
+		return -1;
+	return tell(&t, "textDocument/didClose", buf_span(&params), err);
+}
+
+/* ---- what it knows ---- */
+
+static void add_position(struct buf *out, const struct json_value *p)
+{
+	buf_addf(out, "{\"line\":%lld,\"character\":%lld}",
+	         (long long)json_whole(json_get(p, "line"), 0),
+	         (long long)json_whole(json_get(p, "character"), 0));
+}
+
+/* A symbol of an older kind has a location; a newer one a range, in the document that was asked
+ * for.
+ */
+static void add_symbol(struct buf *out, const struct json_value *symbol, const char *uri)
+{
+	const struct json_value *location = json_get(symbol, "location");
+	const struct json_value *range = json_get(location ? location : symbol, "range");
+
+	buf_add_text(out, "{\"name\":");
+	json_write_text(out, span_of(json_text(json_get(symbol, "name"), "")));
+	buf_addf(out, ",\"kind\":%lld,\"location\":{\"uri\":",
+	         (long long)json_whole(json_get(symbol, "kind"), 0));
+	json_write_text(out, span_of(json_text(json_get(location, "uri"), uri)));
+	buf_add_text(out, ",\"range\":{\"start\":");
+	add_position(out, json_get(range, "start"));
+	buf_add_text(out, ",\"end\":");
+	add_position(out, json_get(range, "end"));
+	buf_add_text(out, "}}}");
+}
+
+/* Those below one come after it. `depth` bounds what a sandbox can make of it. */
+static void add_symbols(struct buf *out, const struct json_value *list, const char *uri,
+                        unsigned depth)
+{
+	for (size_t i = 0; i < json_count(list) && i < ITEMS_MAX && depth > 0; i++) {
+		const struct json_value *symbol = json_at(list, i);
+
+		if (out->size > 1)
+			buf_add_byte(out, ',');
+		add_symbol(out, symbol, uri);
+		add_symbols(out, json_get(symbol, "children"), uri, depth - 1);
+	}
+}
+
+static int answer_symbols(struct reply *reply, const struct json_value *list, const char *uri)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+
+	buf_add_byte(out, '[');
+	add_symbols(out, list, uri, 8);
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+static int document_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
+                            struct error *err)
+{
+	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(buf_done) struct buf params = BUF(32 * 1024);
+	const struct project_body *q = rq->query;
+	const struct json_value *found = NULL;
+	SERVER s = {.count = 0};
+	const char *path, *uri;
+
+	if (open_server(rq, q, &s, err) < 0 || read_uri(rq, &s, q->uri, &path, err) < 0)
+		return -1;
+	uri = uri_of(rq->arena, path);
+	add_document(&params, uri);
+	buf_add_text(&params, "}}");
+	if (talk_open(rq, &s, &t, err) < 0 ||
+	    ask(&t, "textDocument/documentSymbol", buf_span(&params), &found, err) < 0)
+		return -1;
+	return answer_symbols(reply, found, uri);
+}
+
+static int workspace_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
+                             struct error *err)
+{
+	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(buf_done) struct buf params = BUF(16 * 1024);
+	const struct project_body *q = rq->query;
+	const struct json_value *found = NULL;
+	SERVER s = {.count = 0};
+
+	if (open_server(rq, q, &s, err) < 0)
+		return -1;
+	buf_add_text(&params, "{\"query\":");
+	json_write_text(&params, span_of(q->query));
+	buf_add_byte(&params, '}');
+	if (talk_open(rq, &s, &t, err) < 0 ||
+	    ask(&t, "workspace/symbol", buf_span(&params), &found, err) < 0)
+		return -1;
+	return answer_symbols(reply, found, "");
+}
+
+static void add_item(struct buf *out, const struct json_value *item)
+{
+	static const char *const texts[] = {"detail", "sortText", "filterText", "insertText"};
+
+	buf_add_text(out, "{\"label\":");
+	json_write_text(out, span_of(json_text(json_get(item, "label"), "")));
+	if (json_get(item, "kind"))
+		buf_addf(out, ",\"kind\":%lld", (long long)json_whole(json_get(item, "kind"), 0));
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		if (!json_text(json_get(item, texts[i]), NULL))
+			continue;
+		buf_addf(out, ",\"%s\":", texts[i]);
+		json_write_text(out, span_of(json_text(json_get(item, texts[i]), "")));
+	}
+	if (json_get(item, "documentation")) {
+		buf_add_text(out, ",\"documentation\":");
+		json_print(out, json_get(item, "documentation"), 0);
+	}
+	buf_add_byte(out, '}');
+}
+
+/* A list, or an object that has one. */
+static int answer_items(struct reply *reply, const struct json_value *found)
+{
+	const struct json_value *items = json_get(found, "items");
+	struct buf *out = reply_buf(reply, "application/json");
+
+	buf_addf(out, "{\"isIncomplete\":%s,\"items\":[",
+	         json_bool(json_get(found, "isIncomplete"), false) ? "true" : "false");
+	if (!items)
+		items = found;
+	for (size_t i = 0; i < json_count(items) && i < ITEMS_MAX; i++) {
+		if (i > 0)
+			buf_add_byte(out, ',');
+		add_item(out, json_at(items, i));
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static int completions(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(buf_done) struct buf params = BUF(32 * 1024);
+	const struct project_body *b = body;
+	const struct json_value *position = NULL, *found = NULL;
+	SERVER s = {.count = 0};
+	const char *path;
+
+	if (b->position.size == 0 || json_load(rq->arena, b->position, &position, err) < 0)
+		return FAIL(err, ERROR_INVALID, "position: {\"line\":…,\"character\":…}");
+	if (open_server(rq, b, &s, err) < 0 || read_uri(rq, &s, b->uri, &path, err) < 0)
+		return -1;
+	add_document(&params, uri_of(rq->arena, path));
+	buf_add_text(&params, "},\"position\":");
+	add_position(&params, position);
+	if (b->context.size > 0 && !span_equals_text(b->context, "null")) {
+		buf_add_text(&params, ",\"context\":");
+		buf_add_span(&params, b->context);
+	}
+	buf_add_byte(&params, '}');
+	if (params.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "context: too large");
+	if (talk_open(rq, &s, &t, err) < 0 ||
+	    ask(&t, "textDocument/completion", buf_span(&params), &found, err) < 0)
+		return -1;
+	return answer_items(reply, found);
+}
+
+#define ROW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_lsp_routes[] = {
+        {HTTP_POST, BASE "/start", ROW, .body = &project, .handle = start, TAG,
+         .summary = "Start a language server of the image's"},
+        {HTTP_POST, BASE "/stop", ROW, .body = &project, .handle = stop, TAG, .summary = "End it"},
+        {HTTP_POST, BASE "/did-open", ROW, .body = &document, .handle = open_document, TAG,
+         .summary = "It is to look at a document"},
+        {HTTP_POST, BASE "/did-close", ROW, .body = &document, .handle = close_document, TAG,
+         .summary = "It need not any more"},
+        {HTTP_POST, BASE "/completions", ROW, .body = &completion, .handle = completions, TAG,
+         .summary = "How a word may go on"},
+        {HTTP_GET, BASE "/document-symbols", ROW, .query = &document, .handle = document_symbols,
+         TAG, .summary = "What a document declares"},
+        {HTTP_GET, BASE "/workspacesymbols", ROW, .query = &search, .handle = workspace_symbols,
+         TAG, .summary = "What the project declares"},
+        {.path = NULL},
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/daytona/pending.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+
+struct daytona_pending {
+	pthread_mutex_t mutex;
+	struct entry {
+		struct arena arena; /* of the texts */
+		struct daytona_wait wait;
+	} entries[DAYTONA_PENDING_MAX]; /* an id of NULL: unused */
+};
+
+struct daytona_pending *daytona_pending_new(void)
+{
+	struct daytona_pending *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		abort();
+	pthread_mutex_init(&p->mutex, NULL);
+	return p;
+}
+
+static void drop(struct entry *e)
+{
+	arena_done(&e->arena);
+	*e = (struct entry){.wait = {.id = NULL}};
+}
+
+void daytona_pending_free(struct daytona_pending *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++)
+		drop(&p->entries[i]);
+	pthread_mutex_destroy(&p->mutex);
+	free(p);
+}
+
+static void copy(struct arena *a, const struct daytona_wait *from, struct daytona_wait *ret)
+{
+	*ret = (struct daytona_wait){
+	        .id = arena_text(a, from->id),
+	        .project_id = arena_text(a, from->project_id),
+	        .key_id = arena_text(a, from->key_id),
+	        .build_id = arena_text(a, from->build_id),
+	        .template = arena_text(a, from->template),
+	        .body = {arena_copy(a, from->body), from->body.size},
+	        .made_at = from->made_at,
+	        .is_being_made = from->is_being_made,
+	};
+}
+
+/* With the mutex; NULL when there is none. */
+static struct entry *find(struct daytona_pending *p, const char *id)
+{
+	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++)
+		if (p->entries[i].wait.id && strcmp(p->entries[i].wait.id, id) == 0)
+			return &p->entries[i];
+	return NULL;
+}
+
+/* With the mutex. What one project asks for takes no other's place before it has many of its own.
+ */
+static struct entry *choose(struct daytona_pending *p, const char *project_id)
+{
+	struct entry *oldest = NULL, *own = NULL, *unused = NULL;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++) {
+		struct entry *e = &p->entries[i];
+
+		if (!e->wait.id) {
+			unused = e;
+			continue;
+		}
+		if (!oldest || e->wait.made_at < oldest->wait.made_at)
+			oldest = e;
+		if (strcmp(e->wait.project_id, project_id) != 0)
+			continue;
+		count++;
+		if (!own || e->wait.made_at < own->wait.made_at)
+			own = e;
+	}
+	if (count >= DAYTONA_PENDING_OF_PROJECT)
+		return own;
+	return unused ? unused : oldest;
+}
+
+void daytona_pending_put(struct daytona_pending *p, const struct daytona_wait *wait)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&p->mutex);
+	e = choose(p, wait->project_id);
+	drop(e);
+	copy(&e->arena, wait, &e->wait);
+	pthread_mutex_unlock(&p->mutex);
+}
+
+bool daytona_pending_find(struct daytona_pending *p, struct arena *a, const char *project_id,
+                          const char *id, struct daytona_wait *ret)
+{
+	const struct entry *e;
+	bool is_there;
+
+	pthread_mutex_lock(&p->mutex);
+	e = find(p, id);
+	is_there = e && strcmp(e->wait.project_id, project_id) == 0 &&
+	           clock_unix_ms() - e->wait.made_at < DAYTONA_PENDING_KEPT_MS;
+	if (is_there)
+		copy(a, &e->wait, ret);
+	pthread_mutex_unlock(&p->mutex);
+	return is_there;
+}
+
+bool daytona_pending_claim(struct daytona_pending *p, const char *id)
+{
+	struct entry *e;
+	bool is_ours;
+
+	pthread_mutex_lock(&p->mutex);
+	e = find(p, id);
+	is_ours = e && !e->wait.is_being_made;
+	if (is_ours)
+		e->wait.is_being_made = true;
+	pthread_mutex_unlock(&p->mutex);
+	return is_ours;
+}
+
+void daytona_pending_put_back(struct daytona_pending *p, const char *id)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&p->mutex);
+	e = find(p, id);
+	if (e)
+		e->wait.is_being_made = false;
+	pthread_mutex_unlock(&p->mutex);
+}
+
+void daytona_pending_drop(struct daytona_pending *p, const char *id)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&p->mutex);
+	e = find(p, id);
+	if (e)
+		drop(e);
+	pthread_mutex_unlock(&p->mutex);
+}

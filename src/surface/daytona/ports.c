@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* …/ports/:port — addresses of servers inside a sandbox; and /daytona/preview/ID/PORT, where they
+ * are seen by a token in a header, a query or a cookie, or by a key. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "fleet/usage.h"
+#include "sandbox/preview.h"
+#include "surface/daytona/daytona.h"
+#include "surface/preview/preview.h"
+
+#define SANDBOX DAYTONA_API "/sandbox/:id"
+#define PREVIEW "/daytona/preview"
+#define SIGNED_DEFAULT_S 60
+#define TOKEN_HEADER "X-Daytona-Preview-Token"
+#define TOKEN_QUERY "DAYTONA_SANDBOX_AUTH_KEY"
+#define TOKEN_COOKIE "daytona-sandbox-auth-"
+#define BODY_MAX_BYTES ((size_t)1 << 40)
+
+/* ---- addresses ---- */
+
+/* A token for the port that the path names. */
+struct pass {
+	struct sandbox_record record;
+	struct fleet_grant grant;
+	const char *token;
+};
+
+static int make_pass(struct request *rq, int64_t life_ms, struct pass *ret, struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	struct fleet *fleet = api_of(rq)->fleet;
+	char token[FLEET_GRANT_TEXT_MAX];
+
+	ret->grant = (struct fleet_grant){
+	        .expires_at = (clock_unix_ms() + life_ms) / 1000 * 1000,
+	};
+	if (preview_port_parse(request_param(rq, "port"), &ret->grant.port, err) < 0 ||
+	    fleet_find(fleet, rq->arena, &ref, &ret->record, err) < 0 ||
+	    fleet_preview_check(fleet, rq->arena, &ret->record, ret->grant.port, err) < 0 ||
+	    fleet_grant_make(fleet, &ret->record, &ret->grant, token, err) < 0)
+		return -1;
+	ret->token = arena_text(rq->arena, token);
+	return 0;
+}
+
+struct url_answer {
+	const char *sandbox, *url, *token;
+	int64_t port;
+};
+#define URL_ROWS                                                                                   \
+	JSON_TEXT_MEMBER(url_answer, sandbox, .name = "sandboxId"),                                \
+	        JSON_TEXT_MEMBER(url_answer, url), JSON_TEXT_MEMBER(url_answer, token)
+static const struct json_member url_shape_members[] = {URL_ROWS, JSON_END};
+static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", url_answer, "Where a server is seen");
+static const struct json_member signed_shape_members[] = {
+        URL_ROWS,
+        JSON_WHOLE_MEMBER(url_answer, port),
+        JSON_END,
+};
+static JSON_SHAPE(signed_shape, "DaytonaSignedUrl", url_answer, "Where a server is seen");
+
+/* By itself the address opens nothing: the token goes beside it. */
+static int preview_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	struct pass pass;
+	struct url_answer out;
+
+	if (make_pass(rq, FLEET_GRANT_MAX_MS, &pass, err) < 0)
+		return -1;
+	out = (struct url_answer){
+	        .sandbox = pass.record.id,
+	        .token = pass.token,
+	        .url = arena_format(rq->arena, "%s" PREVIEW "/%s/%u", daytona_origin(rq),
+	                            pass.record.id, pass.grant.port),
+	};
+	reply_json(reply, &url_shape, &out);
+	return 0;
+}
+
+struct signed_query {
+	int64_t expires;
+};
+static const struct json_member signed_query_members[] = {
+        JSON_WHOLE_MEMBER(signed_query, expires, .name = "expiresInSeconds", .min = 1,
+                          .max = FLEET_GRANT_MAX_MS / 1000),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedQuery", signed_query, "How long");
+
+/* Whoever has the address is let in. */
+static int signed_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
+{
+	const struct signed_query *q = rq->query;
+	struct pass pass;
+	struct url_answer out;
+
+	if (make_pass(rq, (q->expires ? q->expires : SIGNED_DEFAULT_S) * 1000, &pass, err) < 0)
+		return -1;
+	out = (struct url_answer){
+	        .sandbox = pass.record.id,
+	        .port = pass.grant.port,
+	        .token = pass.token,
+	        .url = arena_format(rq->arena, "%s" PREVIEW_BASE "%s/", daytona_origin(rq),
+	                            pass.token),
+	};
+	reply_json(reply, &signed_shape, &out);
+	return 0;
+}
+
+/* A token is kept nowhere, so that to take one back is to take back all of its sandbox. */
+static int expire(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
+                  struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_preview change = {.enabled = -1, .is_public = -1, .rotate = true};
+	struct api *api = api_of(rq);
+	struct fleet_grant grant;
+	struct sandbox_record r;
+
+	if (fleet_find(api->fleet, rq->arena, &ref, &r, err) < 0 ||
+	    preview_grant_find(rq, span_of(request_param(rq, "token")), &grant, err) < 0)
+		return -1;
+	if (strcmp(grant.sandbox_id, r.id) != 0)
+		return FAIL(err, ERROR_NOT_FOUND, "the token is another sandbox's");
+	if (fleet_preview_set(api->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	preview_live_cut(api, r.id, true);
+	return 0;
+}
+
+static int set_public(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	struct span wanted = span_of(request_param(rq, "public"));
+	struct fleet_preview change = {.enabled = -1};
+	struct sandbox_record r;
+
+	change.is_public = span_equals_text(wanted, "true");
+	if (!change.is_public && !span_equals_text(wanted, "false"))
+		return FAIL(err, ERROR_INVALID, "public: true or false");
+	if (fleet_preview_set(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	if (!change.is_public)
+		preview_live_cut(api_of(rq), r.id, true);
+	return daytona_sandbox_reply(rq, reply, &r, err);
+}
+
+/* ---- the servers ---- */
+
+/* The query without the member, whose value it answers. */
+static struct span take_query(struct request *rq, struct span *ret_rest)
+{
+	AUTO(buf_done) struct buf rest = BUF(rq->raw_query.size + 1);
+	struct span query = rq->raw_query, member, name, value, token = {NULL, 0};
+	bool more = query.size > 0;
+
+	while (more) {
+		more = span_split(&query, '&', &member);
+		value = member;
+		(void)span_split(&value, '=', &name);
+		if (span_equals_text(name, TOKEN_QUERY)) {
+			token = value;
+			continue;
+		}
+		if (rest.size > 0)
+			buf_add_byte(&rest, '&');
+		buf_add_span(&rest, member);
+	}
+	*ret_rest = (struct span){arena_copy(rq->arena, buf_span(&rest)), rest.size};
+	return token;
+}
+
+static struct span cookie_of(struct request *rq)
+{
+	const char *wanted = arena_format(rq->arena, TOKEN_COOKIE "%s", request_param(rq, "id"));
+	struct span rest = span_of(request_header(rq, "Cookie")), cookie, name;
+	bool more = rest.size > 0;
+
+	while (more) {
+		more = span_split(&rest, ';', &cookie);
+		cookie = span_trim(cookie);
+		if (span_split(&cookie, '=', &name) && span_equals_text(name, wanted))
+			return cookie;
+	}
+	return (struct span){NULL, 0};
+}
+
+/* By a token that is for this port, or by a key. */
+static int let_in(struct request *rq, struct preview_view *view, struct fleet_grant *grant,
+                  struct error *err)
+{
+	const char *header = request_header(rq, TOKEN_HEADER);
+	struct span token = take_query(rq, &view->query);
+
+	if (header)
+		token = span_of(header);
+	if (token.size == 0)
+		token = cookie_of(rq);
+	if (token.size == 0) {
+		if (!rq->caller && api_authorize(rq, rq->route, err) < 0)
+			return -1;
+		view->project_id = api_project(rq);
+		return 0;
+	}
+	if (preview_grant_find(rq, token, grant, err) < 0)
+		return -1;
+	if (strcmp(grant->sandbox_id, view->id_or_name) != 0 || grant->port != view->port)
+		return FAIL(err, ERROR_UNAUTHENTICATED, "the token is for another preview");
+	view->grant = grant;
+	return 0;
+}
+
+/* Behind "/daytona/preview/ID/PORT"; "/" when there is nothing. */
+static struct span rest_of(struct span path)
+{
+	unsigned slashes = 5;
+
+	for (size_t i = 0; i < path.size; i++)
+		if (path.data[i] == '/' && --slashes == 0)
+			return (struct span){path.data + i, path.size - i};
+	return SPAN("/");
+}
+
+static int see(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	struct fleet_grant grant;
+	struct preview_view view = {
+	        .id_or_name = request_param(rq, "id"),
+	        .rest = rest_of(rq->raw_path),
+	        .is_boxed = true,
+	};
+
+	if (preview_port_parse(request_param(rq, "port"), &view.port, err) < 0)
+		return preview_refuse(rq, reply, err);
+	if (let_in(rq, &view, &grant, err) < 0)
+		return request_is_deferred(rq) ? -1 : preview_refuse(rq, reply, err);
+	view.prefix =
+	        span_of(arena_format(rq->arena, PREVIEW "/%s/%u", view.id_or_name, view.port));
+	return preview_serve(rq, reply, &view, err);
+}
+
+#define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+#define SEEN                                                                                       \
+	SCOPE_SANDBOX_WRITE,                                                                       \
+	        ROUTE_STREAM_BODY | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_TRY | ROUTE_QUICK |      \
+	                ROUTE_PUBLIC,                                                              \
+	        .body_max = BODY_MAX_BYTES, .handle = see, TAG,                                    \
+	        .summary = "A server inside a sandbox"
+const struct route daytona_ports_routes[] = {
+        {HTTP_GET, SANDBOX "/ports/:port/preview-url", WRITE, .handle = preview_url, TAG,
+         .summary = "The address of a port, and its token"},
+        {HTTP_GET, SANDBOX "/ports/:port/signed-preview-url", WRITE, .query = &signed_query,
+         .handle = signed_url, TAG, .summary = "An address that lets in whoever has it"},
+        {HTTP_POST, SANDBOX "/ports/:port/signed-preview-url/:token/expire", WRITE,
+         .handle = expire, TAG, .summary = "End all addresses of the sandbox"},
+        {HTTP_POST, SANDBOX "/public/:public", WRITE, .handle = set_public, TAG,
+         .summary = "Whether addresses may be shared"},
+        {HTTP_ANY, PREVIEW "/:id/:port", SEEN},
+        {HTTP_ANY, PREVIEW "/:id/:port/*path", SEEN},
+        {.path = NULL},
+};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/toolbox/:id/process — commands that run to their end. */
+#include <string.h>
+
+#include "calls/command.h"
+#include "edge/tables.h"
+#include "surface/daytona/daytona.h"
+#include "wire/agent_cause.h"
+
+#define BASE DAYTONA_TOOLBOX "/:id"
+#define TIMEOUT_MAX_S (7 * 24 * 3600)
+
+struct execute_body {
+	const char *command, *cwd;
+	struct json_map envs;
+	int64_t timeout;
+	uint64_t present;
+};
+enum { EXECUTE_TIMEOUT };
+static const struct json_member execute_request_members[] = {
+        [EXECUTE_TIMEOUT] = JSON_WHOLE_MEMBER(execute_body, timeout, .flags = JSON_NULLABLE,
+                                              .max = TIMEOUT_MAX_S),
+        JSON_TEXT_MEMBER(execute_body, command, .flags = JSON_REQUIRED),
+        JSON_TEXT_MEMBER(execute_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
+        JSON_TEXT_MAP_MEMBER(execute_body, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_END,
+};
+static const struct json_shape execute_request = {
+        .name = "DaytonaExecute",
+        .size = sizeof(struct execute_body),
+        .members = execute_request_members,
+        .present_offset = offsetof(struct execute_body, present),
+        .is_open = true,
+};
+
+/* {"exitCode":0,"result":"…"}; both streams are in stdout, see set_line. */
+static int write_result(const struct output_collector *c, const struct agent_process *p,
+                        struct buf *out, struct error *err)
+{
+	const char *cause = agent_process_cause(p);
+	AUTO(buf_done) struct buf text = BUF(OUTPUT_LIMIT_MAX + 256);
+
+	if (p->timed_out)
+		return FAIL(err, ERROR_TIMEOUT, "command execution timeout");
+	output_collector_join(c, AGENT_STDOUT, &text);
+	if (c->streams[1].total > 0)
+		output_collector_join(c, AGENT_STDERR, &text);
+	buf_addf(out, "{\"exitCode\":%lld,\"result\":", (long long)p->exit_code);
+	json_write_text(out, buf_span(&text));
+	/* No member of Daytona's own: only where there is more to say than the code does. */
+	if (agent_cause_is_limit(cause))
+		buf_addf(out, ",\"cause\":\"%s\"", cause);
+	buf_add_byte(out, '}');
+	return 0;
+}
+
+/* Daytona answers with one text, in the order of writing: so the shell has one pipe. */
+static void set_line(struct sandbox_command *c, struct arena *a, const char *line)
+{
+	command_set_line(c, a, arena_format(a, "exec 2>&1\n%s", line));
+}
+
+/* What both bodies have. */
+struct run_options {
+	const char *cwd;
+	const struct json_map *envs;
+	int64_t timeout_s; /* -1 = the server's */
+};
+
+static int fill(struct request *rq, const struct api_target *t, const struct run_options *o,
+                struct sandbox_command *c, struct error *err)
+{
+	struct fleet_defaults defaults;
+
+	if (command_set_cwd(c, rq->arena, t, o->cwd, err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, o->envs, &defaults, err) < 0)
+		return -1;
+	c->exec.env = defaults.env;
+	c->exec.user = defaults.user;
+	c->exec.timeout_ms = (uint64_t)(o->timeout_s >= 0 ? o->timeout_s * 1000
+	                                                  : api_of(rq)->config->exec_timeout_ms);
+	c->form = OUTPUT_RESULT;
+	c->output_limit = OUTPUT_LIMIT_MAX;
+	return 0;
+}
+
+static int execute(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct execute_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct sandbox_command c = {.count = 0, .write_result = write_result};
+	const struct run_options options = {b->cwd, &b->envs,
+	                                    b->present >> EXECUTE_TIMEOUT & 1 ? b->timeout : -1};
+
+	if (daytona_target_open(rq, &t, err) < 0 || fill(rq, &t, &options, &c, err) < 0)
+		return -1;
+	set_line(&c, rq->arena, b->command);
+	return command_start(rq, &t, &c, reply, err);
+}
+
+/* ---- code ---- */
+
+struct code_body {
+	int64_t timeout;
+	const char *code;
+	int language;
+	const char **argv;
+	struct json_map envs;
+	uint64_t present;
+};
+enum { CODE_TIMEOUT };
+static const struct json_member code_request_members[] = {
+        [CODE_TIMEOUT] =
+                JSON_WHOLE_MEMBER(code_body, timeout, .flags = JSON_NULLABLE, .max = TIMEOUT_MAX_S),
+        JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED),
+        JSON_CHOICE_MEMBER(code_body, language, .flags = JSON_REQUIRED,
+                           .choices = command_languages),
+        JSON_TEXT_LIST_MEMBER(code_body, argv, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_TEXT_MAP_MEMBER(code_body, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_END,
+};
+static const struct json_shape code_request = {
+        .name = "DaytonaCodeRun",
+        .size = sizeof(struct code_body),
+        .members = code_request_members,
+        .present_offset = offsetof(struct code_body, present),
+        .is_open = true,
+};
+
+static int write_code_result(const struct output_collector *c, const struct agent_process *p,
+                             struct buf *out, struct error *err)
+{
+	if (write_result(c, p, out, err) < 0)
+		return -1;
+	out->size--; /* more follows */
+	buf_add_text(out, ",\"artifacts\":{\"charts\":[]}}");
+	return 0;
+}
+
+/* Behind the code, in each of the ways to run it. */
+static void add_arguments(struct sandbox_command *c, struct arena *a, const char **argv)
+{
+	size_t more = 0;
+
+	while (argv && argv[more])
+		more++;
+	/* A warm interpreter knows of none. */
+	c->may_be_warm = c->may_be_warm && more == 0;
+	for (unsigned i = 0; i < c->count && more > 0; i++) {
+		const char **args = c->alternatives[i].args, **all;
+		size_t count = 0;
+
+		while (args[count])
+			count++;
+		all = ARENA_ARRAY(a, const char *, count + more + 1);
+		memcpy(all, args, count * sizeof(*all));
+		memcpy(all + count, argv, more * sizeof(*all));
+		c->alternatives[i].args = all;
+	}
+}
+
+static int code_run(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct code_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct sandbox_command c = {.count = 0, .write_result = write_code_result};
+	const struct run_options options = {NULL, &b->envs,
+	                                    b->present >> CODE_TIMEOUT & 1 ? b->timeout : -1};
+
+	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0 ||
+	    daytona_target_open(rq, &t, err) < 0 || fill(rq, &t, &options, &c, err) < 0)
+		return -1;
+	add_arguments(&c, rq->arena, b->argv);
+	return command_start(rq, &t, &c, reply, err);
+}
+
+const struct route daytona_process_routes[] = {
+        {HTTP_POST, BASE "/process/execute", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_HIDDEN,
+         .body = &execute_request, .handle = execute, .tag = "daytona",
+         .summary = "Run a command to its end"},
+        {HTTP_POST, BASE "/process/code-run", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_HIDDEN,
+         .body = &code_request, .handle = code_run, .tag = "daytona",
+         .summary = "Run a block of code to its end"},
+        {.path = NULL},
+};

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/toolbox/:id/process/pty — terminals. Each is a process of the agent with the label
+ * "pty:ID", which goes on when nobody looks. On its WebSocket bytes go both ways, and texts of the
+ * server tell that it is there and how it ended. */
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "calls/command.h"
+#include "calls/stream.h"
+#include "edge/tables.h"
+#include "shell/shell.h"
+#include "surface/daytona/daytona.h"
+#include "terminal/terminal.h"
+#include "wire/agent_cause.h"
+#include "wire/agent_terminal.h"
+
+#define BASE DAYTONA_TOOLBOX "/:id/process/pty"
+#define LABEL "pty:"
+#define ROWS_MAX 1000
+#define PTYS_MAX 64
+#define ENVS_TOKEN "X-Daytona-Pty-Envs~"
+#define EXIT_TOKEN "X-Daytona-Pty-Exit-Control"
+#define ENVS_MAX ((size_t)32 * 1024)
+
+/* ---- found ---- */
+
+struct pty {
+	const char *id, *cwd;
+	uint64_t process;
+	int64_t started_at;
+	struct agent_terminal_state size;
+};
+struct ptys {
+	struct arena *arena;
+	const char *wanted; /* NULL = all */
+	struct pty items[PTYS_MAX];
+	size_t count;
+};
+
+static void on_process(void *context, const struct agent_process *p)
+{
+	struct ptys *all = context;
+	const char *id = p->label + strlen(LABEL);
+	struct error bad;
+
+	if (p->state != AGENT_PROCESS_RUNNING || strncmp(p->label, LABEL, strlen(LABEL)) != 0 ||
+	    shell_name_check(id, &bad) < 0 || (all->wanted && strcmp(all->wanted, id) != 0) ||
+	    all->count >= COUNT_OF(all->items))
+		return;
+	all->items[all->count++] = (struct pty){
+	        .id = arena_text(all->arena, id),
+	        .cwd = arena_text(all->arena, p->cwd),
+	        .process = p->process,
+	        .started_at = (int64_t)p->started_unix_ms,
+	};
+}
+
+static int ask_size(struct request *rq, const struct api_target *t, struct agent_terminal *what,
+                    struct pty *pty, struct error *err)
+{
+	what->process = pty->process;
+	const struct compute_call call = {
+	        .type = AGENT_TERMINAL,
+	        .shape = agent_terminal_shape,
+	        .message = what,
+	        .reply_type = AGENT_TERMINAL_STATE,
+	        .reply_shape = agent_terminal_state_shape,
+	        .reply = &pty->size,
+	        .reply_size = sizeof(pty->size),
+	};
+
+	return compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline, err);
+}
+
+static int gather(struct request *rq, const struct api_target *t, struct ptys *all,
+                  struct error *err)
+{
+	all->arena = rq->arena;
+	return compute_processes(t->hold.provider, t->hold.id, on_process, all, rq->deadline, err);
+}
+
+/* The one that the path names, its sandbox held. */
+static int open_pty(struct request *rq, struct api_target *t, struct pty *ret, struct error *err)
+{
+	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
+
+	all->wanted = request_param(rq, "pty");
+	if (daytona_target_open(rq, t, err) < 0 || gather(rq, t, all, err) < 0)
+		return -1;
+	if (all->count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "there is no PTY session '%.100s'", all->wanted);
+	*ret = all->items[0];
+	return 0;
+}
+
+static void write_pty(struct buf *out, const struct pty *p)
+{
+	buf_add_text(out, "{\"id\":");
+	json_write_text(out, span_of(p->id));
+	buf_add_text(out, ",\"cwd\":");
+	json_write_text(out, span_of(p->cwd));
+	buf_addf(out, ",\"cols\":%u,\"rows\":%u,\"envs\":{},\"active\":true,\"lazyStart\":false",
+	         p->size.columns, p->size.rows);
+	buf_add_text(out, ",\"createdAt\":\"");
+	clock_format(out, p->started_at);
+	buf_add_text(out, "\"}");
+}
+
+/* ---- made ---- */
+
+struct pty_body {
+	const char *id, *cwd;
+	struct json_map envs;
+	int64_t cols, rows;
+};
+#define PTY_ROWS                                                                                   \
+	JSON_TEXT_MEMBER(pty_body, id, .max = SHELL_NAME_MAX),                                     \
+	        JSON_TEXT_MEMBER(pty_body, cwd, .max = 4096),                                      \
+	        JSON_WHOLE_MEMBER(pty_body, cols, .min = 1, .max = ROWS_MAX),                      \
+	        JSON_WHOLE_MEMBER(pty_body, rows, .min = 1, .max = ROWS_MAX)
+static const struct json_member pty_request_members[] = {
+        PTY_ROWS,
+        JSON_TEXT_MAP_MEMBER(pty_body, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(pty_request, "DaytonaPtyCreate", pty_body, "A terminal to open");
+static const struct json_member pty_query_members[] = {PTY_ROWS, JSON_END};
+static JSON_OPEN_SHAPE(pty_query, "DaytonaPtyQuery", pty_body, "A terminal to open");
+
+static int fill(struct request *rq, const struct api_target *t, const struct pty_body *b,
+                struct agent_exec *ret, struct error *err)
+{
+	struct sandbox_command c = {.count = 0};
+	struct json_pair *pairs = ARENA_ARRAY(rq->arena, struct json_pair, b->envs.count + 1);
+	struct json_map envs = {pairs, b->envs.count + 1, true};
+	struct fleet_defaults defaults;
+
+	pairs[0] = (struct json_pair){"TERM", "xterm-256color"};
+	if (b->envs.count > 0)
+		memcpy(pairs + 1, b->envs.pairs, b->envs.count * sizeof(*pairs));
+	if (command_set_cwd(&c, rq->arena, t, b->cwd, err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &envs, &defaults, err) < 0)
+		return -1;
+	*ret = (struct agent_exec){
+	        .env = defaults.env,
+	        .cwd = c.exec.cwd,
+	        .user = defaults.user,
+	        .flags = AGENT_EXEC_TTY | AGENT_EXEC_STDIN | AGENT_EXEC_DETACH |
+	                 AGENT_EXEC_RESIDENT | AGENT_EXEC_SHELL,
+	        .rows = b->rows ? (uint32_t)b->rows : 24,
+	        .columns = b->cols ? (uint32_t)b->cols : 80,
+	};
+	return 0;
+}
+
+static int start(struct request *rq, const struct api_target *t, const struct agent_exec *exec,
+                 uint64_t *ret, struct error *err)
+{
+	struct agent_process started;
+
+	if (compute_start(t->hold.provider, t->hold.id,
+	                  &(struct compute_start){exec, rq->arena, rq->deadline}, &started,
+	                  err) < 0)
+		return -1;
+	*ret = started.process;
+	return 0;
+}
+
+/* A login shell: bash, else sh. */
+static int make(struct request *rq, const struct api_target *t, const struct pty_body *b,
+                struct pty *ret, struct error *err)
+{
+	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
+	struct id generated = id_new();
+	const char *id = b->id && b->id[0] ? b->id : arena_text(rq->arena, generated.text);
+	struct agent_exec exec;
+
+	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    shell_name_check(id, err) < 0 || fill(rq, t, b, &exec, err) < 0 ||
+	    gather(rq, t, all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < all->count; i++)
+		if (strcmp(all->items[i].id, id) == 0)
+			return FAIL(err, ERROR_CONFLICT, "there is a PTY session '%s'", id);
+	if (all->count >= PTYS_MAX)
+		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d PTY sessions", PTYS_MAX);
+	*ret = (struct pty){.id = id};
+	exec.label = arena_format(rq->arena, LABEL "%s", id);
+	exec.args = (const char *[]){"bash", "-l", NULL};
+	if (start(rq, t, &exec, &ret->process, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	exec.args = (const char *[]){"sh", "-l", NULL};
+	return start(rq, t, &exec, &ret->process, err);
+}
+
+static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct buf *out = reply_buf(reply, "application/json");
+	struct pty pty;
+
+	if (daytona_target_open(rq, &t, err) < 0 || make(rq, &t, body, &pty, err) < 0)
+		return -1;
+	buf_add_text(out, "{\"sessionId\":");
+	json_write_text(out, span_of(pty.id));
+	buf_add_byte(out, '}');
+	reply_status(reply, 201);
+	return 0;
+}
+
+/* ---- seen ---- */
+
+struct view {
+	struct stream stream;
+	uint64_t next;   /* of terminal_missed */
+	bool wants_exit; /* as a message, beside the close frame */
+};
+
+static int view_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                          struct error *err)
+{
+	(void)s;
+	(void)last;
+	(void)err;
+	if (bytes.size > 0)
+		stream_send_bytes(relay, AGENT_STDIN, bytes);
+	return 0;
+}
+
+static void tell_exit(struct view *v, struct relay *relay, const struct agent_process *p)
+{
+	const char *cause = agent_process_cause(p);
+	AUTO(buf_done) struct buf text = BUF(256), reason = BUF(123);
+	char signal[16];
+
+	output_signal_name(p->signal, signal);
+	buf_addf(&reason, "{\"exitCode\":%" PRId64, p->exit_code);
+	if (agent_cause_is_limit(cause))
+		buf_addf(&reason, ",\"exitReason\":\"%s\"", cause);
+	else if (signal[0])
+		buf_addf(&reason, ",\"exitReason\":\"%s\"", signal);
+	buf_add_byte(&reason, '}');
+	if (v->wants_exit) {
+		buf_addf(&text, "{\"type\":\"control\",\"status\":\"exited\",%s",
+		         buf_text(&reason) + 1);
+		relay_write_text_message(relay, buf_span(&text));
+	}
+	v->stream.ended = true;
+	relay_finish_websocket(relay, 1000, buf_text(&reason));
+}
+
+/* Its clients show every text that they do not know as output, so one that was too slow and missed
+ * some cannot be told; but what was cut there is not completed by what comes now. */
+static void show(struct view *v, struct relay *relay, const struct agent_output *o)
+{
+	if (terminal_missed(&v->next, o) > 0)
+		relay_write(relay, SPAN(TERMINAL_CANCEL));
+	relay_write(relay, o->bytes);
+}
+
+static int view_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                           struct span payload, struct error *err)
+{
+	struct view *v = CONTAINER_OF(s, struct view, stream);
+	struct agent_process p;
+	struct agent_output o;
+
+	if (type == AGENT_OUTPUT) {
+		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+			return -1;
+		show(v, relay, &o);
+		return 0;
+	}
+	if (type == AGENT_STARTED) {
+		relay_write_text_message(relay,
+		                         SPAN("{\"type\":\"control\",\"status\":\"connected\"}"));
+		return 0;
+	}
+	if (type != AGENT_EXIT)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
+		return -1;
+	tell_exit(v, relay, &p);
+	return 0;
+}
+
+static const struct stream_ops view_ops = {
+        .size = sizeof(struct view),
+        .on_message = view_on_message,
+        .on_client = view_on_client,
+};
+
+/* What the client offers with the WebSocket; one of them has to be taken. */
+struct offer {
+	const char *protocol;
+	struct span envs; /* base64url of a JSON object */
+	bool wants_exit;
+};
+
+static struct offer read_offer(struct request *rq)
+{
+	struct span rest = span_of(request_header(rq, "Sec-WebSocket-Protocol")), one;
+	struct offer offer = {.protocol = NULL};
+	bool more = rest.size > 0;
+
+	while (more) {
+		more = span_split(&rest, ',', &one);
+		one = span_trim(one);
+		if (one.size > 0 && (!offer.protocol || span_starts_with(one, ENVS_TOKEN)))
+			offer.protocol = arena_copy(rq->arena, one);
+		if (span_starts_with(one, ENVS_TOKEN))
+			offer.envs = (struct span){one.data + strlen(ENVS_TOKEN),
+			                           one.size - strlen(ENVS_TOKEN)};
+		offer.wants_exit |= span_equals_text(one, EXIT_TOKEN);
+	}
+	return offer;
+}
+
+static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
+                  struct error *err)
+{
+	const struct offer offer = read_offer(rq);
+	const struct agent_attach message = {.process = process, .until_end = 1};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
+	struct stream_options options = {
+	        .fd = -1, .request = AGENT_ATTACH, .protocol = offer.protocol};
+	struct stream *s;
+
+	if (compute_open(t->hold.provider, t->hold.id, &request, rq->deadline, &options.fd, err) <
+	    0)
+		return -1;
+	s = stream_new(&view_ops, &t->hold);
+	CONTAINER_OF(s, struct view, stream)->wants_exit = offer.wants_exit;
+	return stream_start_websocket(s, rq, reply, &options, err);
+}
+
+static int check_upgrade(const struct request *rq, struct error *err)
+{
+	if (request_header(rq, "Upgrade"))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "this path wants a WebSocket upgrade");
+}
+
+struct envs_body {
+	struct json_map envs;
+};
+static const struct json_member envs_shape_members[] = {
+        JSON_TEXT_MAP_MEMBER(envs_body, envs, .max = 256),
+        JSON_END,
+};
+static JSON_SHAPE(envs_shape, "DaytonaPtyEnvs", envs_body, "Environment of a terminal");
+
+static int parse_envs(struct request *rq, struct span base64url, struct json_map *ret,
+                      struct error *err)
+{
+	struct span text;
+	struct envs_body b;
+
+	if (base64url.size == 0)
+		return 0;
+	if (base64url.size > ENVS_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "the environment is larger than %zu bytes",
+		            ENVS_MAX);
+	if (daytona_read_base64url(rq->arena, base64url, &text, err) < 0)
+		return FAIL_CONTEXT(err, ENVS_TOKEN);
+	text = span_of(arena_format(rq->arena, "{\"envs\":%.*s}", (int)text.size, text.data));
+	if (json_parse(rq->arena, text, &envs_shape, &b, err) < 0)
+		return -1;
+	*ret = b.envs;
+	return 0;
+}
+
+static int create_connect(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct pty_body b = *(const struct pty_body *)rq->query;
+	struct pty pty;
+
+	if (check_upgrade(rq, err) < 0 || parse_envs(rq, read_offer(rq).envs, &b.envs, err) < 0 ||
+	    daytona_target_open(rq, &t, err) < 0 || make(rq, &t, &b, &pty, err) < 0)
+		return -1;
+	return attach(rq, &t, pty.process, reply, err);
+}
+
+static int connect_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct pty pty;
+
+	if (check_upgrade(rq, err) < 0 || open_pty(rq, &t, &pty, err) < 0)
+		return -1;
+	return attach(rq, &t, pty.process, reply, err);
+}
+
+/* ---- listed, resized, ended ---- */
+
+static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
+	struct buf *out = reply_buf(reply, "application/json");
+	struct agent_terminal nothing = {0};
+
+	if (daytona_target_open(rq, &t, err) < 0 || gather(rq, &t, all, err) < 0)
+		return -1;
+	buf_add_text(out, "{\"sessions\":[");
+	for (size_t i = 0; i < all->count; i++) {
+		if (ask_size(rq, &t, &nothing, &all->items[i], err) < 0)
+			return -1;
+		if (i > 0)
+			buf_add_byte(out, ',');
+		write_pty(out, &all->items[i]);
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct agent_terminal nothing = {0};
+	struct pty pty;
+
+	if (open_pty(rq, &t, &pty, err) < 0 || ask_size(rq, &t, &nothing, &pty, err) < 0)
+		return -1;
+	write_pty(reply_buf(reply, "application/json"), &pty);
+	return 0;
+}
+
+struct resize_body {
+	int64_t cols, rows;
+};
+static const struct json_member resize_request_members[] = {
+        JSON_WHOLE_MEMBER(resize_body, cols, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
+        JSON_WHOLE_MEMBER(resize_body, rows, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(resize_request, "DaytonaPtyResize", resize_body, "A size");
+
+static int resize(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct resize_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct agent_terminal size = {.rows = (uint32_t)b->rows, .columns = (uint32_t)b->cols};
+	struct pty pty;
+
+	if (open_pty(rq, &t, &pty, err) < 0 || ask_size(rq, &t, &size, &pty, err) < 0)
+		return -1;
+	write_pty(reply_buf(reply, "application/json"), &pty);
+	return 0;
+}
+
+static int delete_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct agent_signal kill = {.signal = SIGKILL, .whole_tree = 1};
+	const struct compute_call call = {
+	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = &kill};
+	struct pty pty;
+
+	if (open_pty(rq, &t, &pty, err) < 0)
+		return -1;
+	kill.process = pty.process;
+	if (compute_call(t.hold.provider, t.hold.id, rq->arena, &call, rq->deadline, err) < 0)
+		return -1;
+	reply_text(reply, "application/json", SPAN("{\"message\":\"PTY session deleted\"}"));
+	return 0;
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_pty_routes[] = {
+        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "List terminals"},
+        {HTTP_POST, BASE, WRITE, .body = &pty_request, .status = 201, .handle = create, TAG,
+         .summary = "Open a terminal"},
+        {HTTP_GET, BASE "/create-connect", WRITE, .query = &pty_query, .handle = create_connect,
+         TAG, .summary = "Open a terminal as a WebSocket"},
+        {HTTP_GET, BASE "/:pty", READ, .handle = get, TAG, .summary = "Get a terminal"},
+        {HTTP_DELETE, BASE "/:pty", WRITE, .handle = delete_pty, TAG,
+         .summary = "End a terminal and all that runs in it"},
+        {HTTP_GET, BASE "/:pty/connect", WRITE, .handle = connect_pty, TAG,
+         .summary = "A terminal as a WebSocket"},
+        {HTTP_POST, BASE "/:pty/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
+         .summary = "Change its size"},
+        {.path = NULL},
+};

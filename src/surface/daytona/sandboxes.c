@@ -1,0 +1,724 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/api/sandbox — sandboxes themselves: made, found, started, stopped, deleted. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "edge/undo.h"
+#include "fleet/backups.h"
+#include "store/snapshots.h"
+#include "store/volumes.h"
+#include "surface/daytona/daytona.h"
+#include "surface/daytona/images.h"
+#include "surface/daytona/intervals.h"
+#include "surface/daytona/network.h"
+
+#define BASE DAYTONA_API "/sandbox"
+#define MB_PER_GB 1024
+
+/* ---- a sandbox in Daytona's words ---- */
+
+struct mount_answer {
+	const char *volume_id, *mount_path, *subpath;
+};
+static const struct json_member mount_shape_members[] = {
+        JSON_TEXT_MEMBER(mount_answer, volume_id, .name = "volumeId", .flags = JSON_REQUIRED,
+                         .max = SANDBOX_NAME_MAX),
+        JSON_TEXT_MEMBER(mount_answer, mount_path, .name = "mountPath", .flags = JSON_REQUIRED,
+                         .max = SANDBOX_MOUNT_PATH_MAX),
+        JSON_TEXT_MEMBER(mount_answer, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .flags = JSON_NULLABLE | JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(mount_shape, "DaytonaSandboxVolume", mount_answer, "A volume in a sandbox");
+
+struct sandbox_dto {
+	const char *id, *organization, *name, *snapshot, *user, *target, *state, *desired_state,
+	        *error_reason, *class, *backup_state, *toolbox_url, *allow_list, *domain_list;
+	struct span env, labels;
+	bool is_public, network_blocked, recoverable;
+	double cpu, gpu, memory, disk;
+	int64_t auto_stop, auto_pause, auto_archive, auto_delete;
+	int64_t destroy_at, created_at, updated_at, active_at;
+	struct json_list volumes;
+};
+#define LISTED_ROWS                                                                                \
+	JSON_TEXT_MEMBER(sandbox_dto, id),                                                         \
+	        JSON_TEXT_MEMBER(sandbox_dto, organization, .name = "organizationId"),             \
+	        JSON_TEXT_MEMBER(sandbox_dto, name), JSON_TEXT_MEMBER(sandbox_dto, snapshot),      \
+	        JSON_TEXT_MEMBER(sandbox_dto, user), JSON_RAW_MEMBER(sandbox_dto, labels),         \
+	        JSON_BOOL_MEMBER(sandbox_dto, is_public, .name = "public"),                        \
+	        JSON_BOOL_MEMBER(sandbox_dto, network_blocked, .name = "networkBlockAll"),         \
+	        JSON_TEXT_MEMBER(sandbox_dto, domain_list, .name = "domainAllowList",              \
+	                         .flags = JSON_OMIT_EMPTY),                                        \
+	        JSON_TEXT_MEMBER(sandbox_dto, allow_list, .name = "networkAllowList",              \
+	                         .flags = JSON_OMIT_EMPTY),                                        \
+	        JSON_TEXT_MEMBER(sandbox_dto, target), JSON_NUMBER_MEMBER(sandbox_dto, cpu),       \
+	        JSON_NUMBER_MEMBER(sandbox_dto, gpu), JSON_NUMBER_MEMBER(sandbox_dto, memory),     \
+	        JSON_NUMBER_MEMBER(sandbox_dto, disk), JSON_TEXT_MEMBER(sandbox_dto, state),       \
+	        JSON_TEXT_MEMBER(sandbox_dto, desired_state, .name = "desiredState"),              \
+	        JSON_TEXT_MEMBER(sandbox_dto, error_reason, .name = "errorReason",                 \
+	                         .flags = JSON_OMIT_EMPTY),                                        \
+	        JSON_BOOL_MEMBER(sandbox_dto, recoverable),                                        \
+	        JSON_TEXT_MEMBER(sandbox_dto, backup_state, .name = "backupState"),                \
+	        JSON_WHOLE_MEMBER(sandbox_dto, auto_stop, .name = "autoStopInterval"),             \
+	        JSON_WHOLE_MEMBER(sandbox_dto, auto_pause, .name = "autoPauseInterval"),           \
+	        JSON_WHOLE_MEMBER(sandbox_dto, auto_archive, .name = "autoArchiveInterval"),       \
+	        JSON_WHOLE_MEMBER(sandbox_dto, auto_delete, .name = "autoDeleteInterval"),         \
+	        JSON_TIME_MEMBER(sandbox_dto, destroy_at, .name = "autoDestroyAt",                 \
+	                         .flags = JSON_OMIT_EMPTY),                                        \
+	        JSON_TIME_MEMBER(sandbox_dto, created_at, .name = "createdAt"),                    \
+	        JSON_TIME_MEMBER(sandbox_dto, updated_at, .name = "updatedAt"),                    \
+	        JSON_TIME_MEMBER(sandbox_dto, active_at, .name = "lastActivityAt",                 \
+	                         .flags = JSON_OMIT_EMPTY),                                        \
+	        JSON_TEXT_MEMBER(sandbox_dto, class, .name = "sandboxClass"),                      \
+	        JSON_TEXT_MEMBER(sandbox_dto, toolbox_url, .name = "toolboxProxyUrl")
+static const struct json_member listed_shape_members[] = {LISTED_ROWS, JSON_END};
+static JSON_SHAPE(listed_shape, "DaytonaSandboxListed", sandbox_dto, "A sandbox in a list");
+static const struct json_member whole_shape_members[] = {
+        LISTED_ROWS,
+        JSON_RAW_MEMBER(sandbox_dto, env),
+        JSON_LIST_MEMBER(sandbox_dto, volumes, &mount_shape),
+        JSON_END,
+};
+static JSON_SHAPE(whole_shape, "DaytonaSandbox", sandbox_dto, "A sandbox");
+
+/* What a client waits for is what it asked for. */
+static const struct {
+	const char *actual, *desired;
+} states[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_PENDING] = {"creating", "started"},
+        [SANDBOX_CREATING] = {"creating", "started"},
+        [SANDBOX_STARTED] = {"started", "started"},
+        [SANDBOX_PAUSED] = {"paused", "paused"},
+        [SANDBOX_STOPPING] = {"stopping", "stopped"},
+        [SANDBOX_STOPPED] = {"stopped", "stopped"},
+        [SANDBOX_ARCHIVED] = {"archived", "archived"},
+        [SANDBOX_DELETING] = {"destroying", "destroyed"},
+        [SANDBOX_DELETED] = {"destroyed", "destroyed"},
+        [SANDBOX_FAILED] = {"error", "started"},
+};
+
+const char *daytona_state_name(const struct sandbox_record *r)
+{
+	bool comes_back = r->actual == SANDBOX_CREATING && r->started_at > 0;
+
+	return comes_back ? "starting" : states[r->actual].actual;
+}
+
+/* The user that commands are run as. */
+static const char *user_of(struct request *rq, const struct sandbox_record *r)
+{
+	struct fleet_defaults defaults;
+	struct error ignored;
+
+	if (fleet_defaults(api_of(rq)->fleet, rq->arena, r, NULL, &defaults, &ignored) < 0)
+		return "root";
+	return defaults.user && defaults.user[0] ? defaults.user : "root";
+}
+
+static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record *r)
+{
+	int64_t used_at = r->last_activity_at ? r->last_activity_at : r->created_at;
+
+	return (struct sandbox_dto){
+	        .id = r->id,
+	        .organization = r->project_id,
+	        .name = r->name,
+	        .snapshot = r->template_name,
+	        .user = user_of(rq, r),
+	        .target = r->region,
+	        .state = daytona_state_name(r),
+	        .desired_state = states[r->desired].desired,
+	        .error_reason = r->actual == SANDBOX_FAILED ? r->last_event : "",
+	        .class = DAYTONA_CLASS,
+	        .backup_state = r->actual == SANDBOX_ARCHIVED ? "Completed" : "None",
+	        .toolbox_url = arena_format(rq->arena, "%s" DAYTONA_TOOLBOX, daytona_origin(rq)),
+	        .env = SPAN("{}"),
+	        .labels = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
+	        .is_public = r->preview_public,
+	        .network_blocked = daytona_is_blocked(r),
+	        .allow_list = daytona_allow_list(rq->arena, r),
+	        .domain_list = daytona_domain_list(rq->arena, r),
+	        .cpu = r->resources.cpu,
+	        .memory = (double)r->resources.memory_mb / MB_PER_GB,
+	        .disk = (double)r->resources.disk_mb / MB_PER_GB,
+	        .auto_stop = daytona_minutes(r->idle_stop_ms),
+	        .auto_pause = daytona_minutes(r->idle_pause_ms),
+	        .auto_archive = daytona_minutes(r->archive_after_ms),
+	        .auto_delete = daytona_delete_minutes(r->delete_after_ms),
+	        .destroy_at = r->timeout_at,
+	        .created_at = r->created_at,
+	        .updated_at = r->last_event_at > r->created_at ? r->last_event_at : r->created_at,
+	        .active_at = used_at,
+	};
+}
+
+/* Those of `mounts` that are its own. */
+static struct json_list volumes_of(struct request *rq, const struct sandbox_record *r,
+                                   const struct mount_list *mounts)
+{
+	struct mount_answer *items = ARENA_ARRAY(rq->arena, struct mount_answer, mounts->count);
+	size_t count = 0;
+
+	for (size_t i = 0; i < mounts->count; i++)
+		if (strcmp(mounts->items[i].sandbox_id, r->id) == 0)
+			items[count++] =
+			        (struct mount_answer){.volume_id = mounts->items[i].volume_id,
+			                              .mount_path = mounts->items[i].path,
+			                              .subpath = mounts->items[i].subpath};
+	return (struct json_list){items, count, true};
+}
+
+/* Who may run a command in it sees its environment anyway. */
+static void show_environment(const struct request *rq, const struct sandbox_record *r,
+                             struct sandbox_dto *dto)
+{
+	if (api_account(rq)->scopes & SCOPE_SANDBOX_WRITE && r->env_json[0])
+		dto->env = span_of(r->env_json);
+}
+
+static struct sandbox_dto whole_with(struct request *rq, const struct sandbox_record *r,
+                                     const struct mount_list *mounts)
+{
+	struct sandbox_dto dto = dto_of(rq, r);
+
+	dto.volumes = volumes_of(rq, r, mounts);
+	show_environment(rq, r, &dto);
+	return dto;
+}
+
+static int whole_of(struct request *rq, const struct sandbox_record *r, struct sandbox_dto *ret,
+                    struct error *err)
+{
+	struct mount_list mounts;
+
+	if (store_mounts_of_sandbox(api_of(rq)->store, rq->arena, r->id, &mounts, err) < 0)
+		return -1;
+	*ret = whole_with(rq, r, &mounts);
+	return 0;
+}
+
+int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sandbox_record *r,
+                          struct error *err)
+{
+	struct sandbox_dto dto;
+
+	if (whole_of(rq, r, &dto, err) < 0)
+		return -1;
+	json_write(out, &whole_shape, &dto);
+	return 0;
+}
+
+int daytona_sandboxes_write(struct request *rq, struct buf *out, const struct sandbox_list *list,
+                            struct error *err)
+{
+	struct mount_list mounts = {.count = 0};
+
+	if (list->count > 0 && store_mounts_of_project(api_of(rq)->store, rq->arena,
+	                                               api_project(rq), &mounts, err) < 0)
+		return -1;
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < list->count; i++) {
+		const struct sandbox_dto dto = whole_with(rq, &list->items[i], &mounts);
+
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write(out, &whole_shape, &dto);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+void daytona_sandbox_write_listed(struct request *rq, struct buf *out,
+                                  const struct sandbox_record *r)
+{
+	const struct sandbox_dto dto = dto_of(rq, r);
+
+	json_write(out, &listed_shape, &dto);
+}
+
+int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
+                             const struct sandbox_record *r, const struct daytona_state *state,
+                             struct error *err)
+{
+	struct sandbox_dto dto;
+
+	if (whole_of(rq, r, &dto, err) < 0)
+		return -1;
+	if (state) {
+		dto.state = state->name;
+		dto.error_reason = state->reason;
+	}
+	reply_json(reply, &whole_shape, &dto);
+	return 0;
+}
+
+int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
+                          struct error *err)
+{
+	return daytona_sandbox_reply_as(rq, reply, r, NULL, err);
+}
+
+/* ---- create ---- */
+
+struct create_body {
+	int64_t minutes[DAYTONA_INTERVAL_COUNT];
+	const char *name, *snapshot, *user, *target, *allow_list, *domain_list, *linked, *proxy;
+	struct json_map env, labels;
+	bool is_public, block_all;
+	double cpu, gpu, memory, disk;
+	struct json_list volumes;
+	struct span build, secrets;
+	uint64_t present;
+};
+#define INTERVAL_ROW(interval, name_)                                                              \
+	[interval] = {.kind = JSON_WHOLE,                                                          \
+	              .name = (name_),                                                             \
+	              .offset = offsetof(struct create_body, minutes[interval]),                   \
+	              .flags = JSON_NULLABLE,                                                      \
+	              .min = INT32_MIN,                                                            \
+	              .max = INT32_MAX}
+#define OPTIONAL_TEXT(m, ...) JSON_TEXT_MEMBER(create_body, m, .flags = JSON_NULLABLE, __VA_ARGS__)
+#define OPTIONAL_NUMBER(m, ...)                                                                    \
+	JSON_NUMBER_MEMBER(create_body, m, .flags = JSON_NULLABLE, __VA_ARGS__)
+enum { CREATE_BLOCK_ALL = DAYTONA_INTERVAL_COUNT };
+static const struct json_member create_request_members[] = {
+        INTERVAL_ROW(DAYTONA_AUTO_STOP, "autoStopInterval"),
+        INTERVAL_ROW(DAYTONA_AUTO_PAUSE, "autoPauseInterval"),
+        INTERVAL_ROW(DAYTONA_AUTO_ARCHIVE, "autoArchiveInterval"),
+        INTERVAL_ROW(DAYTONA_AUTO_DELETE, "autoDeleteInterval"),
+        INTERVAL_ROW(DAYTONA_TTL, "ttlMinutes"),
+        [CREATE_BLOCK_ALL] = JSON_BOOL_MEMBER(create_body, block_all, .name = "networkBlockAll",
+                                              .flags = JSON_NULLABLE),
+        OPTIONAL_TEXT(name, .max = SANDBOX_NAME_MAX),
+        OPTIONAL_TEXT(snapshot, .max = 128),
+        OPTIONAL_TEXT(user, .max = 64),
+        OPTIONAL_TEXT(target, .max = 64),
+        OPTIONAL_TEXT(allow_list, .name = "networkAllowList"),
+        OPTIONAL_TEXT(domain_list, .name = "domainAllowList"),
+        OPTIONAL_TEXT(linked, .name = "linkedSandbox"),
+        OPTIONAL_TEXT(proxy, .name = "outboundProxyUrl"),
+        JSON_TEXT_MAP_MEMBER(create_body, env, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_TEXT_MAP_MEMBER(create_body, labels, .flags = JSON_NULLABLE,
+                             .max = SANDBOX_LABELS_MAX),
+        JSON_BOOL_MEMBER(create_body, is_public, .name = "public", .flags = JSON_NULLABLE),
+        OPTIONAL_NUMBER(cpu, .max = 1024),
+        OPTIONAL_NUMBER(gpu, .max = 1024),
+        OPTIONAL_NUMBER(memory, .max = 1 << 14),
+        OPTIONAL_NUMBER(disk, .max = 1 << 18),
+        JSON_LIST_MEMBER(create_body, volumes, &mount_shape, .flags = JSON_NULLABLE,
+                         .max = SANDBOX_MOUNTS_MAX),
+        JSON_RAW_MEMBER(create_body, build, .name = "buildInfo"),
+        JSON_RAW_MEMBER(create_body, secrets),
+        JSON_END,
+};
+static const struct json_shape create_request = {
+        .name = "DaytonaCreate",
+        .about = "What to make",
+        .size = sizeof(struct create_body),
+        .members = create_request_members,
+        .present_offset = offsetof(struct create_body, present),
+        .is_open = true,
+};
+
+static bool is_given(const char *text)
+{
+	return text && text[0];
+}
+
+static bool has_items(struct span raw)
+{
+	return raw.size > 0 && !span_equals_text(raw, "null") && !span_equals_text(raw, "[]") &&
+	       !span_equals_text(raw, "{}");
+}
+
+/* What a sandbox would be made without, although somebody counts on it. */
+static int check_wishes(const struct create_body *b, struct error *err)
+{
+	const struct {
+		bool is_wanted;
+		const char *what;
+	} wishes[] = {
+	        {b->gpu > 0, "gpu"},
+	        {is_given(b->linked), "linkedSandbox"},
+	        {is_given(b->proxy), "outboundProxyUrl"},
+	        {has_items(b->secrets), "secrets of sandboxes"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(wishes); i++)
+		if (wishes[i].is_wanted)
+			return daytona_refuse(wishes[i].what, err);
+	return 0;
+}
+
+static void fill_mounts(struct request *rq, const struct create_body *b, struct fleet_create *ret)
+{
+	const struct mount_answer *items = b->volumes.items;
+	struct fleet_mount *mounts = ARENA_ARRAY(rq->arena, struct fleet_mount, b->volumes.count);
+
+	for (size_t i = 0; i < b->volumes.count; i++)
+		mounts[i] = (struct fleet_mount){.volume = items[i].volume_id,
+		                                 .path = items[i].mount_path,
+		                                 .subpath = items[i].subpath};
+	ret->mounts = mounts;
+	ret->mount_count = b->volumes.count;
+}
+
+/* Daytona's snapshots are what sandboxes begin with: states of files here, and templates. */
+static int choose_origin(struct request *rq, const char *snapshot, struct fleet_create *ret,
+                         struct error *err)
+{
+	struct snapshot_record found;
+
+	if (store_snapshot_find(api_of(rq)->store, rq->arena, ret->project_id, snapshot, &found,
+	                        err) == 0) {
+		ret->snapshot = snapshot;
+		return 0;
+	}
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	ret->template = snapshot;
+	return 0;
+}
+
+/* The template decides it: another wish is refused before anything is made. */
+static int check_user(struct request *rq, const struct fleet_create *request, const char *user,
+                      struct error *err)
+{
+	const char *name =
+	        request->template ? request->template : api_of(rq)->config->default_template;
+	struct template_record t;
+
+	if (request->snapshot)
+		return daytona_refuse("user beside a snapshot: its own is kept", err);
+	if (store_template_find(api_of(rq)->store, rq->arena, request->project_id, name, &t, err) <
+	    0)
+		return -1;
+	if (strcmp(t.user[0] ? t.user : "root", user) == 0)
+		return 0;
+	return FAIL(err, ERROR_UNSUPPORTED, "sandboxes of '%s' run as user '%s'", name,
+	            t.user[0] ? t.user : "root");
+}
+
+static bool can_archive(const struct api *api)
+{
+	return api->blobs && provider_ops_of(api->provider)->abilities & PROVIDER_CAN_SNAPSHOT;
+}
+
+static int fill_create(struct request *rq, const struct create_body *b, struct fleet_create *ret,
+                       struct error *err)
+{
+	struct daytona_wish wish = {.given = (unsigned)b->present,
+	                            .can_archive = can_archive(api_of(rq))};
+
+	memcpy(wish.minutes, b->minutes, sizeof(wish.minutes));
+	if (check_wishes(b, err) < 0 || daytona_intervals_apply(&wish, ret, err) < 0)
+		return -1;
+	fill_mounts(rq, b, ret);
+	if (is_given(b->snapshot) && !ret->template && choose_origin(rq, b->snapshot, ret, err) < 0)
+		return -1;
+	if (b->present >> CREATE_BLOCK_ALL & 1)
+		ret->internet = !b->block_all;
+	if ((is_given(b->allow_list) || is_given(b->domain_list)) && !b->block_all) {
+		const struct daytona_network network = {.allow_list = b->allow_list,
+		                                        .domain_list = b->domain_list};
+
+		ret->internet = 1;
+		if (daytona_egress(rq->arena, &network, &ret->egress, err) < 0)
+			return -1;
+	}
+	return is_given(b->user) ? check_user(rq, ret, b->user, err) : 0;
+}
+
+static struct fleet_create create_of(struct request *rq, const struct create_body *b)
+{
+	return (struct fleet_create){
+	        .project_id = api_project(rq),
+	        .key_id = api_account(rq)->key_id,
+	        .region = is_given(b->target) ? b->target : NULL,
+	        .labels = b->labels,
+	        .env = b->env,
+	        .resources = {.cpu = b->cpu,
+	                      .memory_mb = (int64_t)(b->memory * MB_PER_GB),
+	                      .disk_mb = (int64_t)(b->disk * MB_PER_GB)},
+	        .internet = -1,
+	        .preview_public = b->is_public,
+	};
+}
+
+static int make(struct request *rq, const struct create_body *b, struct fleet_create *request,
+                struct sandbox_record *ret, struct error *err)
+{
+	request->name = is_given(b->name) ? b->name : request->id;
+	if (fill_create(rq, b, request, err) < 0)
+		return -1;
+	return fleet_create(api_of(rq)->fleet, rq->arena, request, ret, err);
+}
+
+int daytona_sandbox_make(struct request *rq, const struct daytona_birth *birth,
+                         struct sandbox_record *ret, struct error *err)
+{
+	struct fleet_create request;
+	struct create_body b;
+
+	if (json_parse(rq->arena, birth->body, &create_request, &b, err) < 0)
+		return -1;
+	request = create_of(rq, &b);
+	request.id = birth->id;
+	request.key_id = birth->key_id;
+	request.template = birth->template;
+	return make(rq, &b, &request, ret, err);
+}
+
+/* Of an image, which may have to be built before: then its client asks until it is there. */
+static int create_of_image(struct request *rq, const struct create_body *b, struct reply *reply,
+                           struct error *err)
+{
+	struct id id = id_new();
+	struct daytona_image image;
+	struct fleet_create request = create_of(rq, b);
+	struct sandbox_record record;
+
+	if (is_given(b->snapshot))
+		return FAIL(err, ERROR_INVALID, "give either snapshot or buildInfo");
+	if (check_wishes(b, err) < 0 || daytona_image_find(rq, b->build, &image, err) < 0)
+		return -1;
+	if (image.build_id)
+		return daytona_image_wait(rq, reply, &image, id.text, err);
+	request.id = id.text;
+	request.template = image.template;
+	request.wait = true;
+	request.awaited = api_awaited_if_parking(rq);
+	if (make(rq, b, &request, &record, err) < 0)
+		return -1;
+	api_undo_create(rq, reply, record.id);
+	return daytona_sandbox_reply(rq, reply, &record, err);
+}
+
+static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct create_body *b = body;
+	struct fleet_create request = create_of(rq, b);
+	struct sandbox_record record;
+	struct id id = id_new();
+
+	if (has_items(b->build))
+		return create_of_image(rq, b, reply, err);
+	request.id = id.text;
+	request.wait = true;
+	request.awaited = api_awaited_if_parking(rq);
+	if (make(rq, b, &request, &record, err) < 0)
+		return -1;
+	api_undo_create(rq, reply, record.id);
+	return daytona_sandbox_reply(rq, reply, &record, err);
+}
+
+/* ---- get ---- */
+
+typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                       struct sandbox_record *ret, struct error *err);
+
+static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
+{
+	struct fleet_ref ref = daytona_ref(rq);
+	struct sandbox_record record;
+
+	ref.awaited = api_awaited_if_parking(rq);
+	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
+		return -1;
+	return daytona_sandbox_reply(rq, reply, &record, err);
+}
+
+static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	if (run_verb(rq, reply, fleet_find, err) == 0)
+		return 0;
+	return err->code == ERROR_NOT_FOUND ? daytona_image_look(rq, reply, err) : -1;
+}
+
+/* ---- start, stop, delete ---- */
+
+static int start(struct request *rq, UNUSED const void *body, struct reply *reply,
+                 struct error *err)
+{
+	return run_verb(rq, reply, fleet_start, err);
+}
+
+static int stop(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	return run_verb(rq, reply, fleet_stop, err);
+}
+
+static int pause(struct request *rq, UNUSED const void *body, struct reply *reply,
+                 struct error *err)
+{
+	return run_verb(rq, reply, fleet_pause, err);
+}
+
+static int archive(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	return run_verb(rq, reply, fleet_archive, err);
+}
+
+static int delete_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct sandbox_record record;
+
+	ref.awaited = api_awaited_if_parking(rq);
+	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? daytona_image_give_up(rq, reply, err) : -1;
+	if (fleet_delete(fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
+		return -1;
+	record.actual = record.desired = SANDBOX_DELETED;
+	return daytona_sandbox_reply(rq, reply, &record, err);
+}
+
+/* ---- labels, intervals, activity ---- */
+
+static int set(struct request *rq, const struct fleet_settings *change, struct sandbox_record *ret,
+               struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+
+	return fleet_set(api_of(rq)->fleet, rq->arena, &ref, change, ret, err);
+}
+
+struct labels_body {
+	struct json_map labels;
+};
+static const struct json_member labels_shape_members[] = {
+        JSON_TEXT_MAP_MEMBER(labels_body, labels, .flags = JSON_REQUIRED,
+                             .max = SANDBOX_LABELS_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(labels_shape, "DaytonaLabels", labels_body, "All labels of a sandbox");
+
+static int set_labels(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct labels_body *b = body;
+	struct fleet_settings change = FLEET_SETTINGS_LEAVE;
+	struct sandbox_record record;
+
+	change.labels = &b->labels;
+	if (set(rq, &change, &record, err) < 0)
+		return -1;
+	reply_json(reply, &labels_shape, b);
+	return 0;
+}
+
+static int minutes_of(const struct request *rq, int64_t *ret, struct error *err)
+{
+	const char *text = request_param(rq, "minutes");
+	bool is_negative = text[0] == '-';
+
+	if (span_parse_whole(span_of(text + is_negative), 0, INT32_MAX, ret, err) < 0)
+		return FAIL_CONTEXT(err, "interval");
+	if (is_negative)
+		*ret = -*ret;
+	return 0;
+}
+
+static int set_interval(struct request *rq, struct reply *reply, enum daytona_interval interval,
+                        struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	struct daytona_change change = {.interval = interval};
+	struct fleet_settings settings;
+	struct sandbox_record record;
+
+	if (minutes_of(rq, &change.minutes, err) < 0 ||
+	    fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
+		return -1;
+	change.created_at = record.created_at;
+	if (daytona_interval_set(&change, &settings, err) < 0 ||
+	    set(rq, &settings, &record, err) < 0)
+		return -1;
+	return daytona_sandbox_reply(rq, reply, &record, err);
+}
+
+static int set_stop(struct request *rq, UNUSED const void *body, struct reply *reply,
+                    struct error *err)
+{
+	return set_interval(rq, reply, DAYTONA_AUTO_STOP, err);
+}
+
+static int set_pause(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
+{
+	return set_interval(rq, reply, DAYTONA_AUTO_PAUSE, err);
+}
+
+static int set_archive(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	return set_interval(rq, reply, DAYTONA_AUTO_ARCHIVE, err);
+}
+
+static int set_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
+{
+	return set_interval(rq, reply, DAYTONA_AUTO_DELETE, err);
+}
+
+static int set_ttl(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	return set_interval(rq, reply, DAYTONA_TTL, err);
+}
+
+static int set_activity(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	struct sandbox_record record;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
+		return -1;
+	store_sandbox_touch(api_of(rq)->store, record.id, clock_unix_ms());
+	reply_status(reply, 201);
+	return 0;
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
+#define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_sandboxes_routes[] = {
+        {HTTP_POST, BASE, SLOW, .body = &create_request, .answer = &whole_shape, .handle = create,
+         TAG, .summary = "Create and start a sandbox"},
+        {HTTP_GET, BASE "/:id", READ, .answer = &whole_shape, .handle = get, TAG,
+         .summary = "Get a sandbox"},
+        {HTTP_DELETE, BASE "/:id", SLOW, .answer = &whole_shape, .handle = delete_sandbox, TAG,
+         .summary = "Delete a sandbox"},
+        {HTTP_POST, BASE "/:id/start", SLOW, .answer = &whole_shape, .handle = start, TAG,
+         .summary = "Start a sandbox"},
+        {HTTP_POST, BASE "/:id/stop", SLOW, .answer = &whole_shape, .handle = stop, TAG,
+         .summary = "Stop a sandbox"},
+        {HTTP_POST, BASE "/:id/pause", SLOW, .answer = &whole_shape, .handle = pause, TAG,
+         .summary = "Pause a sandbox"},
+        {HTTP_POST, BASE "/:id/archive", SLOW, .answer = &whole_shape, .handle = archive, TAG,
+         .summary = "Archive a stopped sandbox"},
+        {HTTP_POST, BASE "/:id/recover", SLOW, .answer = &whole_shape, .handle = start, TAG,
+         .summary = "Start a sandbox whose processes were lost"},
+        {HTTP_PUT, BASE "/:id/labels", WRITE, .body = &labels_shape, .answer = &labels_shape,
+         .handle = set_labels, TAG, .summary = "Replace the labels"},
+        {HTTP_POST, BASE "/:id/autostop/:minutes", WRITE, .handle = set_stop, TAG,
+         .summary = "Stop it after so long without use"},
+        {HTTP_POST, BASE "/:id/autopause/:minutes", WRITE, .handle = set_pause, TAG,
+         .summary = "Pause it after so long without use"},
+        {HTTP_POST, BASE "/:id/autoarchive/:minutes", WRITE, .handle = set_archive, TAG,
+         .summary = "Archive it so long after a stop"},
+        {HTTP_POST, BASE "/:id/autodelete/:minutes", WRITE, .handle = set_delete, TAG,
+         .summary = "Delete it so long after a stop"},
+        {HTTP_POST, BASE "/:id/ttl/:minutes", WRITE, .handle = set_ttl, TAG,
+         .summary = "Delete it so long after it was made"},
+        {HTTP_POST, BASE "/:id/last-activity", WRITE, .status = 201, .handle = set_activity, TAG,
+         .summary = "Somebody uses it"},
+        {.path = NULL},
+};

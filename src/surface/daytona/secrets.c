@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /daytona/api/secret — named values of a project, the same that E2B's clients see: kept encrypted
+ * and never told again. A sandbox would get a placeholder of one, which a proxy on its way out
+ * replaces: there is none, so sandboxes take no secrets (info.c). */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "store/vault.h"
+#include "surface/daytona/daytona.h"
+
+#define BASE DAYTONA_API "/secret"
+#define NAME_SIZE_MAX 128
+#define VALUE_MAX 65536
+#define DESCRIPTION_MAX 1000
+#define HOSTS_MAX 64
+#define HOST_SIZE_MAX 253
+#define METADATA_MAX ((size_t)64 * 1024)
+
+/* ---- shapes ---- */
+
+struct secret_body {
+	const char *name, *value, *description;
+	const char **hosts;
+};
+#define BODY_ROWS                                                                                  \
+	JSON_TEXT_MEMBER(secret_body, description, .max = DESCRIPTION_MAX),                        \
+	        JSON_TEXT_LIST_MEMBER(secret_body, hosts, .max = HOSTS_MAX)
+static const struct json_member secret_request_members[] = {
+        JSON_TEXT_MEMBER(secret_body, name, .flags = JSON_REQUIRED, .min = 1, .max = NAME_SIZE_MAX),
+        JSON_TEXT_MEMBER(secret_body, value, .flags = JSON_REQUIRED | JSON_SECRET, .min = 1,
+                         .max = VALUE_MAX),
+        BODY_ROWS,
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(secret_request, "DaytonaSecretCreate", secret_body, "A secret to keep");
+static const struct json_member secret_change_members[] = {
+        JSON_TEXT_MEMBER(secret_body, value, .flags = JSON_SECRET, .min = 1, .max = VALUE_MAX),
+        BODY_ROWS,
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(secret_change, "DaytonaSecretChange", secret_body, "What is given replaces");
+
+/* How a record keeps what only Daytona's clients say: a map of texts, as E2B's show one. */
+struct secret_metadata {
+	const char *description, *hosts; /* hosts: joined by commas */
+};
+static const struct json_member secret_metadata_members[] = {
+        JSON_TEXT_MEMBER(secret_metadata, description, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(secret_metadata, hosts, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(secret_metadata, "DaytonaSecretMetadata", secret_metadata, "Kept");
+
+struct secret_dto {
+	const char *id, *name, *description, *placeholder;
+	const char **hosts;
+	int64_t created_at, updated_at;
+};
+static const struct json_member secret_shape_members[] = {
+        JSON_TEXT_MEMBER(secret_dto, id),
+        JSON_TEXT_MEMBER(secret_dto, name),
+        JSON_TEXT_MEMBER(secret_dto, description, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(secret_dto, placeholder),
+        JSON_TEXT_LIST_MEMBER(secret_dto, hosts),
+        JSON_TIME_MEMBER(secret_dto, created_at, .name = "createdAt"),
+        JSON_TIME_MEMBER(secret_dto, updated_at, .name = "updatedAt"),
+        JSON_END,
+};
+static JSON_SHAPE(secret_shape, "DaytonaSecret", secret_dto, "A secret, without its value");
+
+enum { BY_NAME, BY_CREATED, BY_UPDATED };
+static const char *const sorts[] = {"name", "createdAt", "updatedAt", NULL};
+enum { ASCENDING, DESCENDING };
+static const char *const orders[] = {"asc", "desc", NULL};
+struct page_query {
+	const char *name;
+	int64_t cursor, limit;
+	int sort, order;
+	uint64_t present;
+};
+enum { SAYS_SORT, SAYS_ORDER };
+static const struct json_member page_query_members[] = {
+        [SAYS_SORT] = JSON_CHOICE_MEMBER(page_query, sort, .choices = sorts),
+        [SAYS_ORDER] = JSON_CHOICE_MEMBER(page_query, order, .choices = orders),
+        JSON_TEXT_MEMBER(page_query, name, .max = NAME_SIZE_MAX),
+        JSON_WHOLE_MEMBER(page_query, cursor, .min = 0, .max = STORE_VAULT_MAX),
+        JSON_WHOLE_MEMBER(page_query, limit, .min = 1, .max = 200),
+        JSON_END,
+};
+static const struct json_shape page_query = {
+        .name = "DaytonaSecretsQuery",
+        .about = "Which secrets",
+        .size = sizeof(struct page_query),
+        .members = page_query_members,
+        .present_offset = offsetof(struct page_query, present),
+        .is_open = true,
+};
+
+/* ---- what is said, and kept ---- */
+
+static int check_name(const char *name, struct error *err)
+{
+	bool fine = isalpha((unsigned char)name[0]) || name[0] == '_';
+
+	for (const char *c = name; *c; c++)
+		fine = fine && (isalnum((unsigned char)*c) || *c == '_' || *c == '-');
+	return fine ? 0
+	            : FAIL(err, ERROR_INVALID,
+	                   "name: letters, digits, '_' and '-', the first a letter or '_'");
+}
+
+/* A name of a host, or "*." and one. */
+static int check_host(const char *host, struct error *err)
+{
+	const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
+	bool fine = isalnum((unsigned char)name[0]) && strlen(name) <= HOST_SIZE_MAX;
+
+	for (const char *c = name; *c; c++)
+		fine = fine && (isalnum((unsigned char)*c) || *c == '.' || *c == '-');
+	return fine ? 0
+	            : FAIL(err, ERROR_INVALID,
+	                   "hosts: '%.80s' is no name of a host, nor '*.' and one; ports are none",
+	                   host);
+}
+
+static int join_hosts(struct arena *a, const char *const *hosts, const char **ret,
+                      struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(METADATA_MAX);
+
+	for (size_t i = 0; hosts[i]; i++) {
+		if (check_host(hosts[i], err) < 0)
+			return -1;
+		buf_addf(&text, "%s%s", i > 0 ? "," : "", hosts[i]);
+	}
+	*ret = arena_copy(a, buf_span(&text));
+	return 0;
+}
+
+static const char **split_hosts(struct arena *a, const char *text)
+{
+	const char **hosts = ARENA_ARRAY(a, const char *, HOSTS_MAX + 1);
+	struct span rest = span_of(text ? text : ""), host;
+	size_t count = 0;
+
+	while (rest.size > 0 && count < HOSTS_MAX) {
+		(void)span_split(&rest, ',', &host);
+		hosts[count++] = arena_copy(a, host);
+	}
+	hosts[count] = NULL;
+	return hosts;
+}
+
+/* One that E2B's clients have made may say anything. */
+static struct secret_metadata metadata_of(struct arena *a, const struct vault_record *r)
+{
+	struct secret_metadata said = {NULL, NULL};
+	struct error ignored;
+
+	if (json_parse(a, span_of(r->metadata_json), &secret_metadata, &said, &ignored) < 0)
+		return (struct secret_metadata){NULL, NULL};
+	return said;
+}
+
+static const char *unless_empty(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+static void write_pair(struct buf *out, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	buf_add_text(out, out->size > 1 ? "," : "");
+	json_write_text(out, span_of(key));
+	buf_add_byte(out, ':');
+	json_write_text(out, span_of(value));
+}
+
+/* What E2B's clients have said of it stays. */
+static int write_metadata(struct arena *a, const struct secret_metadata *said,
+                          struct vault_record *r, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(METADATA_MAX);
+	const struct json_value *all;
+	const char *key;
+
+	if (json_load(a, span_of(r->metadata_json), &all, err) < 0)
+		return -1;
+	buf_add_byte(&text, '{');
+	write_pair(&text, "description", unless_empty(said->description));
+	write_pair(&text, "hosts", unless_empty(said->hosts));
+	for (size_t i = 0; i < json_count(all); i++) {
+		const char *value = json_text(json_member_at(all, i, &key), NULL);
+
+		if (strcmp(key, "description") != 0 && strcmp(key, "hosts") != 0)
+			write_pair(&text, key, value);
+	}
+	buf_add_byte(&text, '}');
+	if (text.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "description and hosts are too large");
+	r->metadata_json = arena_copy(a, buf_span(&text));
+	return 0;
+}
+
+/* What is left out stays. */
+static int change(struct arena *a, const struct secret_body *b, struct vault_record *r,
+                  struct error *err)
+{
+	struct secret_metadata said = metadata_of(a, r);
+
+	if (b->description)
+		said.description = b->description;
+	if (b->hosts && join_hosts(a, (const char *const *)b->hosts, &said.hosts, err) < 0)
+		return -1;
+	if ((b->description || b->hosts) && write_metadata(a, &said, r, err) < 0)
+		return -1;
+	if (b->value)
+		r->value = b->value;
+	r->updated_at = clock_unix_ms();
+	return 0;
+}
+
+static struct secret_dto dto_of(struct arena *a, const struct vault_record *r)
+{
+	const struct secret_metadata said = metadata_of(a, r);
+
+	return (struct secret_dto){
+	        .id = r->id,
+	        .name = r->name,
+	        .description = said.description,
+	        .placeholder = arena_format(a, "dtn_secret_%s", r->id),
+	        .hosts = split_hosts(a, said.hosts),
+	        .created_at = r->created_at,
+	        .updated_at = r->updated_at,
+	};
+}
+
+static int answer(struct request *rq, struct reply *reply, const struct vault_record *r)
+{
+	const struct secret_dto dto = dto_of(rq->arena, r);
+
+	reply_json(reply, &secret_shape, &dto);
+	return 0;
+}
+
+static int find(struct request *rq, struct vault_record *ret, struct error *err)
+{
+	return store_vault_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                        request_param(rq, "id"), ret, err);
+}
+
+/* ---- one ---- */
+
+static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct secret_body *b = body;
+	struct id id = id_new();
+	struct vault_record record = {
+	        .id = id.text,
+	        .project_id = api_project(rq),
+	        .name = b->name,
+	        .metadata_json = "{}",
+	        .version = 1,
+	};
+
+	if (check_name(b->name, err) < 0 || change(rq->arena, b, &record, err) < 0)
+		return -1;
+	record.created_at = record.updated_at;
+	if (store_vault_insert(api_of(rq)->store, &record, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	return answer(rq, reply, &record);
+}
+
+static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	struct vault_record record;
+
+	return find(rq, &record, err) < 0 ? -1 : answer(rq, reply, &record);
+}
+
+static int update(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct secret_body *b = body;
+	struct vault_record record;
+
+	if (find(rq, &record, err) < 0 || change(rq->arena, b, &record, err) < 0 ||
+	    (b->value ? store_vault_update : store_vault_describe)(api_of(rq)->store, rq->arena,
+	                                                           &record, &record, err) < 0)
+		return -1;
+	return answer(rq, reply, &record);
+}
+
+static int delete_secret(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	if (store_vault_remove(api_of(rq)->store, api_project(rq), request_param(rq, "id"), err) <
+	    0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- many: a project has few enough to be sorted here ---- */
+
+struct sorting {
+	int sort, order;
+};
+
+static int compare(const void *one, const void *other, void *context)
+{
+	const struct vault_record *a = one, *b = other;
+	const struct sorting *s = context;
+	int64_t at_a = s->sort == BY_UPDATED ? a->updated_at : a->created_at;
+	int64_t at_b = s->sort == BY_UPDATED ? b->updated_at : b->created_at;
+	int by_time = (at_a > at_b) - (at_a < at_b), by_name = strcmp(a->name, b->name);
+	int result = s->sort == BY_NAME || by_time == 0 ? by_name : by_time;
+
+	return s->order == DESCENDING ? -result : result;
+}
+
+static size_t keep_named(struct vault_list *list, const char *part)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (!part || strcasestr(list->items[i].name, part))
+			list->items[count++] = list->items[i];
+	return count;
+}
+
+static void write_items(struct arena *a, struct buf *out, const struct vault_record *items,
+                        size_t count)
+{
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct secret_dto dto = dto_of(a, &items[i]);
+
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write(out, &secret_shape, &dto);
+	}
+	buf_add_byte(out, ']');
+}
+
+static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	struct vault_list found;
+
+	if (store_vault_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	write_items(rq->arena, reply_buf(reply, "application/json"), found.items, found.count);
+	return 0;
+}
+
+static int page(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	const struct page_query *q = rq->query;
+	struct buf *out = reply_buf(reply, "application/json");
+	struct sorting sorting = {BY_CREATED, DESCENDING};
+	size_t limit = q->limit ? (size_t)q->limit : 100, first = (size_t)q->cursor;
+	struct vault_list found;
+
+	if (store_vault_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	found.count = keep_named(&found, q->name);
+	if (q->present & 1u << SAYS_SORT)
+		sorting.sort = q->sort;
+	if (q->present & 1u << SAYS_ORDER)
+		sorting.order = q->order;
+	if (found.count > 1)
+		qsort_r(found.items, found.count, sizeof(*found.items), compare, &sorting);
+	if (first > found.count)
+		first = found.count;
+	if (limit > found.count - first)
+		limit = found.count - first;
+	buf_add_text(out, "{\"items\":");
+	write_items(rq->arena, out, found.items + first, limit);
+	buf_addf(out, ",\"total\":%zu,\"nextCursor\":", found.count);
+	if (first + limit < found.count)
+		buf_addf(out, "\"%zu\"}", first + limit);
+	else
+		buf_add_text(out, "null}");
+	return 0;
+}
+
+#define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
+#define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
+#define TAG .tag = "daytona"
+const struct route daytona_secrets_routes[] = {
+        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "List secrets"},
+        {HTTP_GET, BASE "/paginated", READ, .query = &page_query, .handle = page, TAG,
+         .summary = "List secrets in pages"},
+        {HTTP_POST, BASE, WRITE, .body = &secret_request, .status = 201, .handle = create, TAG,
+         .summary = "Keep a secret"},
+        {HTTP_GET, BASE "/:id", READ, .handle = get, TAG, .summary = "Get a secret, but its value"},
+        {HTTP_PATCH, BASE "/:id", WRITE, .body = &secret_change, .handle = update, TAG,
+         .summary = "Replace what is given"},
+        {HTTP_DELETE, BASE "/:id", WRITE, .status = 204, .handle = delete_secret, TAG,
+         .summary = "Forget a secret"},
+        {.path = NULL},
+};

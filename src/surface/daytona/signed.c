@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of one file that are good without a key: clients sign them themselves, with a key of
+ * the sandbox that …/signing-key tells them. */
+#include <sodium.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "calls/files.h"
+#include "edge/tables.h"
+#include "fleet/access.h"
+#include "fleet/usage.h"
+#include "surface/daytona/bulk.h"
+#include "surface/daytona/daytona.h"
+#include "surface/preview/preview.h"
+
+#define SANDBOX DAYTONA_API "/sandbox/:id"
+#define BASE DAYTONA_TOOLBOX "/:id/files"
+#define VERSION "v1_"
+#define MAC_SIZE crypto_auth_hmacsha256_BYTES
+#define SIGNATURE_MAX 128
+#define EXPIRES_MAX INT64_C(1000000000000)
+
+/* ---- the key: worked out of the sandbox's id, and of how often its links were taken back ---- */
+
+static void find_key(struct request *rq, const struct sandbox_record *r,
+                     char ret[FLEET_ACCESS_TOKEN_SIZE + 1])
+{
+	const char *id =
+	        arena_format(rq->arena, "%s.%lld", r->id, (long long)r->preview_generation);
+
+	fleet_access_token(api_of(rq)->fleet, id, FLEET_ACCESS_SIGNING, ret);
+}
+
+static int answer_key(struct request *rq, struct reply *reply, const struct sandbox_record *r)
+{
+	char key[FLEET_ACCESS_TOKEN_SIZE + 1];
+
+	find_key(rq, r, key);
+	buf_addf(reply_buf(reply, "application/json"), "\"%s\"", key);
+	return 0;
+}
+
+static int signing_key(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	struct sandbox_record r;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return answer_key(rq, reply, &r);
+}
+
+/* Links to its previews end as well. */
+static int rotate(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_preview change = {.enabled = -1, .is_public = -1, .rotate = true};
+	struct sandbox_record r;
+
+	if (fleet_preview_set(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	preview_live_cut(api_of(rq), r.id, true);
+	return answer_key(rq, reply, &r);
+}
+
+/* ---- a signature ---- */
+
+struct signed_query {
+	const char *path, *signature;
+	int64_t expires; /* unix seconds; 0 = never */
+};
+static const struct json_member signed_query_members[] = {
+        JSON_TEXT_MEMBER(signed_query, path, .flags = JSON_REQUIRED, .min = 1,
+                         .max = PATH_SIZE_MAX - 1),
+        JSON_TEXT_MEMBER(signed_query, signature, .max = SIGNATURE_MAX),
+        JSON_WHOLE_MEMBER(signed_query, expires, .max = EXPIRES_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedFile", signed_query, "Which file");
+
+static int refuse(struct error *err)
+{
+	return FAIL(err, ERROR_UNAUTHENTICATED, "this signature is not valid, or not any more");
+}
+
+static int check_signature(struct request *rq, const struct sandbox_record *r, struct error *err)
+{
+	const struct signed_query *q = rq->query;
+	const char *text = arena_format(rq->arena, "v1:files:%s:%s:%lld", rq->method_name, q->path,
+	                                (long long)q->expires);
+	char key[FLEET_ACCESS_TOKEN_SIZE + 1];
+	crypto_auth_hmacsha256_state state;
+	unsigned char mac[MAC_SIZE];
+	struct span given;
+
+	if (strncmp(q->signature, VERSION, strlen(VERSION)) != 0 ||
+	    daytona_read_base64url(rq->arena, span_of(q->signature + strlen(VERSION)), &given,
+	                           err) < 0)
+		return refuse(err);
+	find_key(rq, r, key);
+	crypto_auth_hmacsha256_init(&state, (const unsigned char *)key, strlen(key));
+	crypto_auth_hmacsha256_update(&state, (const unsigned char *)text, strlen(text));
+	crypto_auth_hmacsha256_final(&state, mac);
+	if (given.size != sizeof(mac) || sodium_memcmp(given.data, mac, sizeof(mac)) != 0 ||
+	    (q->expires > 0 && q->expires * 1000 <= clock_unix_ms()))
+		return refuse(err);
+	return 0;
+}
+
+/* By the signature, which is looked at before anything is woken. */
+static int open_signed(struct request *rq, struct api_target *ret, struct error *err)
+{
+	const struct fleet_use use = {.reason = USAGE_FILE_OPS};
+	const struct fleet_ref ref = {.id_or_name = request_param(rq, "id"), .use = &use};
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct sandbox_record r;
+
+	if (fleet_find(fleet, rq->arena, &ref, &r, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
+	if (check_signature(rq, &r, err) < 0 ||
+	    fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0 ||
+	    api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+		return -1;
+	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+}
+
+/* By a key, where nothing is signed. */
+static int open_file(struct request *rq, struct api_target *ret, struct files_call *call,
+                     struct error *err)
+{
+	const struct signed_query *q = rq->query;
+
+	if (q->signature) {
+		if (open_signed(rq, ret, err) < 0)
+			return -1;
+	} else if (api_authorize(rq, rq->route, err) < 0 || daytona_target_open(rq, ret, err) < 0) {
+		return -1;
+	}
+	call->path.user = ret->defaults.user;
+	return files_resolve(rq, ret, q->path, &call->path.path, err);
+}
+
+static int download(struct request *rq, UNUSED const void *body, struct reply *reply,
+                    struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_READ};
+
+	if (open_file(rq, &t, &call, err) < 0)
+		return -1;
+	return files_download(rq, &t, &call, reply, err);
+}
+
+static int upload(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_WRITE};
+
+	if (open_file(rq, &t, &call, err) < 0)
+		return -1;
+	return bulk_upload_one(rq, &t, call.path.path, reply, err);
+}
+
+#define TAG .tag = "daytona"
+const struct route daytona_signed_routes[] = {
+        {HTTP_GET, SANDBOX "/signing-key", SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN, .handle = signing_key,
+         TAG, .summary = "The key that addresses of files are signed with"},
+        {HTTP_POST, SANDBOX "/signing-key/rotate", SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN,
+         .handle = rotate, TAG, .summary = "End all such addresses"},
+        {HTTP_GET, BASE "/download", SCOPE_SANDBOX_READ, ROUTE_HIDDEN | ROUTE_PUBLIC,
+         .query = &signed_query, .handle = download, TAG, .summary = "Read a file"},
+        {HTTP_POST, BASE "/upload-v2", SCOPE_SANDBOX_WRITE,
+         ROUTE_HIDDEN | ROUTE_PUBLIC | ROUTE_STREAM_BODY, .query = &signed_query, .handle = upload,
+         TAG, .summary = "Write a file"},
+        {.path = NULL},
+};

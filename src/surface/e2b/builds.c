@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Templates by steps: announced, given files, begun, watched. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "calls/build_log.h"
+#include "edge/tables.h"
+#include "fleet/access.h"
+#include "surface/e2b/e2b.h"
+#include "surface/e2b/steps.h"
+#include "surface/native/build_upload.h"
+
+#define LINES_BYTES ((size_t)1 << 20)
+#define LINES_MAX 100
+#define UPLOAD_MS (3600 * INT64_C(1000))
+/* What E2B's clients begin with when they are told nothing, and how it is called here. */
+#define BASE_IMAGE "e2bdev/base"
+#define BASE_TEMPLATE "base"
+#define GOOGLE_USERNAME "_json_key"
+#define LOST                                                                                       \
+	"nothing is known of this build any more: it did not begin within an hour, or before the " \
+	"server was started again, or it ended long ago"
+
+/* ---- announced ---- */
+
+struct announce_body {
+	const char *name, *alias;
+	const char **tags;
+	int64_t cpu, memory_mb, disk_mb;
+};
+static const struct json_member announce_members[] = {
+        JSON_TEXT_MEMBER(announce_body, name, .max = 128),
+        JSON_TEXT_MEMBER(announce_body, alias, .max = 128),
+        JSON_TEXT_LIST_MEMBER(announce_body, tags, .max = BUILD_ALSO_MAX),
+        JSON_WHOLE_MEMBER(announce_body, cpu, .name = "cpuCount", .min = 0, .max = 1024),
+        JSON_WHOLE_MEMBER(announce_body, memory_mb, .name = "memoryMB", .min = 0, .max = 1 << 24),
+        JSON_WHOLE_MEMBER(announce_body, disk_mb, .name = "minFreeDiskMb", .min = 0,
+                          .max = 1 << 28),
+        JSON_END,
+};
+static const struct json_shape announce_request = {
+        .name = "E2bBuildRequest",
+        .about = "A template to build",
+        .size = sizeof(struct announce_body),
+        .members = announce_members,
+        .present_offset = SIZE_MAX,
+        .is_open = true,
+};
+
+struct announced {
+	const char *template_id, *build_id;
+	bool is_public;
+	const char **names, **tags, **aliases;
+	/* Of the second generation alone, whose answer is a template that is not there yet. */
+	int64_t cpu_count, memory_mb, disk_mb, created_at, last_spawned_at, spawn_count,
+	        build_count;
+	const char *created_by, *envd_version;
+};
+static const struct json_member announced_shape_members[] = {
+        JSON_TEXT_MEMBER(announced, template_id, .name = "templateID"),
+        JSON_TEXT_MEMBER(announced, build_id, .name = "buildID"),
+        JSON_BOOL_MEMBER(announced, is_public, .name = "public"),
+        JSON_TEXT_LIST_MEMBER(announced, names),
+        JSON_TEXT_LIST_MEMBER(announced, tags),
+        JSON_TEXT_LIST_MEMBER(announced, aliases),
+        JSON_END,
+};
+static JSON_SHAPE(announced_shape, "E2bBuildAnnounced", announced, "Where its build will be");
+static const struct json_member announced_v2_shape_members[] = {
+        JSON_TEXT_MEMBER(announced, template_id, .name = "templateID"),
+        JSON_TEXT_MEMBER(announced, build_id, .name = "buildID"),
+        JSON_BOOL_MEMBER(announced, is_public, .name = "public"),
+        JSON_TEXT_LIST_MEMBER(announced, aliases),
+        JSON_WHOLE_MEMBER(announced, cpu_count, .name = "cpuCount"),
+        JSON_WHOLE_MEMBER(announced, memory_mb, .name = "memoryMB"),
+        JSON_WHOLE_MEMBER(announced, disk_mb, .name = "diskSizeMB"),
+        JSON_TIME_MEMBER(announced, created_at, .name = "createdAt"),
+        JSON_TIME_MEMBER(announced, created_at, .name = "updatedAt"),
+        JSON_TIME_MEMBER(announced, last_spawned_at, .name = "lastSpawnedAt",
+                         .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(announced, created_by, .name = "createdBy", .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(announced, spawn_count, .name = "spawnCount"),
+        JSON_WHOLE_MEMBER(announced, build_count, .name = "buildCount"),
+        JSON_TEXT_MEMBER(announced, envd_version, .name = "envdVersion"),
+        JSON_END,
+};
+static JSON_SHAPE(announced_v2_shape, "E2bBuildAnnouncedV2", announced, "The same, as it was told");
+
+static int copy_name(char out[E2B_DRAFT_NAME_SIZE], const char *name, struct error *err)
+{
+	if (image_name_check(name, err) < 0)
+		return -1;
+	(void)snprintf(out, E2B_DRAFT_NAME_SIZE, "%s", name);
+	return 0;
+}
+
+/* Templates are called in lower case. */
+static const char *lower(struct arena *a, const char *text)
+{
+	char *copy = arena_text(a, text);
+
+	for (char *c = copy; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return copy;
+}
+
+/* The first of "name:tag" and of the tags is what the template is called; the others are further
+ * names. */
+static int name_draft(struct request *rq, const struct announce_body *b, struct e2b_draft *draft,
+                      struct announced *out, struct error *err)
+{
+	const char *text = b->name ? b->name : b->alias;
+	size_t count = 0;
+	struct e2b_name name;
+
+	if (!text)
+		return FAIL(err, ERROR_INVALID, "name: required");
+	if (e2b_name_parse(rq->arena, lower(rq->arena, text), &name, err) < 0 ||
+	    copy_name(draft->name, name.own, err) < 0)
+		return -1;
+	out->template_id = name.name;
+	out->names[count] = e2b_name_format(rq->arena, name.own);
+	out->tags[count++] = name.tag;
+	out->aliases[0] = name.name;
+	for (size_t i = 0; b->tags && b->tags[i]; i++) {
+		const char *tagged = arena_format(rq->arena, "%s:%s", name.name, b->tags[i]);
+		struct e2b_name other;
+
+		if (e2b_name_parse(rq->arena, lower(rq->arena, tagged), &other, err) < 0)
+			return -1;
+		if (strcmp(other.own, name.own) == 0)
+			continue;
+		if (copy_name(draft->also[draft->also_count++], other.own, err) < 0)
+			return -1;
+		out->names[count] = e2b_name_format(rq->arena, other.own);
+		out->tags[count++] = other.tag;
+	}
+	return 0;
+}
+
+/* By which a build that was announced to this project, and of which nothing is known any more, is
+ * told from one that never was. */
+static uint32_t mark_of(struct request *rq, const char *id)
+{
+	const char *what = arena_format(rq->arena, "announced %s %s", api_project(rq), id);
+	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
+	uint32_t mark = 0;
+
+	fleet_access_token(api_of(rq)->fleet, what, FLEET_ACCESS_BUILD, token);
+	for (unsigned i = 0; i < E2B_MARK_BITS / 4; i++)
+		mark = mark << 4 |
+		       (uint32_t)(token[i] <= '9' ? token[i] - '0' : token[i] - 'a' + 10);
+	return mark;
+}
+
+/* What its sandboxes will get, as far as that is known. */
+static void fill_resources(struct request *rq, const struct announce_body *b, struct announced *out)
+{
+	const struct config *config = api_of(rq)->config;
+	const struct sandbox_resources layers[] = {
+	        {.cpu = (double)b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb},
+	        config->defaults,
+	        SANDBOX_BUILT_IN_RESOURCES,
+	};
+	const struct sandbox_resources found =
+	        sandbox_resources_resolve(layers, COUNT_OF(layers), &config->caps);
+
+	out->cpu_count = (int64_t)ceil(found.cpu);
+	out->memory_mb = found.memory_mb;
+	out->disk_mb = found.disk_mb;
+}
+
+static int announce(struct request *rq, const struct announce_body *b,
+                    const struct json_shape *shape, struct reply *reply, struct error *err)
+{
+	struct id id = id_new();
+	struct e2b_draft draft = {
+	        .cpu = b->cpu,
+	        .memory_mb = b->memory_mb,
+	        .disk_mb = b->disk_mb,
+	        .made_at = clock_monotonic_ms(),
+	};
+	struct announced out = {
+	        .build_id = e2b_uuid_format(rq->arena, id.text, mark_of(rq, id.text)),
+	        .names = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 2),
+	        .tags = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 2),
+	        .aliases = ARENA_ARRAY(rq->arena, const char *, 2),
+	        .created_at = clock_unix_ms(),
+	        .build_count = 1,
+	        .envd_version = E2B_ENVD_VERSION,
+	};
+
+	if (name_draft(rq, b, &draft, &out, err) < 0)
+		return -1;
+	memcpy(draft.id, id.text, sizeof(draft.id));
+	(void)snprintf(draft.project_id, sizeof(draft.project_id), "%s", api_project(rq));
+	e2b_draft_put(api_of(rq)->e2b_drafts, &draft);
+	fill_resources(rq, b, &out);
+	reply_status(reply, 202);
+	reply_json(reply, shape, &out);
+	return 0;
+}
+
+static int build_announce(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	return announce(rq, body, &announced_shape, reply, err);
+}
+
+static int build_announce_v2(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
+{
+	return announce(rq, body, &announced_v2_shape, reply, err);
+}
+
+/* ---- files ---- */
+
+struct files_answer {
+	bool present;
+	const char *url;
+};
+static const struct json_member files_answer_shape_members[] = {
+        JSON_BOOL_MEMBER(files_answer, present),
+        JSON_TEXT_MEMBER(files_answer, url, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_SHAPE(files_answer_shape, "E2bFilesUpload", files_answer, "Where files are to go");
+
+/* What is signed: who may put what, until when. */
+static const char *permit_of(struct arena *a, const struct build_upload *files, int64_t expires_s)
+{
+	return arena_format(a, "%s %s %lld", files->project_id, files->hash, (long long)expires_s);
+}
+
+/* The clients send no key there. */
+static const char *upload_url(struct request *rq, const struct build_upload *files)
+{
+	int64_t expires_s = (clock_unix_ms() + UPLOAD_MS) / 1000;
+	const char *origin = api_of(rq)->config->preview_origin, *host = request_header(rq, "Host");
+	const char *proto = request_header(rq, "X-Forwarded-Proto");
+	bool is_https = rq->is_tls || (proto && strcmp(proto, "https") == 0);
+	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
+
+	fleet_access_token(api_of(rq)->fleet, permit_of(rq->arena, files, expires_s),
+	                   FLEET_ACCESS_UPLOAD, token);
+	if (!origin[0])
+		origin = arena_format(rq->arena, "%s://%s", is_https ? "https" : "http",
+		                      host ? host : "127.0.0.1");
+	return arena_format(rq->arena, "%s/templates/%s/files/%s?project=%s&expires=%lld&token=%s",
+	                    origin, request_param(rq, "id"), files->hash, files->project_id,
+	                    (long long)expires_s, token);
+}
+
+static int files_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct build_upload files = {api_project(rq), request_param(rq, "hash")};
+	struct files_answer out = {.url = NULL};
+	int64_t size;
+
+	(void)body;
+	if (build_files_check(files.hash, err) < 0 ||
+	    fleet_build_files_find(api_of(rq)->fleet, files.project_id, files.hash, &out.present,
+	                           &size, err) < 0)
+		return -1;
+	if (!out.present)
+		out.url = upload_url(rq, &files);
+	reply_status(reply, 201);
+	reply_json(reply, &files_answer_shape, &out);
+	return 0;
+}
+
+struct upload_query {
+	const char *project, *token;
+	int64_t expires;
+};
+static const struct json_member upload_query_members[] = {
+        JSON_TEXT_MEMBER(upload_query, project, .flags = JSON_REQUIRED, .max = 64),
+        JSON_TEXT_MEMBER(upload_query, token, .flags = JSON_REQUIRED, .max = 256),
+        JSON_WHOLE_MEMBER(upload_query, expires, .flags = JSON_REQUIRED, .min = 0),
+        JSON_END,
+};
+static JSON_SHAPE(upload_query, "E2bUploadQuery", upload_query, "A signed permit");
+
+static int files_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct upload_query *q = rq->query;
+	const struct build_upload files = {q->project, request_param(rq, "hash")};
+	const char *permit = permit_of(rq->arena, &files, q->expires);
+
+	(void)body;
+	if (!fleet_access_check(api_of(rq)->fleet, permit, FLEET_ACCESS_UPLOAD,
+	                        span_of(q->token)) ||
+	    q->expires * 1000 < clock_unix_ms())
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "this upload address is not valid, or not any more");
+	return build_upload_start(rq, &files, reply, err);
+}
+
+/* ---- begun ---- */
+
+struct start_body {
+	const char *from_image, *from_template, *start, *ready;
+	struct span registry;
+	bool force;
+	struct json_list steps;
+};
+static const struct json_member start_members[] = {
+        JSON_TEXT_MEMBER(start_body, from_image, .name = "fromImage", .max = 512),
+        JSON_TEXT_MEMBER(start_body, from_template, .name = "fromTemplate", .max = 256),
+        JSON_TEXT_MEMBER(start_body, start, .name = "startCmd", .max = 16384),
+        JSON_TEXT_MEMBER(start_body, ready, .name = "readyCmd", .max = 16384),
+        JSON_RAW_MEMBER(start_body, registry, .name = "fromImageRegistry"),
+        JSON_BOOL_MEMBER(start_body, force),
+        JSON_LIST_MEMBER(start_body, steps, &e2b_step_shape, .max = BUILD_STEPS_MAX),
+        JSON_END,
+};
+static const struct json_shape start_request = {
+        .name = "E2bBuildStart",
+        .about = "The steps of a template",
+        .size = sizeof(struct start_body),
+        .members = start_members,
+        .present_offset = SIZE_MAX,
+        .is_open = true,
+};
+
+enum registry_type { REGISTRY_ANY, REGISTRY_AMAZON, REGISTRY_GOOGLE };
+static const char *const registry_types[] = {"registry", "aws", "gcp", NULL};
+struct registry_body {
+	int type; /* enum registry_type */
+	const char *username, *password, *service_account;
+};
+static const struct json_member registry_shape_members[] = {
+        JSON_CHOICE_MEMBER(registry_body, type, .flags = JSON_REQUIRED, .choices = registry_types),
+        JSON_TEXT_MEMBER(registry_body, username),
+        JSON_TEXT_MEMBER(registry_body, password, .flags = JSON_SECRET),
+        JSON_TEXT_MEMBER(registry_body, service_account, .name = "serviceAccountJson",
+                         .flags = JSON_SECRET),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(registry_shape, "E2bRegistry", registry_body, "Who asks for an image");
+
+/* An image is a template here, once it was imported: "python:3.12" is called python-3.12. */
+static const char *image_template(struct arena *a, const char *image)
+{
+	size_t size = strlen(BASE_IMAGE);
+
+	if (strncmp(image, BASE_IMAGE, size) == 0 && (!image[size] || image[size] == ':'))
+		return BASE_TEMPLATE;
+	return build_image_template(a, image);
+}
+
+/* Google's registries take a service account's key in place of a password. Amazon's want one that
+ * its API gives out for hours. */
+static int read_registry(struct request *rq, struct span text, struct image_login *ret,
+                         struct error *err)
+{
+	struct registry_body body;
+
+	if (text.size == 0 || span_equals_text(text, "null"))
+		return 0;
+	if (json_parse(rq->arena, text, &registry_shape, &body, err) < 0)
+		return FAIL_CONTEXT(err, "fromImageRegistry");
+	switch ((enum registry_type)body.type) {
+	case REGISTRY_ANY:
+		*ret = (struct image_login){body.username, body.password};
+		break;
+	case REGISTRY_GOOGLE:
+		*ret = (struct image_login){GOOGLE_USERNAME, body.service_account};
+		break;
+	case REGISTRY_AMAZON:
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "fromImageRegistry: type 'aws' is not supported by this server");
+		error_hint(err, "type 'registry' with username AWS and the password of 'aws ecr "
+		                "get-login-password'");
+		return -1;
+	}
+	return image_login_check(ret, err) < 0 ? FAIL_CONTEXT(err, "fromImageRegistry") : 0;
+}
+
+static int choose_source(struct request *rq, const struct start_body *b, struct build_spec *spec,
+                         struct error *err)
+{
+	struct e2b_name name;
+
+	if (read_registry(rq, b->registry, &spec->login, err) < 0)
+		return -1;
+	if (b->from_template) {
+		if (e2b_name_parse(rq->arena, b->from_template, &name, err) < 0)
+			return -1;
+		spec->from = name.own;
+		return 0;
+	}
+	spec->from = b->from_image ? image_template(rq->arena, b->from_image) : BASE_TEMPLATE;
+	if (b->from_image && strcmp(spec->from, BASE_TEMPLATE) != 0)
+		spec->image = b->from_image;
+	return 0;
+}
+
+static int find_draft(struct request *rq, struct e2b_draft *ret, struct error *err)
+{
+	uint32_t mark;
+	struct id id;
+
+	if (e2b_uuid_parse(request_param(rq, "build"), &id, &mark, err) < 0)
+		return -1;
+	if (!e2b_draft_find(api_of(rq)->e2b_drafts, api_project(rq), id.text, ret))
+		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s' was announced here lately",
+		            request_param(rq, "build"));
+	return 0;
+}
+
+static int build_begin(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct start_body *b = body;
+	const char **also = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 1);
+	bool starts = b->start && b->start[0];
+	struct build_spec spec = {
+	        .start = b->start,
+	        .ready = starts ? b->ready : NULL,
+	        .no_cache = b->force,
+	        .also = also,
+	};
+	struct build_record made;
+	struct e2b_draft draft;
+	const struct fleet_build request = {.project_id = api_project(rq),
+	                                    .id = draft.id,
+	                                    .key_id = api_account(rq)->key_id,
+	                                    .spec = &spec};
+
+	if (find_draft(rq, &draft, err) < 0)
+		return -1;
+	if (draft.is_started)
+		return FAIL(err, ERROR_CONFLICT, "this build has begun already");
+	spec.name = draft.name;
+	spec.resources = (struct build_resources){
+	        .cpu = (double)draft.cpu, .memory_mb = draft.memory_mb, .disk_mb = draft.disk_mb};
+	for (unsigned i = 0; i < draft.also_count; i++)
+		also[i] = draft.also[i];
+	if (choose_source(rq, b, &spec, err) < 0 ||
+	    e2b_steps_read(rq->arena, &b->steps, &spec, &draft, err) < 0)
+		return -1;
+	if (!starts && b->ready && b->ready[0])
+		e2b_steps_add_ready(rq->arena, b->ready, &spec);
+	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
+		return -1;
+	draft.is_started = true;
+	e2b_draft_put(api_of(rq)->e2b_drafts, &draft);
+	reply_status(reply, 202);
+	reply_text(reply, "application/json", (struct span){"", 0});
+	return 0;
+}
+
+/* ---- watched ---- */
+
+static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
+
+struct line {
+	const char *at, *message, *step;
+	int level;
+};
+static const struct json_member line_shape_members[] = {
+        JSON_TEXT_MEMBER(line, at, .name = "timestamp"),
+        JSON_CHOICE_MEMBER(line, level, .choices = levels),
+        JSON_TEXT_MEMBER(line, message),
+        JSON_TEXT_MEMBER(line, step, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_SHAPE(line_shape, "E2bBuildLine", line, "A line of a build's log");
+
+struct reason {
+	const char *message, *step;
+	struct json_list entries;
+};
+static const struct json_member reason_shape_members[] = {
+        JSON_TEXT_MEMBER(reason, message),
+        JSON_TEXT_MEMBER(reason, step, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(reason, entries, &line_shape, .name = "logEntries"),
+        JSON_END,
+};
+static JSON_SHAPE(reason_shape, "E2bBuildReason", reason, "Why it failed");
+
+struct status_answer {
+	const char *template_id, *build_id, *status;
+	const char **logs;
+	struct json_list entries;
+	struct reason reason;
+};
+#define STATUS_ROWS                                                                                \
+	JSON_TEXT_MEMBER(status_answer, template_id, .name = "templateID"),                        \
+	        JSON_TEXT_MEMBER(status_answer, build_id, .name = "buildID"),                      \
+	        JSON_TEXT_MEMBER(status_answer, status),                                           \
+	        JSON_TEXT_LIST_MEMBER(status_answer, logs),                                        \
+	        JSON_LIST_MEMBER(status_answer, entries, &line_shape, .name = "logEntries")
+static const struct json_member status_shape_members[] = {STATUS_ROWS, JSON_END};
+static JSON_SHAPE(status_shape, "E2bBuildStatus", status_answer, "How far it is");
+static const struct json_member failed_shape_members[] = {
+        STATUS_ROWS,
+        JSON_OBJECT_MEMBER(status_answer, reason, &reason_shape),
+        JSON_END,
+};
+static JSON_SHAPE(failed_shape, "E2bBuildFailed", status_answer, "How it failed");
+
+/* Its own word is "base" for what comes before the first step. */
+static const char *step_name(struct arena *a, const struct e2b_draft *draft, int64_t step)
+{
+	if (step < 1)
+		return "base";
+	if (step <= BUILD_STEPS_MAX && draft->step_of[step - 1])
+		step = draft->step_of[step - 1];
+	return arena_format(a, "%lld", (long long)step);
+}
+
+static struct line line_of(struct arena *a, const struct e2b_draft *draft,
+                           const struct json_value *v)
+{
+	const char *level = json_text(json_get(v, "level"), "info");
+	int64_t step = json_whole(json_get(v, "step"), 0);
+
+	return (struct line){
+	        .at = json_text(json_get(v, "at"), ""),
+	        .message = json_text(json_get(v, "text"), ""),
+	        .step = step > 0 ? step_name(a, draft, step) : NULL,
+	        .level = strcmp(level, "warning") == 0 ? 2 : 1,
+	};
+}
+
+static int fill_lines(struct request *rq, const struct e2b_draft *draft, int64_t since,
+                      struct json_list *ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(LINES_BYTES);
+	struct line *items = ARENA_ARRAY(rq->arena, struct line, LINES_MAX);
+	struct span rest, part;
+	int64_t next;
+
+	*ret = (struct json_list){items, 0, true};
+	if (build_log_read(rq, draft->id, since, &text, &next, err) < 0)
+		return -1;
+	rest = buf_span(&text);
+	while (ret->count < LINES_MAX && span_split(&rest, '\n', &part)) {
+		const struct json_value *v;
+
+		if (json_load(rq->arena, part, &v, err) < 0)
+			return -1;
+		items[ret->count++] = line_of(rq->arena, draft, v);
+	}
+	return 0;
+}
+
+static const char *const statuses[BUILD_STATE_COUNT] = {
+        [BUILD_WAITING] = "waiting", [BUILD_BUILDING] = "building", [BUILD_READY] = "ready",
+        [BUILD_ERROR] = "error",     [BUILD_CANCELLED] = "error",
+};
+
+struct status_query {
+	int64_t logs_offset, cursor, limit;
+};
+static const struct json_member status_query_members[] = {
+        JSON_WHOLE_MEMBER(status_query, logs_offset, .name = "logsOffset", .min = 0),
+        JSON_WHOLE_MEMBER(status_query, limit, .min = 0),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(status_query, "E2bStatusQuery", status_query, "From which line on");
+
+/* A build of before is found without its draft, which only knows its steps. */
+static int find_build(struct request *rq, struct e2b_draft *draft, struct build_record *ret,
+                      struct error *err)
+{
+	const char *text = request_param(rq, "build");
+	struct fleet_ref ref = {.project_id = api_project(rq)};
+	uint32_t mark;
+	struct id id;
+
+	if (e2b_uuid_parse(text, &id, &mark, err) < 0)
+		return -1;
+	if (!e2b_draft_find(api_of(rq)->e2b_drafts, ref.project_id, id.text, draft)) {
+		*draft = (struct e2b_draft){.is_started = true};
+		memcpy(draft->id, id.text, sizeof(draft->id));
+	}
+	if (!draft->is_started) {
+		*ret = (struct build_record){.state = BUILD_WAITING};
+		return 0;
+	}
+	ref.id_or_name = draft->id;
+	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND || mark != mark_of(rq, draft->id))
+		return -1;
+	/* A client that polls must come to an end. */
+	error_clear(err);
+	*ret = (struct build_record){.state = BUILD_ERROR, .message = LOST};
+	return 0;
+}
+
+static int status_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct status_query *q = rq->query;
+	struct status_answer out = {.template_id = request_param(rq, "id"),
+	                            .build_id = request_param(rq, "build")};
+	struct e2b_draft draft;
+	struct build_record r;
+	const struct line *lines;
+
+	(void)body;
+	if (find_build(rq, &draft, &r, err) < 0 ||
+	    fill_lines(rq, &draft, q->logs_offset, &out.entries, err) < 0)
+		return -1;
+	lines = out.entries.items;
+	out.status = statuses[r.state];
+	out.logs = ARENA_ARRAY(rq->arena, const char *, out.entries.count + 1);
+	for (size_t i = 0; i < out.entries.count; i++)
+		out.logs[i] = lines[i].message;
+	if (r.state == BUILD_ERROR || r.state == BUILD_CANCELLED)
+		out.reason = (struct reason){r.message[0] ? r.message : "cancelled",
+		                             step_name(rq->arena, &draft, r.step),
+		                             {NULL, 0, true}};
+	reply_json(reply, out.reason.message ? &failed_shape : &status_shape, &out);
+	return 0;
+}
+
+struct logs_answer {
+	struct json_list logs;
+};
+static const struct json_member logs_shape_members[] = {
+        JSON_LIST_MEMBER(logs_answer, logs, &line_shape),
+        JSON_END,
+};
+static JSON_SHAPE(logs_shape, "E2bBuildLogs", logs_answer, "Lines of a build's log");
+
+static int logs_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct status_query *q = rq->query;
+	struct logs_answer out;
+	struct e2b_draft draft;
+	struct build_record r;
+
+	(void)body;
+	if (find_build(rq, &draft, &r, err) < 0 ||
+	    fill_lines(rq, &draft, q->logs_offset, &out.logs, err) < 0)
+		return -1;
+	reply_json(reply, &logs_shape, &out);
+	return 0;
+}
+
+#define WRITE SCOPE_TEMPLATE_WRITE
+#define BUILD "/templates/:id/builds/:build"
+const struct route e2b_builds_routes[] = {
+        {HTTP_POST, "/v3/templates", WRITE, ROUTE_HIDDEN, .body = &announce_request, .status = 202,
+         .handle = build_announce, E2B_ROW},
+        {HTTP_POST, "/v2/templates", WRITE, ROUTE_HIDDEN, .body = &announce_request, .status = 202,
+         .handle = build_announce_v2, E2B_ROW},
+        {HTTP_GET, "/templates/:id/files/:hash", WRITE, ROUTE_HIDDEN, .status = 201,
+         .handle = files_get, E2B_ROW},
+        {HTTP_PUT, "/templates/:id/files/:hash", 0, ROUTE_PUBLIC | ROUTE_STREAM_BODY | ROUTE_HIDDEN,
+         .query = &upload_query, .status = 201, .handle = files_put, E2B_ROW},
+        {HTTP_POST, "/v2" BUILD, WRITE, ROUTE_HIDDEN, .body = &start_request,
+         .body_max = (size_t)4 << 20, .status = 202, .handle = build_begin, E2B_ROW},
+        {HTTP_GET, BUILD "/status", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &status_query,
+         .handle = status_get, E2B_ROW},
+        {HTTP_GET, BUILD "/logs", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &status_query,
+         .handle = logs_get, E2B_ROW},
+        {.path = NULL},
+};

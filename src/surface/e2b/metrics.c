@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sandboxes use, and have used lately. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "fleet/history.h"
+#include "surface/e2b/e2b.h"
+
+#define SANDBOXES_MAX 100
+#define UNIX_S_MAX (INT64_MAX / 1000 - 1)
+
+struct metric {
+	int64_t timestamp, timestamp_unix, cpu_count, mem_used, mem_total, mem_cache, disk_used,
+	        disk_total;
+	double cpu_used;
+};
+static const struct json_member metric_shape_members[] = {
+        JSON_TIME_MEMBER(metric, timestamp),
+        JSON_WHOLE_MEMBER(metric, timestamp_unix, .name = "timestampUnix"),
+        JSON_WHOLE_MEMBER(metric, cpu_count, .name = "cpuCount"),
+        JSON_NUMBER_MEMBER(metric, cpu_used, .name = "cpuUsedPct"),
+        JSON_WHOLE_MEMBER(metric, mem_used, .name = "memUsed"),
+        JSON_WHOLE_MEMBER(metric, mem_total, .name = "memTotal"),
+        JSON_WHOLE_MEMBER(metric, mem_cache, .name = "memCache"),
+        JSON_WHOLE_MEMBER(metric, disk_used, .name = "diskUsed"),
+        JSON_WHOLE_MEMBER(metric, disk_total, .name = "diskTotal"),
+        JSON_END,
+};
+static JSON_SHAPE(metric_shape, "E2bMetric", metric, "What a sandbox uses");
+
+static int64_t whole(uint64_t value)
+{
+	return value > INT64_MAX ? 0 : (int64_t)value;
+}
+
+static struct metric metric_of(const struct sandbox_record *r, const struct fleet_history *h,
+                               const struct fleet_sample *s)
+{
+	return (struct metric){
+	        .timestamp = s->at,
+	        .timestamp_unix = s->at / 1000,
+	        .cpu_count = (int64_t)ceil(r->resources.cpu),
+	        .cpu_used = (double)s->cpu_percent,
+	        .mem_used = whole(s->memory_bytes),
+	        .mem_total = whole(h->memory_limit_bytes),
+	        .disk_used = whole(s->disk_bytes),
+	        .disk_total = whole(h->disk_limit_bytes),
+	};
+}
+
+struct metrics_query {
+	int64_t start, end;
+};
+static const struct json_member metrics_query_members[] = {
+        JSON_WHOLE_MEMBER(metrics_query, start, .min = 0, .max = UNIX_S_MAX),
+        JSON_WHOLE_MEMBER(metrics_query, end, .min = 0, .max = UNIX_S_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query, "Of which time, in unix s");
+
+static int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct metrics_query *q = rq->query;
+	/* All of the last second. */
+	const struct fleet_period period = {q->start * 1000, q->end ? q->end * 1000 + 999 : 0};
+	struct buf *out = reply_buf(reply, "application/json");
+	struct sandbox_record record;
+	struct fleet_history found;
+
+	(void)body;
+	if (q->end && q->start > q->end)
+		return FAIL(err, ERROR_INVALID, "start is after end");
+	if (e2b_find(rq, &record, err) < 0 ||
+	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &period, &found, err) < 0)
+		return -1;
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < found.count; i++) {
+		const struct metric metric = metric_of(&record, &found, &found.items[i]);
+
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write(out, &metric_shape, &metric);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+struct many_query {
+	const char *ids;
+};
+static const struct json_member many_query_members[] = {
+        JSON_TEXT_MEMBER(many_query, ids, .name = "sandbox_ids", .flags = JSON_REQUIRED,
+                         .max = SANDBOXES_MAX * (ID_SIZE + 1)),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(many_query, "E2bManyMetricsQuery", many_query, "Of which sandboxes");
+
+/* One that is gone or does not run is left out. */
+static void add_sample(struct request *rq, struct span id, struct buf *out)
+{
+	const struct fleet_ref ref = {api_project(rq), arena_copy(rq->arena, id)};
+	const struct fleet_period now = {clock_unix_ms(), 0};
+	struct sandbox_record record;
+	struct fleet_history found;
+	struct metric metric;
+	struct error ignored = {0};
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, &ignored) < 0 ||
+	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &now, &found, &ignored) < 0 ||
+	    found.count == 0)
+		return;
+	metric = metric_of(&record, &found, &found.items[found.count - 1]);
+	if (out->data[out->size - 1] != '{')
+		buf_add_byte(out, ',');
+	json_write_text(out, id);
+	buf_add_byte(out, ':');
+	json_write(out, &metric_shape, &metric);
+}
+
+static int many_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct many_query *q = rq->query;
+	struct buf *out = reply_buf(reply, "application/json");
+	struct span rest = span_of(q->ids), id;
+	unsigned count = 0;
+
+	(void)body;
+	buf_add_text(out, "{\"sandboxes\":{");
+	while (rest.size > 0) {
+		(void)span_split(&rest, ',', &id);
+		if (++count > SANDBOXES_MAX)
+			return FAIL(err, ERROR_INVALID, "sandbox_ids: more than %d", SANDBOXES_MAX);
+		add_sample(rq, id, out);
+	}
+	buf_add_text(out, "}}");
+	return 0;
+}
+
+const struct route e2b_metrics_routes[] = {
+        {HTTP_GET, "/sandboxes/:id/metrics", SCOPE_SANDBOX_READ, ROUTE_HIDDEN,
+         .query = &metrics_query, .handle = metrics_get, E2B_ROW},
+        {HTTP_GET, "/sandboxes/metrics", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_HIDDEN,
+         .query = &many_query, .handle = many_get, E2B_ROW},
+        {.path = NULL},
+};

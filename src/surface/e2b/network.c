@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What E2B's clients say of a sandbox's network: whom it may reach, by address and by name.
+ * Proxies, rules that change requests and TLS of its own inside are refused by name. */
+#include "surface/e2b/e2b.h"
+
+#include "sandbox/egress.h"
+
+#define DESTINATIONS_MAX SANDBOX_EGRESS_ALLOW_MAX
+
+enum network_row {
+	NETWORK_ALLOW_OUT,
+	NETWORK_DENY_OUT,
+	NETWORK_MASK,
+	NETWORK_PROXY,
+	NETWORK_RULES,
+	NETWORK_PORTS,
+	NETWORK_PUBLIC,
+	NETWORK_INTERNET,
+};
+static const struct json_member network_members[] = {
+        [NETWORK_ALLOW_OUT] =
+                JSON_TEXT_LIST_MEMBER(e2b_network, allow_out, .name = "allowOut",
+                                      .max = DESTINATIONS_MAX, .flags = JSON_OMIT_EMPTY),
+        [NETWORK_DENY_OUT] =
+                JSON_TEXT_LIST_MEMBER(e2b_network, deny_out, .name = "denyOut",
+                                      .max = DESTINATIONS_MAX, .flags = JSON_OMIT_EMPTY),
+        [NETWORK_MASK] = JSON_TEXT_MEMBER(e2b_network, mask_request_host, .name = "maskRequestHost",
+                                          .max = 255, .flags = JSON_OMIT_EMPTY),
+        [NETWORK_PROXY] = JSON_RAW_MEMBER(e2b_network, egress_proxy, .name = "egressProxy",
+                                          .flags = JSON_OMIT_EMPTY),
+        [NETWORK_RULES] = JSON_RAW_MEMBER(e2b_network, rules, .flags = JSON_OMIT_EMPTY),
+        [NETWORK_PORTS] = JSON_RAW_MEMBER(e2b_network, https_ports, .name = "httpsPorts",
+                                          .flags = JSON_OMIT_EMPTY),
+        [NETWORK_PUBLIC] = JSON_BOOL_MEMBER(e2b_network, allow_public_traffic,
+                                            .name = "allowPublicTraffic", .flags = JSON_OMIT_EMPTY),
+        [NETWORK_INTERNET] =
+                JSON_BOOL_MEMBER(e2b_network, allow_internet, .name = "allow_internet_access",
+                                 .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+const struct json_shape e2b_network_shape = {
+        .name = "E2bNetwork",
+        .about = "Who may be reached from inside, and what from outside",
+        .size = sizeof(struct e2b_network),
+        .members = network_members,
+        .present_offset = offsetof(struct e2b_network, present),
+        .is_open = true,
+};
+
+static bool has(const struct e2b_network *n, enum network_row row)
+{
+	return n->present >> row & 1;
+}
+
+/* "null", "{}" and "[]" ask for nothing. */
+static bool is_said(struct span raw)
+{
+	return raw.size > 0 && !span_equals_text(raw, "null") && !span_equals_text(raw, "{}") &&
+	       !span_equals_text(raw, "[]");
+}
+
+static size_t count(const char *const *texts)
+{
+	size_t n = 0;
+
+	while (texts && texts[n])
+		n++;
+	return n;
+}
+
+#define BY_LISTS                                                                                   \
+	"a sandbox is filtered by addresses and names: network.allowOut and network.denyOut"
+static const struct unsupported {
+	size_t offset;
+	const char *name, *hint;
+} unsupported[] = {
+        {offsetof(struct e2b_network, egress_proxy), "egressProxy", BY_LISTS},
+        {offsetof(struct e2b_network, rules), "rules", BY_LISTS},
+        {offsetof(struct e2b_network, https_ports), "httpsPorts",
+         "what listens inside is spoken to without TLS"},
+};
+
+static int check_supported(const struct e2b_network *n, struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(unsupported); i++) {
+		const struct unsupported *u = &unsupported[i];
+
+		if (!is_said(*(const struct span *)((const char *)n + u->offset)))
+			continue;
+		(void)FAIL(err, ERROR_UNSUPPORTED, "network.%s is not supported by this server",
+		           u->name);
+		error_hint(err, "%s", u->hint);
+		return -1;
+	}
+	return 0;
+}
+
+/* "No internet" denies all, of which some may be allowed again. With nothing left there is no
+ * network to be made. */
+int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
+                       struct e2b_access *ret, struct error *err)
+{
+	static const char *const everything[] = {SANDBOX_EGRESS_ALL, NULL};
+	struct sandbox_egress lists = {(const char *const *)n->allow_out,
+	                               (const char *const *)n->deny_out, "network.allowOut",
+	                               "network.denyOut"};
+
+	if (check_supported(n, err) < 0)
+		return -1;
+	ret->internet = has(n, NETWORK_INTERNET) ? n->allow_internet : said;
+	if (ret->internet == 0) {
+		/* Said in vain, but not said wrongly. */
+		if (sandbox_egress_format(a,
+		                          &(struct sandbox_egress){.deny = lists.deny,
+		                                                   .deny_name = lists.deny_name},
+		                          &ret->egress, err) < 0)
+			return -1;
+		lists.deny = everything;
+	}
+	if (sandbox_egress_format(a, &lists, &ret->egress, err) < 0)
+		return -1;
+	if (ret->internet == 0 && count(n->allow_out) == 0)
+		ret->egress = "";
+	if (*ret->egress)
+		ret->internet = 1;
+	return 0;
+}
+
+bool e2b_network_is_guarded(const struct e2b_network *n)
+{
+	return has(n, NETWORK_PUBLIC) && !n->allow_public_traffic;
+}
+
+const char *e2b_network_text(struct arena *a, const struct e2b_network *n)
+{
+	AUTO(buf_done) struct buf text = BUF(2 * SANDBOX_EGRESS_TEXT_MAX);
+	struct e2b_network shown = *n;
+
+	if (!n->present)
+		return "";
+	shown.present &= ~(UINT64_C(1) << NETWORK_INTERNET);
+	shown.allow_internet = false;
+	json_write(&text, &e2b_network_shape, &shown);
+	return text.overflowed ? "" : arena_copy(a, buf_span(&text));
+}
+
+static void show_list(struct e2b_network *n, enum network_row row, const char *const *list)
+{
+	const char ***shown = row == NETWORK_ALLOW_OUT ? &n->allow_out : &n->deny_out;
+	uint64_t bit = UINT64_C(1) << row;
+
+	*shown = (const char **)(uintptr_t)list;
+	n->present = count(list) > 0 ? n->present | bit : n->present & ~bit;
+}
+
+const char *e2b_network_shown(struct arena *a, const struct sandbox_record *r)
+{
+	struct e2b_network n = {0};
+	struct sandbox_egress lists;
+	struct error ignored = {0};
+
+	if (r->network == SANDBOX_NETWORK_BLOCKED ||
+	    sandbox_egress_parse(a, r->egress, &lists, &ignored) < 0 ||
+	    (*r->network_json &&
+	     json_parse(a, span_of(r->network_json), &e2b_network_shape, &n, &ignored) < 0))
+		return r->network_json;
+	show_list(&n, NETWORK_ALLOW_OUT, lists.allow);
+	show_list(&n, NETWORK_DENY_OUT, lists.deny);
+	return e2b_network_text(a, &n);
+}

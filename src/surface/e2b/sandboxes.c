@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /sandboxes and /v2/sandboxes — made, listed, shown, ended. */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "edge/undo.h"
+#include "sandbox/egress.h"
+#include "store/volumes.h"
+#include "surface/e2b/e2b.h"
+
+#define SECOND_MS INT64_C(1000)
+#define YEAR_S (365 * 24 * 3600)
+/* When none is asked for; the clients of each generation count on theirs. */
+#define TIMEOUT_V1_S 15
+#define TIMEOUT_V2_S 300
+#define IDLE_NEVER_MS (YEAR_S * SECOND_MS)
+
+/* ---- create ---- */
+
+struct auto_resume {
+	bool enabled;
+};
+static const struct json_member auto_resume_shape_members[] = {
+        JSON_BOOL_MEMBER(auto_resume, enabled, .flags = JSON_REQUIRED),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(auto_resume_shape, "E2bAutoResume", auto_resume, "Whether traffic wakes it");
+
+struct volume_mount {
+	const char *name, *path;
+};
+static const struct json_member volume_mount_shape_members[] = {
+        JSON_TEXT_MEMBER(volume_mount, name, .flags = JSON_REQUIRED, .min = 1,
+                         .max = SANDBOX_NAME_MAX),
+        JSON_TEXT_MEMBER(volume_mount, path, .flags = JSON_REQUIRED, .max = SANDBOX_MOUNT_PATH_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(volume_mount_shape, "E2bVolumeMount", volume_mount,
+                       "A volume, and where it is");
+
+struct create_body {
+	const char *template_id;
+	int64_t timeout;
+	bool auto_pause, auto_pause_memory, internet;
+	struct auto_resume auto_resume;
+	struct e2b_network network;
+	struct json_map metadata, env;
+	struct span iam;
+	struct json_list mounts;
+	uint64_t present;
+};
+enum create_row { CREATE_TIMEOUT, CREATE_MEMORY, CREATE_INTERNET };
+static const struct json_member create_members[] = {
+        [CREATE_TIMEOUT] = JSON_WHOLE_MEMBER(create_body, timeout, .min = 0, .max = YEAR_S),
+        [CREATE_MEMORY] =
+                JSON_BOOL_MEMBER(create_body, auto_pause_memory, .name = "autoPauseMemory"),
+        [CREATE_INTERNET] =
+                JSON_BOOL_MEMBER(create_body, internet, .name = "allow_internet_access"),
+        JSON_TEXT_MEMBER(create_body, template_id, .name = "templateID", .flags = JSON_REQUIRED,
+                         .min = 1, .max = 256),
+        JSON_BOOL_MEMBER(create_body, auto_pause, .name = "autoPause"),
+        JSON_OBJECT_MEMBER(create_body, auto_resume, &auto_resume_shape, .name = "autoResume"),
+        JSON_OBJECT_MEMBER(create_body, network, &e2b_network_shape),
+        JSON_TEXT_MAP_MEMBER(create_body, metadata, .max = SANDBOX_LABELS_MAX),
+        JSON_TEXT_MAP_MEMBER(create_body, env, .name = "envVars", .max = 256, .flags = JSON_SECRET),
+        JSON_RAW_MEMBER(create_body, iam),
+        JSON_LIST_MEMBER(create_body, mounts, &volume_mount_shape, .name = "volumeMounts",
+                         .max = SANDBOX_MOUNTS_MAX),
+        JSON_END,
+};
+static const struct json_shape create_request = {
+        .name = "E2bNewSandbox",
+        .about = "What to make",
+        .size = sizeof(struct create_body),
+        .members = create_members,
+        .present_offset = offsetof(struct create_body, present),
+        .is_open = true,
+};
+
+static bool has(const struct create_body *b, enum create_row row)
+{
+	return b->present >> row & 1;
+}
+
+static int decide_traits(const struct create_body *b, unsigned *ret, struct error *err)
+{
+	bool without_memory = has(b, CREATE_MEMORY) && !b->auto_pause_memory;
+
+	if (b->auto_pause && without_memory && b->auto_resume.enabled)
+		return FAIL(err, ERROR_INVALID,
+		            "autoResume cannot be combined with autoPauseMemory false");
+	*ret = SANDBOX_TIMED_AWAKE;
+	if (b->auto_pause)
+		*ret |= SANDBOX_PAUSES_IN_TIME;
+	if (without_memory)
+		*ret |= SANDBOX_WITHOUT_MEMORY;
+	if (!b->auto_resume.enabled)
+		*ret |= SANDBOX_SLEEPS_SOUND;
+	*ret |= e2b_network_is_guarded(&b->network) ? SANDBOX_PORTS_GUARDED : SANDBOX_PORTS_OPEN;
+	return 0;
+}
+
+/* A template, or a snapshot, which E2B's clients take for one. */
+static int choose_source(struct request *rq, const char *text, struct fleet_create *ret,
+                         struct error *err)
+{
+	struct template_record template;
+	struct snapshot_record snapshot;
+	struct e2b_name name;
+
+	if (e2b_name_parse(rq->arena, text, &name, err) < 0)
+		return -1;
+	if (e2b_template_find(rq, &name, &template, err) == 0) {
+		ret->template = template.id;
+		return 0;
+	}
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	if (e2b_snapshot_find(rq, &name, &snapshot, err) < 0) {
+		if (err->code == ERROR_NOT_FOUND)
+			(void)FAIL(err, ERROR_NOT_FOUND, "template '%.100s' was not found", text);
+		return -1;
+	}
+	ret->snapshot = snapshot.id;
+	return 0;
+}
+
+static void fill_mounts(struct arena *a, const struct create_body *b, struct fleet_create *ret)
+{
+	const struct volume_mount *items = b->mounts.items;
+	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->mounts.count + 1);
+
+	for (size_t i = 0; i < b->mounts.count; i++)
+		mounts[i] = (struct fleet_mount){items[i].name, items[i].path, false};
+	ret->mounts = mounts;
+	ret->mount_count = b->mounts.count;
+}
+
+static int create(struct request *rq, const struct create_body *b, int64_t default_s,
+                  struct reply *reply, struct error *err)
+{
+	int64_t timeout_s = has(b, CREATE_TIMEOUT) ? b->timeout : default_s;
+	struct fleet_create request = {
+	        .project_id = api_project(rq),
+	        .key_id = api_account(rq)->key_id,
+	        .labels = b->metadata,
+	        .env = b->env,
+	        .timeout_ms = timeout_s > 0 ? timeout_s * SECOND_MS : 1,
+	        .network_json = e2b_network_text(rq->arena, &b->network),
+	        /* Time ends it, not idleness. */
+	        .idle_pause_ms = -1,
+	        .idle_stop_ms = -1,
+	        .idle_reap_ms = IDLE_NEVER_MS,
+	        .wait = true,
+	        .awaited = api_awaited_if_parking(rq),
+	};
+	struct sandbox_record record;
+	struct e2b_access access;
+	struct e2b_sandbox out;
+
+	if (b->iam.size > 0 && !span_equals_text(b->iam, "null"))
+		return FAIL(err, ERROR_UNSUPPORTED, "iam is not supported by this server");
+	if (decide_traits(b, &request.traits, err) < 0 ||
+	    e2b_network_access(rq->arena, &b->network, has(b, CREATE_INTERNET) ? b->internet : -1,
+	                       &access, err) < 0 ||
+	    choose_source(rq, b->template_id, &request, err) < 0)
+		return -1;
+	fill_mounts(rq->arena, b, &request);
+	request.internet = access.internet;
+	request.egress = access.egress;
+	if (fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
+		return -1;
+	api_undo_create(rq, reply, record.id);
+	out = e2b_sandbox_of(rq, &record);
+	reply_status(reply, 201);
+	reply_json(reply, &e2b_sandbox_shape, &out);
+	return 0;
+}
+
+static int create_v1(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	return create(rq, body, TIMEOUT_V1_S, reply, err);
+}
+
+static int create_v2(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	return create(rq, body, TIMEOUT_V2_S, reply, err);
+}
+
+/* ---- show ---- */
+
+struct lifecycle {
+	bool auto_resume;
+	const char *on_timeout;
+};
+static const struct json_member lifecycle_shape_members[] = {
+        JSON_BOOL_MEMBER(lifecycle, auto_resume, .name = "autoResume"),
+        JSON_TEXT_MEMBER(lifecycle, on_timeout, .name = "onTimeout"),
+        JSON_END,
+};
+static JSON_SHAPE(lifecycle_shape, "E2bLifecycle", lifecycle, "What its timeout does");
+
+struct detail {
+	const char *template_id, *sandbox_id, *alias, *client_id, *envd_version, *state,
+	        *envd_access_token, *domain;
+	int64_t started_at, end_at, cpu_count, memory_mb, disk_mb;
+	struct span metadata, network;
+	bool internet;
+	struct lifecycle lifecycle;
+	struct json_list mounts;
+};
+#define LISTED_ROWS                                                                                \
+	JSON_TEXT_MEMBER(detail, template_id, .name = "templateID"),                               \
+	        JSON_TEXT_MEMBER(detail, sandbox_id, .name = "sandboxID"),                         \
+	        JSON_TEXT_MEMBER(detail, alias),                                                   \
+	        JSON_TEXT_MEMBER(detail, client_id, .name = "clientID"),                           \
+	        JSON_TIME_MEMBER(detail, started_at, .name = "startedAt"),                         \
+	        JSON_TIME_MEMBER(detail, end_at, .name = "endAt"),                                 \
+	        JSON_WHOLE_MEMBER(detail, cpu_count, .name = "cpuCount"),                          \
+	        JSON_WHOLE_MEMBER(detail, memory_mb, .name = "memoryMB"),                          \
+	        JSON_WHOLE_MEMBER(detail, disk_mb, .name = "diskSizeMB"),                          \
+	        JSON_RAW_MEMBER(detail, metadata), JSON_TEXT_MEMBER(detail, state),                \
+	        JSON_TEXT_MEMBER(detail, envd_version, .name = "envdVersion")
+static const struct json_member listed_shape_members[] = {LISTED_ROWS, JSON_END};
+static JSON_SHAPE(listed_shape, "E2bListedSandbox", detail, "A sandbox in a list");
+static const struct json_member detail_shape_members[] = {
+        LISTED_ROWS,
+        JSON_TEXT_MEMBER(detail, envd_access_token, .name = "envdAccessToken",
+                         .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(detail, domain, .flags = JSON_NULLABLE),
+        JSON_BOOL_MEMBER(detail, internet, .name = "allowInternetAccess"),
+        JSON_RAW_MEMBER(detail, network, .flags = JSON_OMIT_EMPTY),
+        JSON_OBJECT_MEMBER(detail, lifecycle, &lifecycle_shape),
+        JSON_LIST_MEMBER(detail, mounts, &volume_mount_shape, .name = "volumeMounts"),
+        JSON_END,
+};
+static JSON_SHAPE(detail_shape, "E2bSandboxDetail", detail, "A sandbox");
+
+/* One that nothing ends, as the native API makes them, has its end in a year. */
+static int64_t end_of(const struct sandbox_record *r)
+{
+	int64_t last = r->lifetime_max_ms > 0 ? r->created_at + r->lifetime_max_ms : 0;
+
+	if (r->timeout_at > 0)
+		return last > 0 && last < r->timeout_at ? last : r->timeout_at;
+	return last > 0 ? last : clock_unix_ms() + IDLE_NEVER_MS;
+}
+
+/* The token opens all that the agent does, without a key: it is for callers who may do that. */
+static bool may_run(const struct request *rq)
+{
+	struct error ignored = {0};
+
+	return account_require(api_account(rq), SCOPE_SANDBOX_WRITE, &ignored) == 0;
+}
+
+static struct detail detail_of(struct request *rq, const struct sandbox_record *r)
+{
+	const struct e2b_sandbox s = e2b_sandbox_of(rq, r);
+	struct detail out = {
+	        .template_id = s.template_id,
+	        .sandbox_id = s.sandbox_id,
+	        .alias = s.alias,
+	        .client_id = s.client_id,
+	        .envd_version = s.envd_version,
+	        .envd_access_token = may_run(rq) ? s.envd_access_token : NULL,
+	        .domain = s.domain,
+	        .started_at = r->started_at ? r->started_at : r->created_at,
+	        .end_at = end_of(r),
+	        .cpu_count = (int64_t)ceil(r->resources.cpu),
+	        .memory_mb = r->resources.memory_mb,
+	        .disk_mb = r->resources.disk_mb,
+	        .metadata = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
+	        .network = span_of(e2b_network_shown(rq->arena, r)),
+	        .internet = r->network == SANDBOX_NETWORK_INTERNET &&
+	                    !sandbox_egress_denies_all(r->egress),
+	        .lifecycle = {!(r->traits & SANDBOX_SLEEPS_SOUND),
+	                      r->traits & SANDBOX_PAUSES_IN_TIME ? "pause" : "kill"},
+	};
+
+	(void)e2b_state_of(r, &out.state);
+	return out;
+}
+
+static int fill_shown_mounts(struct request *rq, struct detail *ret, struct error *err)
+{
+	struct mount_list found;
+	struct volume_mount *items;
+
+	if (store_mounts_of_sandbox(api_of(rq)->store, rq->arena, ret->sandbox_id, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct volume_mount, found.count + 1);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = (struct volume_mount){found.items[i].volume_name, found.items[i].path};
+	ret->mounts = (struct json_list){items, found.count, true};
+	return 0;
+}
+
+static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct sandbox_record record;
+	struct detail out;
+
+	(void)body;
+	if (e2b_find(rq, &record, err) < 0)
+		return -1;
+	out = detail_of(rq, &record);
+	if (fill_shown_mounts(rq, &out, err) < 0)
+		return -1;
+	reply_json(reply, &detail_shape, &out);
+	return 0;
+}
+
+static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct fleet_ref ref = e2b_ref(rq);
+
+	(void)body;
+	ref.awaited = api_awaited_if_parking(rq);
+	if (fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- list ---- */
+
+struct list_query {
+	const char *metadata, *state, *template, *next_token;
+	int order;
+	int64_t started_after, limit;
+};
+static const char *const orders[] = {"desc", "asc", NULL};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, metadata, .max = 8192),
+        JSON_TEXT_MEMBER(list_query, state, .max = 64),
+        JSON_TEXT_MEMBER(list_query, template, .max = 256),
+        JSON_TEXT_MEMBER(list_query, next_token, .name = "nextToken", .max = 256),
+        JSON_CHOICE_MEMBER(list_query, order, .choices = orders),
+        JSON_TIME_MEMBER(list_query, started_after, .name = "startedAfter"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = E2B_PAGE_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(list_query, "E2bListQuery", list_query, "Which sandboxes");
+
+/* Pages of the store that one page here may cost. */
+#define LOOKS_MAX 64
+
+struct listing {
+	struct request *rq;
+	struct json_map labels; /* all of them are wanted */
+	bool running, paused;
+	int64_t started_after;
+	struct sandbox_filter filter;
+	struct detail *items;
+	size_t count, limit;
+};
+
+/* "u%3Da%252520b" is decoded once already: "u=a%2520b", then "u" and "a%20b", then "a b". */
+static int decode_twice(struct arena *a, struct span part, const char **ret, struct error *err)
+{
+	struct span once, twice;
+
+	if (json_decode_query(a, part, &once, err) < 0 ||
+	    json_decode_query(a, once, &twice, err) < 0)
+		return FAIL_CONTEXT(err, "metadata");
+	*ret = twice.data;
+	return 0;
+}
+
+static int parse_metadata(struct arena *a, const char *text, struct json_map *ret,
+                          struct error *err)
+{
+	struct span rest = span_of(text), part, key;
+
+	ret->pairs = ARENA_ARRAY(a, struct json_pair, SANDBOX_LABELS_MAX);
+	while (rest.size > 0) {
+		struct json_pair *pair = &ret->pairs[ret->count];
+
+		(void)span_split(&rest, '&', &part);
+		if (part.size == 0)
+			continue;
+		if (ret->count == SANDBOX_LABELS_MAX)
+			return FAIL(err, ERROR_INVALID, "metadata: more than %d pairs",
+			            SANDBOX_LABELS_MAX);
+		(void)span_split(&part, '=', &key);
+		if (decode_twice(a, key, &pair->key, err) < 0 ||
+		    decode_twice(a, part, &pair->value, err) < 0)
+			return -1;
+		ret->count++;
+	}
+	return 0;
+}
+
+static int parse_states(const char *text, struct listing *l, struct error *err)
+{
+	struct span rest = span_of(text), part;
+
+	l->running = l->paused = !text || !text[0];
+	while (rest.size > 0) {
+		(void)span_split(&rest, ',', &part);
+		if (span_equals_text(part, "running"))
+			l->running = true;
+		else if (span_equals_text(part, "paused"))
+			l->paused = true;
+		else
+			return FAIL(err, ERROR_INVALID, "state '%.*s' is not running or paused",
+			            (int)(part.size < 32 ? part.size : 32), part.data);
+	}
+	return 0;
+}
+
+static bool has_labels(struct arena *a, const struct sandbox_record *r, const struct json_map *want)
+{
+	const struct json_value *labels;
+	struct error ignored;
+
+	if (want->count == 0)
+		return true;
+	if (json_load(a, span_of(r->labels_json), &labels, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < want->count; i++) {
+		const char *text = json_text(json_get(labels, want->pairs[i].key), NULL);
+
+		if (!text || strcmp(text, want->pairs[i].value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool is_listed(struct listing *l, const struct sandbox_record *r)
+{
+	const char *state;
+
+	if (!e2b_state_of(r, &state) || !(strcmp(state, "running") == 0 ? l->running : l->paused))
+		return false;
+	return r->created_at >= l->started_after && has_labels(l->rq->arena, r, &l->labels);
+}
+
+/* As many rows of the store at a time as are wanted still, so that a page ends where one of the
+ * store's does. */
+static int fill(struct listing *l, const char **ret_next, struct error *err)
+{
+	unsigned looks = 0;
+
+	do {
+		struct sandbox_list found;
+
+		l->filter.limit = (unsigned)(l->limit - l->count);
+		if (store_sandbox_list(api_of(l->rq)->store, l->rq->arena, &l->filter, &found,
+		                       err) < 0)
+			return -1;
+		for (size_t i = 0; i < found.count; i++)
+			if (is_listed(l, &found.items[i]))
+				l->items[l->count++] = detail_of(l->rq, &found.items[i]);
+		l->filter.page = found.next_page;
+	} while (l->filter.page && l->count < l->limit && ++looks < LOOKS_MAX);
+	*ret_next = l->filter.page;
+	return 0;
+}
+
+static void reply_listed(struct reply *reply, const struct listing *l)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < l->count; i++) {
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write(out, &listed_shape, &l->items[i]);
+	}
+	buf_add_byte(out, ']');
+}
+
+static int begin_listing(struct request *rq, struct listing *ret, struct error *err)
+{
+	const struct list_query *q = rq->query;
+	struct template_record template;
+	struct e2b_name name;
+
+	*ret = (struct listing){.rq = rq, .started_after = q->started_after};
+	ret->filter = (struct sandbox_filter){.project_id = api_project(rq), .state = -1};
+	if (parse_metadata(rq->arena, q->metadata, &ret->labels, err) < 0)
+		return -1;
+	if (ret->labels.count > 0) {
+		ret->filter.label_key = ret->labels.pairs[0].key;
+		ret->filter.label_value = ret->labels.pairs[0].value;
+	}
+	if (!q->template)
+		return 0;
+	if (e2b_name_parse(rq->arena, q->template, &name, err) < 0)
+		return -1;
+	ret->filter.template = name.name;
+	if (e2b_template_find(rq, &name, &template, err) == 0)
+		ret->filter.template = template.id;
+	error_clear(err);
+	return 0;
+}
+
+static int list_v2(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct list_query *q = rq->query;
+	struct listing l;
+	const char *next;
+
+	(void)body;
+	if (begin_listing(rq, &l, err) < 0 || parse_states(q->state, &l, err) < 0)
+		return -1;
+	l.limit = q->limit ? (size_t)q->limit : E2B_PAGE_MAX;
+	l.items = ARENA_ARRAY(rq->arena, struct detail, l.limit);
+	l.filter.page = q->next_token;
+	l.filter.oldest_first = q->order == 1;
+	if (fill(&l, &next, err) < 0)
+		return -1;
+	if (next)
+		reply_header(reply, "x-next-token", next);
+	reply_listed(reply, &l);
+	return 0;
+}
+
+/* All that run, in one page. */
+#define LIST_V1_MAX 1000
+
+static int list_v1(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct listing l;
+	const char *next;
+
+	(void)body;
+	if (begin_listing(rq, &l, err) < 0)
+		return -1;
+	l.running = true;
+	l.limit = LIST_V1_MAX;
+	l.items = ARENA_ARRAY(rq->arena, struct detail, l.limit);
+	if (fill(&l, &next, err) < 0)
+		return -1;
+	reply_listed(reply, &l);
+	return 0;
+}
+
+const struct route e2b_sandboxes_routes[] = {
+        {HTTP_POST, "/sandboxes", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
+         .body = &create_request, .status = 201, .handle = create_v1, E2B_ROW},
+        {HTTP_POST, "/v2/sandboxes", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
+         .body = &create_request, .status = 201, .handle = create_v2, E2B_ROW},
+        {HTTP_GET, "/sandboxes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &list_query,
+         .handle = list_v1, E2B_ROW},
+        {HTTP_GET, "/v2/sandboxes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &list_query,
+         .handle = list_v2, E2B_ROW},
+        {HTTP_GET, "/sandboxes/:id", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = sandbox_get,
+         E2B_ROW},
+        {HTTP_DELETE, "/sandboxes/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
+         .status = 204, .handle = sandbox_delete, E2B_ROW},
+        {.path = NULL},
+};

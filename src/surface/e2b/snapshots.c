@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Snapshots and forks: a snapshot is called "NAME:TAG" or "ID:default", and is made into sandboxes
+ * as a template is. It holds files, no processes: see docs/migrate/e2b.md. */
+#include "base/log.h"
+#include "edge/tables.h"
+#include "surface/e2b/e2b.h"
+
+#define SECOND_MS INT64_C(1000)
+#define YEAR_S (365 * 24 * 3600)
+#define FORK_TIMEOUT_S 15
+
+struct snapshot_body {
+	const char *name;
+};
+static const struct json_member name_request_members[] = {
+        JSON_TEXT_MEMBER(snapshot_body, name, .max = 256),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(name_request, "E2bSnapshotCreate", snapshot_body, "Its name");
+
+struct info {
+	const char *snapshot_id;
+	const char **names;
+};
+static const struct json_member info_shape_members[] = {
+        JSON_TEXT_MEMBER(info, snapshot_id, .name = "snapshotID"),
+        JSON_TEXT_LIST_MEMBER(info, names),
+        JSON_END,
+};
+static JSON_SHAPE(info_shape, "E2bSnapshot", info, "A snapshot");
+
+static struct info info_of(struct arena *a, const struct snapshot_record *r)
+{
+	struct info out = {.names = ARENA_ARRAY(a, const char *, 2)};
+
+	out.snapshot_id = e2b_name_format(a, r->name);
+	if (strcmp(r->name, r->id) != 0)
+		out.names[0] = out.snapshot_id;
+	return out;
+}
+
+static int snapshot_make(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct snapshot_body *b = body;
+	struct fleet_ref ref = e2b_ref(rq);
+	struct fleet_snapshot request = {.sync = true};
+	struct snapshot_record record;
+	struct sandbox_record sandbox;
+	struct e2b_name name;
+	struct info out;
+
+	if (e2b_find(rq, &sandbox, err) < 0)
+		return -1;
+	if (b->name && b->name[0]) {
+		if (e2b_name_parse(rq->arena, b->name, &name, err) < 0)
+			return -1;
+		request.name = name.own;
+	}
+	ref.awaited = api_awaited_if_parking(rq);
+	if (fleet_snapshot(api_of(rq)->fleet, rq->arena, &ref, &request, &record, err) < 0)
+		return -1;
+	out = info_of(rq->arena, &record);
+	reply_status(reply, 201);
+	reply_json(reply, &info_shape, &out);
+	return 0;
+}
+
+struct snapshots_query {
+	const char *sandbox, *name, *next_token;
+	int64_t limit;
+};
+static const struct json_member snapshots_query_members[] = {
+        JSON_TEXT_MEMBER(snapshots_query, sandbox, .name = "sandboxID", .max = 64),
+        JSON_TEXT_MEMBER(snapshots_query, name, .max = 256),
+        JSON_TEXT_MEMBER(snapshots_query, next_token, .name = "nextToken", .max = 256),
+        JSON_WHOLE_MEMBER(snapshots_query, limit, .min = 1, .max = E2B_PAGE_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(snapshots_query, "E2bSnapshotsQuery", snapshots_query, "Which snapshots");
+
+static void write_info(struct buf *out, struct arena *a, const struct snapshot_record *r)
+{
+	const struct info info = info_of(a, r);
+
+	if (r->state != SNAPSHOT_READY)
+		return;
+	if (out->size > 1)
+		buf_add_byte(out, ',');
+	json_write(out, &info_shape, &info);
+}
+
+/* By name there is one or none. */
+static int list_named(struct request *rq, const char *text, struct buf *out, struct error *err)
+{
+	struct snapshot_record record;
+	struct e2b_name name;
+
+	if (e2b_name_parse(rq->arena, text, &name, err) < 0)
+		return -1;
+	if (e2b_snapshot_find(rq, &name, &record, err) == 0) {
+		write_info(out, rq->arena, &record);
+		return 0;
+	}
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
+static int list_all(struct request *rq, const struct snapshots_query *q, struct reply *reply,
+                    struct buf *out, struct error *err)
+{
+	const struct snapshot_filter filter = {
+	        .project_id = api_project(rq),
+	        .sandbox_id = q->sandbox,
+	        .page = q->next_token,
+	        .limit = q->limit ? (unsigned)q->limit : E2B_PAGE_MAX,
+	};
+	struct snapshot_list found;
+
+	if (store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	for (size_t i = 0; i < found.count; i++)
+		write_info(out, rq->arena, &found.items[i]);
+	if (found.next_page)
+		reply_header(reply, "x-next-token", found.next_page);
+	return 0;
+}
+
+static int snapshots_list(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct snapshots_query *q = rq->query;
+	struct buf *out = reply_buf(reply, "application/json");
+
+	(void)body;
+	buf_add_byte(out, '[');
+	if ((q->name ? list_named(rq, q->name, out, err) : list_all(rq, q, reply, out, err)) < 0)
+		return -1;
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+/* ---- forks ---- */
+
+struct fork_body {
+	int64_t timeout, count;
+	uint64_t present;
+};
+enum fork_row { FORK_TIMEOUT, FORK_COUNT };
+static const struct json_member fork_members[] = {
+        [FORK_TIMEOUT] = JSON_WHOLE_MEMBER(fork_body, timeout, .min = 0, .max = YEAR_S),
+        [FORK_COUNT] = JSON_WHOLE_MEMBER(fork_body, count, .min = 1, .max = FLEET_FORK_MAX),
+        JSON_END,
+};
+static const struct json_shape fork_request = {
+        .name = "E2bFork",
+        .about = "How many, and for how long",
+        .size = sizeof(struct fork_body),
+        .members = fork_members,
+        .present_offset = offsetof(struct fork_body, present),
+        .is_open = true,
+};
+
+/* The forks do not need its name any more. */
+static void drop_snapshot(struct request *rq, const char *id)
+{
+	const struct fleet_ref ref = {api_project(rq), id};
+	struct error err = {0};
+
+	if (fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &ref, &err) < 0)
+		log_warning("a fork's snapshot is left", TEXT("snapshot", id), FAILURE(&err));
+}
+
+static int sandbox_fork(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct fork_body *b = body;
+	struct fleet_ref ref = e2b_ref(rq);
+	int64_t seconds = b->present >> FORK_TIMEOUT & 1 ? b->timeout : FORK_TIMEOUT_S;
+	const struct fleet_fork request = {
+	        .count = b->present >> FORK_COUNT & 1 ? (unsigned)b->count : 1,
+	        .key_id = api_account(rq)->key_id,
+	        .timeout_ms = seconds > 0 ? seconds * SECOND_MS : 1,
+	};
+	struct sandbox_record sandbox;
+	struct fleet_forked made;
+	struct buf *out;
+
+	ref.awaited = api_awaited_if_parking(rq);
+	if (e2b_find(rq, &sandbox, err) < 0 ||
+	    fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
+		return -1;
+	drop_snapshot(rq, made.snapshot.id);
+	reply_status(reply, 201);
+	out = reply_buf(reply, "application/json");
+	for (unsigned i = 0; i < made.count; i++) {
+		const struct e2b_sandbox s = e2b_sandbox_of(rq, &made.sandboxes[i]);
+
+		buf_add_text(out, i == 0 ? "[{\"sandbox\":" : ",{\"sandbox\":");
+		json_write(out, &e2b_sandbox_shape, &s);
+		buf_add_byte(out, '}');
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+#define WRITE SCOPE_SANDBOX_WRITE
+const struct route e2b_snapshots_routes[] = {
+        {HTTP_POST, "/sandboxes/:id/snapshots", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN,
+         .body = &name_request, .status = 201, .handle = snapshot_make, E2B_ROW},
+        {HTTP_GET, "/snapshots", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &snapshots_query,
+         .handle = snapshots_list, E2B_ROW},
+        {HTTP_POST, "/sandboxes/:id/fork", WRITE, ROUTE_SLOW | ROUTE_HIDDEN, .body = &fork_request,
+         .status = 201, .handle = sandbox_fork, E2B_ROW},
+        {.path = NULL},
+};

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /volumecontent/:id — the files of a volume, by the token that its creation or GET /volumes/:id
+ * tells, and by no key. A small sandbox that has the volume does all of it, as with the native
+ * calls: no path of a caller is ever followed on the host. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "calls/files.h"
+#include "edge/limiter.h"
+#include "edge/tables.h"
+#include "fleet/access.h"
+#include "fleet/volume.h"
+#include "json/json.h"
+#include "surface/e2b/e2b.h"
+
+#define ENTRIES_MAX 10000
+#define DEPTH_MAX 64
+#define ID_NUMBER_MAX 4294967294
+
+struct content_query {
+	const char *path;
+	int64_t depth, uid, gid, mode;
+	bool force;
+	uint64_t present;
+};
+enum content_row { CONTENT_UID, CONTENT_GID, CONTENT_MODE };
+static const struct json_member content_query_members[] = {
+        [CONTENT_UID] = JSON_WHOLE_MEMBER(content_query, uid, .min = 0, .max = ID_NUMBER_MAX),
+        [CONTENT_GID] = JSON_WHOLE_MEMBER(content_query, gid, .min = 0, .max = ID_NUMBER_MAX),
+        [CONTENT_MODE] = JSON_WHOLE_MEMBER(content_query, mode, .min = 0, .max = 07777),
+        JSON_TEXT_MEMBER(content_query, path, .flags = JSON_REQUIRED, .min = 1, .max = 4096),
+        JSON_WHOLE_MEMBER(content_query, depth, .min = 1, .max = DEPTH_MAX),
+        JSON_BOOL_MEMBER(content_query, force),
+        JSON_END,
+};
+static const struct json_shape content_query = {
+        .name = "E2bContentQuery",
+        .about = "Which file",
+        .size = sizeof(struct content_query),
+        .members = content_query_members,
+        .present_offset = offsetof(struct content_query, present),
+        .is_open = true,
+};
+static const struct json_member attributes_members[] = {
+        [CONTENT_UID] = JSON_WHOLE_MEMBER(content_query, uid, .min = 0, .max = ID_NUMBER_MAX),
+        [CONTENT_GID] = JSON_WHOLE_MEMBER(content_query, gid, .min = 0, .max = ID_NUMBER_MAX),
+        [CONTENT_MODE] = JSON_WHOLE_MEMBER(content_query, mode, .min = 0, .max = 07777),
+        JSON_END,
+};
+static const struct json_shape attributes_request = {
+        .name = "E2bAttributes",
+        .about = "Whose a file is, and its mode",
+        .size = sizeof(struct content_query),
+        .members = attributes_members,
+        .present_offset = offsetof(struct content_query, present),
+        .is_open = true,
+};
+
+static bool has(const struct content_query *q, enum content_row row)
+{
+	return q->present >> row & 1;
+}
+
+/* ---- who asks ---- */
+
+static int let_in(struct request *rq, const char **ret_project, struct error *err)
+{
+	const char *id = request_param(rq, "id");
+	struct span token = account_bearer(request_header(rq, "Authorization"), NULL);
+	struct api_caller *caller;
+	struct volume_record volume;
+
+	if (!fleet_access_check(api_of(rq)->fleet, id, FLEET_ACCESS_VOLUME, token))
+		return FAIL(err, ERROR_UNAUTHENTICATED, "this is not the volume's token");
+	if (store_volume_find(api_of(rq)->store, rq->arena, NULL, id, &volume, err) < 0)
+		return -1;
+	*ret_project = volume.project_id;
+	if (rq->caller) /* the handler is run again */
+		return 0;
+	caller = ARENA_NEW(rq->arena, struct api_caller);
+	caller->account = (struct account_caller){
+	        .project_id = volume.project_id, .key_id = "", .user_id = ""};
+	caller->own_project = volume.project_id;
+	if (api_admit_request(rq, volume.id, caller, err) < 0)
+		return -1;
+	rq->caller = caller;
+	return 0;
+}
+
+/* Opens the volume, and makes of the query's path one below it. */
+static int open_volume(struct request *rq, bool for_writing, struct api_target *t,
+                       struct files_call *call, struct error *err)
+{
+	const struct content_query *q = rq->query;
+	struct fleet_ref ref = {.id_or_name = request_param(rq, "id")};
+	const char *absolute;
+
+	if (path_resolve(rq->arena, "/", span_of(q->path), &absolute, err) < 0 ||
+	    let_in(rq, &ref.project_id, err) < 0 ||
+	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &t->hold, err) < 0)
+		return -1;
+	call->path.root = FLEET_MOUNT_PATH;
+	call->path.path = absolute[1] ? absolute + 1 : ".";
+	call->path.user = "root";
+	call->path.flags |= AGENT_PATH_BENEATH;
+	return 0;
+}
+
+/* ---- entries ---- */
+
+static void write_stat(struct buf *out, const struct agent_file *file, const char *path)
+{
+	static const char *const types[] = {
+	        [AGENT_FILE_OTHER] = "unknown",
+	        [AGENT_FILE_REGULAR] = "file",
+	        [AGENT_FILE_FOLDER] = "directory",
+	        [AGENT_FILE_SYMLINK] = "symlink",
+	};
+	static const char *const times[] = {"atime", "mtime", "ctime"};
+	struct span rest = span_of(path), name = rest;
+
+	while (span_find(rest, '/') >= 0)
+		(void)span_split(&rest, '/', &name);
+	buf_add_text(out, "{\"name\":");
+	json_write_text(out, rest.size > 0 && !span_equals_text(rest, ".") ? rest : SPAN("/"));
+	buf_addf(out, ",\"type\":\"%s\",\"path\":",
+	         types[file->type < COUNT_OF(types) ? file->type : AGENT_FILE_OTHER]);
+	json_write_text(out, span_equals_text(rest, ".") ? SPAN("/") : span_of(path));
+	buf_addf(out, ",\"size\":%" PRIu64 ",\"mode\":%u,\"uid\":%u,\"gid\":%u",
+	         file->size > INT64_MAX ? INT64_MAX : file->size, file->mode, file->uid, file->gid);
+	/* What changed last is all that the agent tells. */
+	for (size_t i = 0; i < COUNT_OF(times); i++) {
+		buf_addf(out, ",\"%s\":\"", times[i]);
+		clock_format(out, file->modified_unix_ms);
+		buf_add_byte(out, '"');
+	}
+	if (file->type == AGENT_FILE_SYMLINK) {
+		buf_add_text(out, ",\"target\":");
+		json_write_text(out, span_of(file->link));
+	}
+	buf_add_byte(out, '}');
+}
+
+/* The path as E2B's clients write it: from the volume's root. */
+static void write_absolute(struct buf *out, const struct agent_file *file, const char *path)
+{
+	AUTO(buf_done) struct buf text = BUF(8192);
+
+	buf_addf(&text, "%s%s", path[0] == '/' ? "" : "/", strcmp(path, ".") == 0 ? "" : path);
+	write_stat(out, file, buf_text(&text));
+}
+
+static int answer(struct request *rq, struct files_call *call, bool for_writing,
+                  struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+
+	call->write_entry = write_absolute;
+	if (open_volume(rq, for_writing, &t, call, err) < 0)
+		return -1;
+	return files_answer(rq, &t, call, (struct span){NULL, 0}, reply, err);
+}
+
+static int stat_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct files_call call = {.type = AGENT_STAT, .path = {.flags = AGENT_PATH_NO_FOLLOW}};
+
+	(void)body;
+	return answer(rq, &call, false, reply, err);
+}
+
+static int path_delete(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct files_call call = {
+	        .type = AGENT_REMOVE, .path = {.flags = AGENT_PATH_RECURSIVE}, .status = 204};
+
+	(void)body;
+	return answer(rq, &call, true, reply, err);
+}
+
+static int file_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_READ};
+
+	(void)body;
+	if (open_volume(rq, false, &t, &call, err) < 0)
+		return -1;
+	return files_download(rq, &t, &call, reply, err);
+}
+
+/* ---- folders ---- */
+
+struct listing {
+	struct buf *out;
+	const char *folder; /* from the root, without '/' at the end */
+	size_t count;
+};
+
+static int on_entry(void *context, const void *reply, struct error *err)
+{
+	const struct agent_file *file = reply;
+	struct listing *l = context;
+	AUTO(buf_done) struct buf path = BUF(8192);
+
+	if (l->count == ENTRIES_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "the folder has more than %d entries",
+		            ENTRIES_MAX);
+	if (l->count++ > 0)
+		buf_add_byte(l->out, ',');
+	buf_addf(&path, "%s/%s", l->folder, file->path);
+	write_stat(l->out, file, buf_text(&path));
+	return 0;
+}
+
+static int dir_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct content_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.type = AGENT_LIST,
+	                          .path = {.depth = q->depth ? (uint32_t)q->depth : 1}};
+	struct listing l = {.out = reply_buf(reply, "application/json")};
+	struct agent_file file;
+	struct compute_call list = {
+	        .type = AGENT_LIST,
+	        .shape = agent_path_shape,
+	        .message = &call.path,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = &file,
+	        .reply_size = sizeof(file),
+	        .on_reply = on_entry,
+	        .context = &l,
+	};
+
+	(void)body;
+	if (open_volume(rq, false, &t, &call, err) < 0)
+		return -1;
+	l.folder = strcmp(call.path.path, ".") == 0
+	                   ? ""
+	                   : arena_format(rq->arena, "/%s", call.path.path);
+	buf_add_byte(l.out, '[');
+	if (compute_call(t.hold.provider, t.hold.id, rq->arena, &list, rq->deadline, err) < 0)
+		return -1;
+	buf_add_byte(l.out, ']');
+	return 0;
+}
+
+/* ---- whose it is ---- */
+
+static int run(struct request *rq, struct api_target *t, const char **args, struct error *err)
+{
+	const struct agent_exec exec = {.args = args, .user = "root", .cwd = FLEET_MOUNT_PATH};
+	const struct compute_run options = {
+	        .exec = &exec, .out_max = 4096, .deadline = rq->deadline};
+	struct compute_result result;
+
+	if (compute_run(t->hold.provider, t->hold.id, rq->arena, &options, &result, err) < 0)
+		return -1;
+	if (result.process.exit_code == 0)
+		return 0;
+	return FAIL(err, ERROR_SYSTEM, "%s failed: %.*s", args[0],
+	            (int)(result.out[1].size < 160 ? result.out[1].size : 160), result.out[1].data);
+}
+
+/* In the sandbox that has the volume, where a link leads no further than that. */
+static int change(struct request *rq, struct api_target *t, const struct files_call *call,
+                  const struct content_query *to, struct error *err)
+{
+	const char *path = arena_format(rq->arena, FLEET_MOUNT_PATH "/%s", call->path.path);
+	const char *owner = arena_format(
+	        rq->arena, "%s%s%s",
+	        has(to, CONTENT_UID) ? arena_format(rq->arena, "%" PRId64, to->uid) : "",
+	        has(to, CONTENT_GID) ? ":" : "",
+	        has(to, CONTENT_GID) ? arena_format(rq->arena, "%" PRId64, to->gid) : "");
+	const char *chown[] = {"chown", "-h", "--", owner, path, NULL};
+	const char *mode = arena_format(rq->arena, "%04o", (unsigned)to->mode);
+	const char *chmod[] = {"chmod", "--", mode, path, NULL};
+
+	if (owner[0] && run(rq, t, chown, err) < 0)
+		return -1;
+	return has(to, CONTENT_MODE) ? run(rq, t, chmod, err) : 0;
+}
+
+static int look(struct request *rq, struct api_target *t, const struct files_call *call,
+                uint16_t type, struct agent_file *ret, struct error *err)
+{
+	const struct compute_call one = {
+	        .type = type,
+	        .shape = agent_path_shape,
+	        .message = &call->path,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = ret,
+	        .reply_size = sizeof(*ret),
+	};
+
+	return compute_call(t->hold.provider, t->hold.id, rq->arena, &one, rq->deadline, err);
+}
+
+static int path_patch(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {.path = {.flags = AGENT_PATH_NO_FOLLOW}};
+	struct agent_file file;
+
+	if (open_volume(rq, true, &t, &call, err) < 0 ||
+	    look(rq, &t, &call, AGENT_STAT, &file, err) < 0 ||
+	    change(rq, &t, &call, body, err) < 0 || look(rq, &t, &call, AGENT_STAT, &file, err) < 0)
+		return -1;
+	write_absolute(reply_buf(reply, "application/json"), &file, call.path.path);
+	return 0;
+}
+
+static int dir_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct content_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {
+	        .path = {.mode = has(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,
+	                 .flags = q->force ? AGENT_PATH_PARENTS | AGENT_PATH_MAY_EXIST : 0}};
+	struct agent_file file;
+
+	(void)body;
+	if (open_volume(rq, true, &t, &call, err) < 0 ||
+	    look(rq, &t, &call, AGENT_MKDIR, &file, err) < 0 || change(rq, &t, &call, q, err) < 0 ||
+	    look(rq, &t, &call, AGENT_STAT, &file, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	write_absolute(reply_buf(reply, "application/json"), &file, call.path.path);
+	return 0;
+}
+
+static int file_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct content_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct files_call call = {
+	        .type = AGENT_WRITE,
+	        .path = {.mode = has(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,
+	                 .flags = q->force ? AGENT_PATH_PARENTS : 0},
+	        .write_entry = write_absolute,
+	        .status = 201,
+	};
+
+	(void)body;
+	if (has(q, CONTENT_UID) || has(q, CONTENT_GID)) {
+		(void)FAIL(err, ERROR_UNSUPPORTED, "uid and gid of an upload are not supported");
+		error_hint(err, "change them when it is there: PATCH /volumecontent/ID/path");
+		return -1;
+	}
+	if (open_volume(rq, true, &t, &call, err) < 0)
+		return -1;
+	return files_upload(rq, &t, &call, reply, err);
+}
+
+#define CONTENT "/volumecontent/:id"
+#define OPEN (ROUTE_PUBLIC | ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN)
+const struct route e2b_volume_content_routes[] = {
+        {HTTP_GET, CONTENT "/path", 0, OPEN, .query = &content_query, .handle = stat_get, E2B_ROW},
+        {HTTP_PATCH, CONTENT "/path", 0, OPEN, .query = &content_query, .body = &attributes_request,
+         .handle = path_patch, E2B_ROW},
+        {HTTP_DELETE, CONTENT "/path", 0, OPEN, .query = &content_query, .status = 204,
+         .handle = path_delete, E2B_ROW},
+        {HTTP_GET, CONTENT "/dir", 0, OPEN, .query = &content_query, .handle = dir_get, E2B_ROW},
+        {HTTP_POST, CONTENT "/dir", 0, OPEN, .query = &content_query, .status = 201,
+         .handle = dir_post, E2B_ROW},
+        {HTTP_GET, CONTENT "/file", 0, OPEN, .query = &content_query, .handle = file_get, E2B_ROW},
+        {HTTP_PUT, CONTENT "/file", 0, OPEN | ROUTE_STREAM_BODY, .query = &content_query,
+         .status = 201, .handle = file_put, E2B_ROW},
+        {.path = NULL},
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /volumes — made, listed, removed. What is in them: volume_content.c. */
+#include "edge/tables.h"
+#include "fleet/access.h"
+#include "fleet/volume.h"
+#include "surface/e2b/e2b.h"
+
+struct volume_body {
+	const char *name;
+};
+static const struct json_member volume_request_members[] = {
+        JSON_TEXT_MEMBER(volume_body, name, .flags = JSON_REQUIRED, .min = 1,
+                         .max = SANDBOX_NAME_MAX),
+        JSON_END,
+};
+static JSON_OPEN_SHAPE(volume_request, "E2bNewVolume", volume_body, "A volume to make");
+
+struct volume_answer {
+	const char *volume_id, *name, *token;
+};
+static const struct json_member listed_members[] = {
+        JSON_TEXT_MEMBER(volume_answer, volume_id, .name = "volumeID"),
+        JSON_TEXT_MEMBER(volume_answer, name),
+        JSON_END,
+};
+static const struct json_shape listed_shape = {
+        .name = "E2bVolume",
+        .about = "A volume",
+        .size = sizeof(struct volume_answer),
+        .members = listed_members,
+        .present_offset = SIZE_MAX,
+};
+static const struct json_member volume_shape_members[] = {
+        JSON_TEXT_MEMBER(volume_answer, volume_id, .name = "volumeID"),
+        JSON_TEXT_MEMBER(volume_answer, name),
+        JSON_TEXT_MEMBER(volume_answer, token),
+        JSON_END,
+};
+static JSON_SHAPE(volume_shape, "E2bVolumeAndToken", volume_answer,
+                  "A volume, and what opens its files");
+
+static void reply_volume(struct request *rq, struct reply *reply, const struct volume_record *r)
+{
+	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
+	const struct volume_answer out = {r->id, r->name, token};
+
+	fleet_access_token(api_of(rq)->fleet, r->id, FLEET_ACCESS_VOLUME, token);
+	reply_json(reply, &volume_shape, &out);
+}
+
+static int volume_create(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct volume_body *b = body;
+	const struct fleet_volume request = {.project_id = api_project(rq), .name = b->name};
+	struct volume_record record;
+
+	if (fleet_volume_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	reply_volume(rq, reply, &record);
+	return 0;
+}
+
+static int volume_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+	struct volume_list found;
+
+	(void)body;
+	if (store_volume_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	buf_add_byte(out, '[');
+	for (size_t i = 0; i < found.count; i++) {
+		const struct volume_answer item = {found.items[i].id, found.items[i].name, NULL};
+
+		if (i > 0)
+			buf_add_byte(out, ',');
+		json_write(out, &listed_shape, &item);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+static int volume_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct volume_record record;
+
+	(void)body;
+	if (store_volume_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                      request_param(rq, "id"), &record, err) < 0)
+		return -1;
+	reply_volume(rq, reply, &record);
+	return 0;
+}
+
+static int volume_delete(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	struct fleet_ref ref = e2b_ref(rq);
+
+	(void)body;
+	ref.awaited = api_awaited_if_parking(rq);
+	if (fleet_volume_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+#define WRITE SCOPE_SANDBOX_WRITE
+const struct route e2b_volumes_routes[] = {
+        {HTTP_POST, "/volumes", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN,
+         .body = &volume_request, .status = 201, .handle = volume_create, E2B_ROW},
+        {HTTP_GET, "/volumes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = volume_list, E2B_ROW},
+        /* Its answer opens the files. */
+        {HTTP_GET, "/volumes/:id", WRITE, ROUTE_HIDDEN, .handle = volume_get, E2B_ROW},
+        {HTTP_DELETE, "/volumes/:id", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN, .status = 204,
+         .handle = volume_delete, E2B_ROW},
+        {.path = NULL},
+};

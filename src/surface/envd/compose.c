@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST /files/compose: several files become one, and are gone. It is put together under another
+ * name first: the destination is the old one or the whole new one. */
+#include <string.h>
+
+#include "base/path.h"
+#include "surface/envd/envd.h"
+
+#define BODY_MAX_BYTES ((size_t)1024 * 1024)
+#define SOURCES_MAX 1000
+
+struct compose {
+	struct request *rq;
+	struct api_target target;
+	const char *user, *destination, *partial;
+	const char **sources; /* as the caller has them; NULL-terminated */
+	size_t count;
+};
+
+static void compose_done(struct compose *c)
+{
+	api_target_done(&c->target);
+}
+
+static int ask(struct compose *c, uint16_t type, const struct agent_path *path,
+               const char **ret_path, struct error *err)
+{
+	struct agent_file file = {.path = NULL};
+	struct compute_call call = {.type = type, .shape = agent_path_shape, .message = path};
+
+	if (type != AGENT_REMOVE) {
+		call.reply_type = AGENT_FILE;
+		call.reply_shape = agent_file_shape;
+		call.reply = &file;
+		call.reply_size = sizeof(file);
+	}
+	if (compute_call(c->target.hold.provider, c->target.hold.id, c->rq->arena, &call,
+	                 c->rq->deadline, err) < 0)
+		return -1;
+	if (ret_path)
+		*ret_path = file.path ? file.path : "";
+	return 0;
+}
+
+static int append(struct compose *c, const char *source, struct error *err)
+{
+	struct agent_path path = envd_path(source, c->user);
+
+	path.target = c->partial;
+	path.flags |= AGENT_PATH_APPEND | AGENT_PATH_PARENTS;
+	return ask(c, AGENT_COPY, &path, NULL, err);
+}
+
+static int remove_file(struct compose *c, const char *name, struct error *err)
+{
+	struct agent_path path = envd_path(name, c->user);
+
+	path.flags |= AGENT_PATH_MAY_EXIST;
+	return ask(c, AGENT_REMOVE, &path, NULL, err);
+}
+
+/* But for one that is the destination itself. */
+static int remove_sources(struct compose *c, const char *made, struct error *err)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		struct agent_path path = envd_path(c->sources[i], c->user);
+		const char *whole;
+		struct error gone;
+
+		path.flags |= AGENT_PATH_NO_FOLLOW;
+		if (ask(c, AGENT_STAT, &path, &whole, &gone) < 0 || strcmp(whole, made) == 0)
+			continue;
+		if (remove_file(c, c->sources[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_together(struct compose *c, const char **ret_made, struct error *err)
+{
+	struct agent_path rename = envd_path(c->partial, c->user);
+	struct error ignored;
+	size_t i = 0;
+
+	while (i < c->count && append(c, c->sources[i], err) == 0)
+		i++;
+	rename.target = c->destination;
+	if (i == c->count && ask(c, AGENT_RENAME, &rename, ret_made, err) == 0)
+		return 0;
+	(void)!remove_file(c, c->partial, &ignored);
+	envd_translate(err);
+	/* A folder where a file is to be. */
+	if (err->code == ERROR_CONFLICT)
+		err->code = ERROR_INVALID;
+	return -1;
+}
+
+static int read_request(struct compose *c, struct error *err)
+{
+	const struct json_value *body, *sources;
+	struct id id = id_new();
+
+	if (envd_read_json(c->rq, &body, err) < 0 ||
+	    envd_user(c->rq, &c->target, json_text(json_get(body, "username"), NULL), &c->user,
+	              err) < 0)
+		return -1;
+	sources = json_get(body, "source_paths");
+	c->destination = json_text(json_get(body, "destination"), "");
+	c->count = json_count(sources);
+	if (!c->destination[0] || c->count == 0 || c->count > SOURCES_MAX)
+		return FAIL(err, ERROR_INVALID, "destination and 1 to %d source_paths are needed",
+		            SOURCES_MAX);
+	c->partial = arena_format(c->rq->arena, "%s.%s", c->destination, id.text);
+	c->sources = ARENA_ARRAY(c->rq->arena, const char *, c->count);
+	for (size_t i = 0; i < c->count; i++) {
+		c->sources[i] = json_text(json_at(sources, i), "");
+		if (!c->sources[i][0])
+			return FAIL(err, ERROR_INVALID, "a path of source_paths is empty");
+	}
+	return provider_require(c->target.hold.provider, PROVIDER_CAN_FILES, err);
+}
+
+static int compose(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(compose_done) struct compose c = {.rq = rq};
+	int opened = envd_open(rq, reply, &c.target, err);
+	const char *made;
+	struct buf *out;
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	if (read_request(&c, err) < 0 || put_together(&c, &made, err) < 0 ||
+	    remove_sources(&c, made, err) < 0)
+		return -1;
+	out = reply_buf(reply, "application/json");
+	buf_add_text(out, "{\"path\":");
+	json_write_text(out, span_of(made));
+	buf_add_text(out, ",\"name\":");
+	json_write_text(out, span_of(path_last(made)));
+	buf_add_text(out, ",\"type\":\"file\"}");
+	return 0;
+}
+
+const struct route envd_compose_routes[] = {
+        {.method = HTTP_POST,
+         .path = "/files/compose",
+         .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_SLOW,
+         .body_max = BODY_MAX_BYTES,
+         .handle = compose,
+         .tag = ENVD_TAG,
+         .summary = "Several files as one"},
+        {.path = NULL},
+};

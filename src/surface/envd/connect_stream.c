@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/envd/connect_stream.h"
+
+#include <strings.h>
+
+#include "base/clock.h"
+
+#define PING_S 90
+#define PING_S_MAX 3600
+/* How exactly the time of a stream is kept. */
+#define TICK_MS 1000
+
+static struct connect_stream *of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct connect_stream, stream);
+}
+
+/* "Keepalive-Ping-Interval", in seconds. */
+static int64_t ping_ms_of(const struct request *rq)
+{
+	const char *text = request_header(rq, "Keepalive-Ping-Interval");
+	struct error ignored;
+	int64_t seconds;
+
+	if (!text || span_parse_whole(span_of(text), 1, PING_S_MAX, &seconds, &ignored) < 0)
+		seconds = PING_S;
+	return seconds * 1000;
+}
+
+struct connect_stream *connect_stream_new(struct request *rq, const struct stream_ops *ops,
+                                          struct fleet_hold *hold,
+                                          const struct connect_stream_options *options)
+{
+	struct connect_stream *c = of(stream_new(ops, hold));
+
+	c->ping = options->ping;
+	c->out = BUF(options->out_max);
+	c->pinged_ms = clock_monotonic_ms();
+	c->ping_ms = ping_ms_of(rq);
+	c->end_ms = options->within_ms ? c->pinged_ms + options->within_ms : 0;
+	return c;
+}
+
+void connect_stream_done(struct stream *s)
+{
+	buf_done(&of(s)->out);
+}
+
+int connect_stream_start(struct request *rq, struct connect_stream *c,
+                         const struct compute_request *request, struct reply *reply,
+                         struct error *err)
+{
+	struct stream *s = &c->stream;
+	struct stream_options options = {
+	        .fd = -1, .request = request->type, .tick_ms = c->end_ms ? TICK_MS : c->ping_ms};
+
+	if (compute_open(s->hold.provider, s->hold.id, request, rq->deadline, &options.fd, err) <
+	    0) {
+		stream_free(s);
+		/* On the loop's thread time is over as soon as the agent keeps us waiting. */
+		if (err->code == ERROR_TIMEOUT)
+			(void)!request_may_block(rq, err);
+		return -1;
+	}
+	stream_start(s, reply, &options);
+	return 0;
+}
+
+/* ---- messages ---- */
+
+void connect_stream_flush(struct connect_stream *c, struct relay *relay)
+{
+	if (!c->begun) {
+		c->begun = true;
+		relay_begin_header(relay, "Cache-Control", "no-store");
+		relay_begin(relay, 200, CONNECT_STREAM_TYPE, -1);
+	}
+	relay_write(relay, buf_span(&c->out));
+	buf_reset(&c->out);
+}
+
+void connect_stream_finish(struct connect_stream *c, struct relay *relay, const struct error *err)
+{
+	connect_write_end(&c->out, err);
+	connect_stream_flush(c, relay);
+	relay_finish(relay);
+}
+
+void connect_stream_fail(struct connect_stream *c, struct relay *relay, struct span payload)
+{
+	struct error failed;
+
+	c->stream.ended = true;
+	(void)compute_failed(payload, &failed);
+	envd_translate(&failed);
+	connect_stream_finish(c, relay, &failed);
+}
+
+void connect_stream_on_tick(struct stream *s, struct relay *relay)
+{
+	struct connect_stream *c = of(s);
+	int64_t now = clock_monotonic_ms();
+	struct error late;
+	size_t begun;
+
+	if (c->end_ms && now >= c->end_ms) {
+		(void)FAIL(&late, ERROR_TIMEOUT, "the time of this stream is over");
+		connect_stream_finish(c, relay, &late);
+		return;
+	}
+	/* As often as asked for, whatever else was said. */
+	if (!c->begun || (c->end_ms && now - c->pinged_ms < c->ping_ms))
+		return;
+	c->pinged_ms = now;
+	begun = connect_begin(&c->out);
+	buf_add_text(&c->out, c->ping);
+	connect_end(&c->out, begun, 0);
+	connect_stream_flush(c, relay);
+}
+
+/* ---- the request ---- */
+
+int connect_stream_open(struct request *rq, struct reply *reply, struct api_target *ret,
+                        struct error *err)
+{
+	int opened = envd_open(rq, reply, ret, err);
+
+	if (opened >= 0 || err->code == ERROR_UNAUTHENTICATED)
+		return opened;
+	return connect_stream_refuse(rq, reply, err) == 0 ? 1 : -1;
+}
+
+int connect_stream_read(struct request *rq, const struct json_value **ret, struct error *err)
+{
+	const char *type = request_header(rq, "Content-Type");
+	struct span message;
+
+	if (!type || strncasecmp(type, CONNECT_STREAM_TYPE, sizeof(CONNECT_STREAM_TYPE) - 1) != 0)
+		return FAIL(err, ERROR_INVALID, "the body is not " CONNECT_STREAM_TYPE);
+	if (connect_single(rq->body, &message, err) < 0)
+		return -1;
+	return json_load(rq->arena, message.size ? message : SPAN("{}"), ret, err);
+}
+
+int connect_stream_refuse(struct request *rq, struct reply *reply, const struct error *err)
+{
+	struct buf *out;
+
+	if (request_is_deferred(rq))
+		return -1;
+	out = reply_buf(reply, CONNECT_STREAM_TYPE);
+	buf_reset(out);
+	connect_write_end(out, err);
+	return 0;
+}

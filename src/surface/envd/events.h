@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* surface/envd/events.h — what happens to a process as messages of Connect streams. Private to this
+ * folder; pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "wire/agent.h"
+
+void events_write_start(struct buf *out, uint32_t pid);
+/* `stream`: stdout, stderr or pty. */
+void events_write_data(struct buf *out, const char *stream, struct span bytes);
+void events_write_end(struct buf *out, const struct agent_process *p);
+#define EVENTS_PING "{\"event\":{\"keepalive\":{}}}"

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Port 49999 of a sandbox: E2B's code interpreter, a translation onto contexts (code/code.h). Its
+ * default contexts are those that native callers name "default". */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "calls/code_run.h"
+#include "fleet/access.h"
+#include "surface/envd/envd.h"
+
+#define KEEPALIVE_MS 10000
+#define HOME "/home/user"
+
+/* ---- who may ---- */
+
+/* Code wants the token of commands. Contexts are asked for without it by E2B's SDK, which has the
+ * one of ports: that is enough to make and end them. */
+static int check_access(struct request *rq, const char *id, bool is_code, struct error *err)
+{
+	const char *given = request_header(rq, "E2B-Traffic-Access-Token");
+	struct fleet *fleet = api_of(rq)->fleet;
+
+	if (!is_code && given &&
+	    fleet_access_check(fleet, id, FLEET_ACCESS_TRAFFIC, span_of(given)))
+		return 0;
+	return envd_check_token(rq, id, err);
+}
+
+/* As envd_open. */
+static int open_sandbox(struct request *rq, struct reply *reply, bool is_code,
+                        struct api_target *ret, struct error *err)
+{
+	struct envd_place place;
+
+	if (envd_place_find(rq, &place, err) < 0)
+		return -1;
+	if (!place.id[0]) {
+		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
+		return 1;
+	}
+	if (check_access(rq, place.id, is_code, err) < 0 || request_may_block(rq, err) < 0)
+		return -1;
+	return envd_hold(rq, reply, place.id, ret, err);
+}
+
+static struct code_at at_of(struct request *rq, const struct api_target *t)
+{
+	return (struct code_at){
+	        .contexts = api_of(rq)->code_contexts,
+	        .hold = &t->hold,
+	        .deadline = rq->deadline,
+	};
+}
+
+/* ---- contexts ---- */
+
+static void write_context(struct buf *out, const char *id, enum code_language language,
+                          const char *cwd)
+{
+	buf_add_text(out, "{\"id\":");
+	json_write_text(out, span_of(id));
+	buf_addf(out, ",\"language\":\"%s\",\"cwd\":", code_languages[language]);
+	json_write_text(out, span_of(cwd[0] ? cwd : HOME));
+	buf_add_byte(out, '}');
+}
+
+static const char *default_id(struct arena *a, enum code_language language)
+{
+	return arena_format(a, "default-%s", code_languages[language]);
+}
+
+static bool has(const struct code_list *list, const char *id)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* The default ones are always there: their first block starts them. */
+static void write_defaults(struct request *rq, const struct code_list *list, const char *cwd,
+                           struct buf *out)
+{
+	static const enum code_language defaults[] = {CODE_PYTHON, CODE_JAVASCRIPT};
+
+	for (unsigned i = 0; i < COUNT_OF(defaults); i++) {
+		const char *id = default_id(rq->arena, defaults[i]);
+
+		if (has(list, id))
+			continue;
+		write_context(out, id, defaults[i], cwd);
+		buf_add_byte(out, ',');
+	}
+}
+
+static int contexts_list(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	int opened = open_sandbox(rq, reply, false, &t, err);
+	struct code_list list;
+	struct code_at at;
+	struct buf *out;
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	at = at_of(rq, &t);
+	if (code_list(&at, rq->arena, &list, err) < 0)
+		return -1;
+	out = reply_buf(reply, "application/json");
+	buf_add_byte(out, '[');
+	write_defaults(rq, &list, envd_workdir(&t), out);
+	for (size_t i = 0; i < list.count; i++) {
+		write_context(out, list.items[i].id, list.items[i].language, list.items[i].cwd);
+		buf_add_byte(out, ',');
+	}
+	/* At least the default ones stand there. */
+	out->data[out->size - 1] = ']';
+	return 0;
+}
+
+/* As envd runs commands: its user, from that user's home. */
+static int start_options(struct request *rq, const struct api_target *t, struct code_open *ret,
+                         struct error *err)
+{
+	ret->env = t->defaults.env;
+	ret->cwd = envd_workdir(t);
+	return envd_user(rq, t, NULL, &ret->user, err);
+}
+
+static int read_language(const struct json_value *body, enum code_language *ret, struct error *err)
+{
+	const char *name = json_text(json_get(body, "language"), NULL);
+
+	*ret = CODE_PYTHON;
+	return name ? code_language_parse(name, ret, err) : 0;
+}
+
+static int context_create(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct code_open open = {.id = NULL};
+	const struct json_value *given;
+	struct code_context made;
+	struct code_at at;
+	const char *cwd;
+	int opened;
+
+	(void)body;
+	if (envd_read_json(rq, &given, err) < 0 || read_language(given, &open.language, err) < 0)
+		return -1;
+	opened = open_sandbox(rq, reply, false, &t, err);
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	at = at_of(rq, &t);
+	cwd = json_text(json_get(given, "cwd"), "");
+	if (start_options(rq, &t, &open, err) < 0)
+		return -1;
+	if (cwd[0] && path_resolve(rq->arena, open.cwd[0] ? open.cwd : HOME, span_of(cwd),
+	                           &open.cwd, err) < 0)
+		return -1;
+	if (code_open(&at, rq->arena, &open, &made, err) < 0)
+		return -1;
+	write_context(reply_buf(reply, "application/json"), made.id, made.language, made.cwd);
+	return 0;
+}
+
+/* A default one that has not begun has nothing to end. */
+static bool is_unborn(struct arena *a, const char *id, const struct error *err)
+{
+	return err->code == ERROR_NOT_FOUND && (strcmp(id, default_id(a, CODE_PYTHON)) == 0 ||
+	                                        strcmp(id, default_id(a, CODE_JAVASCRIPT)) == 0);
+}
+
+static int not_found(const char *id, struct error *err)
+{
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	return FAIL(err, ERROR_NOT_FOUND, "Context %.40s not found", id);
+}
+
+static int context_restart(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	int opened = open_sandbox(rq, reply, false, &t, err);
+	const char *id = request_param(rq, "context");
+	struct code_context made;
+	struct code_at at;
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	at = at_of(rq, &t);
+	if (code_restart(&at, rq->arena, id, t.defaults.env, &made, err) < 0 &&
+	    !is_unborn(rq->arena, id, err))
+		return not_found(id, err);
+	reply_status(reply, 204);
+	return 0;
+}
+
+static int context_delete(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	int opened = open_sandbox(rq, reply, false, &t, err);
+	const char *id = request_param(rq, "context");
+	struct code_at at;
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	at = at_of(rq, &t);
+	if (code_close(&at, rq->arena, id, err) < 0 && !is_unborn(rq->arena, id, err))
+		return not_found(id, err);
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- what a block tells ---- */
+
+static const struct json_member interpreter_result_shape_members[] = {
+        JSON_BOOL_MEMBER(code_result, is_main, .name = "is_main_result"),
+        JSON_TEXT_MEMBER(code_result, text, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, html, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, markdown, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, svg, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, png, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, jpeg, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, pdf, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, latex, .flags = JSON_OMIT_EMPTY),
+        JSON_RAW_MEMBER(code_result, json, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(code_result, javascript, .flags = JSON_OMIT_EMPTY),
+        JSON_RAW_MEMBER(code_result, data, .flags = JSON_OMIT_EMPTY),
+        JSON_RAW_MEMBER(code_result, chart, .flags = JSON_OMIT_EMPTY),
+        JSON_RAW_MEMBER(code_result, extra, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_SHAPE(interpreter_result_shape, "E2bResult", code_result,
+                  "A result as E2B's SDKs read it");
+
+/* A text's quotes are Python's, not its own. */
+static void write_result(const struct code_outcome *told, const struct code_result *given,
+                         struct buf *out)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct code_result result = *given;
+	size_t size = result.text ? strlen(result.text) : 0, at;
+
+	if (told->language == CODE_PYTHON && size >= 2 && strchr("'\"", result.text[0]) &&
+	    result.text[size - 1] == result.text[0])
+		result.text = arena_copy(&arena, (struct span){result.text + 1, size - 2});
+	buf_add_text(out, "{\"type\":\"result\"");
+	at = out->size;
+	json_write(out, &interpreter_result_shape, &result);
+	if (!out->overflowed)
+		out->data[at] = ',';
+	buf_add_byte(out, '\n');
+}
+
+static void write_text(const char *type, struct span text, struct buf *out)
+{
+	int64_t now = clock_unix_ms();
+	time_t seconds = (time_t)(now / 1000);
+	char date[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	buf_addf(out, "{\"type\":\"%s\",\"text\":", type);
+	json_write_text(out, text);
+	buf_addf(out, ",\"timestamp\":\"%s.%03dZ\"}\n", date, (int)(now % 1000));
+}
+
+static void write_failure(const char *name, const char *value, const char *traceback,
+                          struct buf *out)
+{
+	buf_add_text(out, "{\"type\":\"error\",\"name\":");
+	json_write_text(out, span_of(name));
+	buf_add_text(out, ",\"value\":");
+	json_write_text(out, span_of(value));
+	buf_add_text(out, ",\"traceback\":");
+	json_write_text(out, span_of(traceback));
+	buf_add_text(out, "}\n");
+}
+
+/* A shell's status is an error without a name. */
+static void write_status(int64_t status, struct buf *out)
+{
+	AUTO(buf_done) struct buf value = BUF(32);
+
+	if (status == 0)
+		return;
+	buf_addf(&value, "%" PRId64, status);
+	write_failure("ExitCode", buf_text(&value), "", out);
+}
+
+static void write_event(const struct code_outcome *told, const struct code_event *event,
+                        struct buf *out)
+{
+	switch (event->kind) {
+	case CODE_BEGIN:
+		buf_addf(out,
+		         "{\"type\":\"number_of_executions\",\"execution_count\":%" PRId64 "}\n",
+		         event->count);
+		break;
+	case CODE_STDOUT:
+		write_text("stdout", event->text, out);
+		break;
+	case CODE_STDERR:
+		write_text("stderr", event->text, out);
+		break;
+	case CODE_RESULT:
+		write_result(told, event->result, out);
+		break;
+	case CODE_ERROR:
+		write_failure(event->name, event->value, event->traceback, out);
+		break;
+	case CODE_END:
+		write_status(event->status, out);
+		break;
+	}
+}
+
+static void write_end(const struct code_outcome *told, struct buf *out)
+{
+	(void)told;
+	buf_add_text(out, "{\"type\":\"end_of_execution\"}\n");
+}
+
+static const struct code_writer writer = {
+        .content_type = "application/json",
+        .idle_ms = KEEPALIVE_MS,
+        .idle = "{\"type\":\"keepalive\"}\n",
+        .write = write_event,
+        .write_end = write_end,
+};
+
+/* ---- a block ---- */
+
+struct execute {
+	const char *code, *context; /* NULL: the language's own */
+	enum code_language language;
+	struct json_map env;
+};
+
+static int read_env(struct arena *a, const struct json_value *given, struct json_map *ret,
+                    struct error *err)
+{
+	size_t count = json_count(given);
+
+	*ret = (struct json_map){ARENA_ARRAY(a, struct json_pair, count + 1), count, true};
+	for (size_t i = 0; i < count; i++) {
+		const char *key = NULL;
+		const struct json_value *value = json_member_at(given, i, &key);
+
+		if (!key || !json_text(value, NULL))
+			return FAIL(err, ERROR_INVALID, "env_vars: not an object of texts");
+		ret->pairs[i] = (struct json_pair){key, json_text(value, NULL)};
+	}
+	return 0;
+}
+
+static int read_execute(struct request *rq, struct execute *ret, struct error *err)
+{
+	const struct json_value *body;
+
+	if (envd_read_json(rq, &body, err) < 0)
+		return -1;
+	ret->code = json_text(json_get(body, "code"), NULL);
+	ret->context = json_text(json_get(body, "context_id"), NULL);
+	if (!ret->code)
+		return FAIL(err, ERROR_INVALID, "code: a text is needed");
+	if (ret->context && json_text(json_get(body, "language"), NULL))
+		return FAIL(err, ERROR_INVALID,
+		            "Only one of context_id or language can be provided");
+	if (read_language(body, &ret->language, err) < 0)
+		return -1;
+	return read_env(rq->arena, json_get(body, "env_vars"), &ret->env, err);
+}
+
+static int find_context(struct request *rq, const struct api_target *t, const struct execute *e,
+                        struct code_context *ret, struct error *err)
+{
+	const struct code_at at = at_of(rq, t);
+	struct code_open open = {.language = e->language};
+
+	if (start_options(rq, t, &open, err) < 0)
+		return -1;
+	open.id = e->context ? e->context : default_id(rq->arena, e->language);
+	if (!e->context || strcmp(e->context, default_id(rq->arena, CODE_PYTHON)) == 0)
+		return code_open(&at, rq->arena, &open, ret, err);
+	if (strcmp(e->context, default_id(rq->arena, CODE_JAVASCRIPT)) == 0) {
+		open.language = CODE_JAVASCRIPT;
+		return code_open(&at, rq->arena, &open, ret, err);
+	}
+	if (code_find(&at, rq->arena, e->context, ret, err) < 0)
+		return not_found(e->context, err);
+	if (!ret->has_ended)
+		return 0;
+	return FAIL(err, ERROR_CONFLICT, "the interpreter of context %s has ended: restart it",
+	            e->context);
+}
+
+static int execute(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct execute e = {.code = NULL};
+	struct code_context context;
+	int opened;
+
+	(void)body;
+	if (read_execute(rq, &e, err) < 0)
+		return -1;
+	opened = open_sandbox(rq, reply, true, &t, err);
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	if (find_context(rq, &t, &e, &context, err) < 0 ||
+	    code_source_check(context.language, e.code, &e.env, err) < 0)
+		return -1;
+	return code_run_start(rq, &t,
+	                      &(struct code_run_options){
+	                              .context = &context,
+	                              .code = e.code,
+	                              .env = &e.env,
+	                              .timeout_ms = CODE_TIMEOUT_MS_MAX,
+	                              .writer = &writer,
+	                      },
+	                      reply, err);
+}
+
+/* ---- /health ---- */
+
+static int health(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct fleet_ref ref = {.project_id = NULL};
+	struct sandbox_record r;
+	struct envd_place place;
+
+	(void)body;
+	if (envd_place_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
+		return -1;
+	ref.id_or_name = place.id;
+	if (!place.id[0] || fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
+	    (r.actual != SANDBOX_STARTED &&
+	     !sandbox_is_asleep(r.actual, r.reason, (unsigned)r.traits))) {
+		envd_reply_gone(reply, place.id);
+		return 0;
+	}
+	reply_text(reply, "text/plain", SPAN("OK"));
+	return 0;
+}
+
+#define FLAGS ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN
+#define OF_E2B .tag = ENVD_TAG, .summary = "Of E2B's code interpreter"
+const struct route envd_interpreter_routes[] = {
+        {HTTP_GET, "/health", 0, FLAGS, .handle = health, OF_E2B},
+        {HTTP_POST, "/execute", 0, FLAGS, .handle = execute, OF_E2B},
+        {HTTP_GET, "/contexts", 0, FLAGS, .handle = contexts_list, OF_E2B},
+        {HTTP_POST, "/contexts", 0, FLAGS, .handle = context_create, OF_E2B},
+        {HTTP_DELETE, "/contexts/:context", 0, FLAGS, .handle = context_delete, OF_E2B},
+        {HTTP_POST, "/contexts/:context/restart", 0, FLAGS, .handle = context_restart, OF_E2B},
+        {.path = NULL},
+};

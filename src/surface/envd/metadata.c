@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <string.h>
+
+#include "surface/envd/files.h"
+
+#define PREFIX "X-Metadata-"
+#define KEY_MAX 246 /* a name of an attribute without its beginning */
+#define TOTAL_MAX 4096
+
+struct metadata {
+	struct arena *arena;
+	struct buf lines;
+	size_t total;
+};
+
+static bool is_printable(const char *text)
+{
+	for (; *text; text++)
+		if (*text < 0x20 || *text > 0x7e)
+			return false;
+	return true;
+}
+
+static bool has_key(const struct metadata *m, const char *key)
+{
+	struct span rest = buf_span(&m->lines), line, name;
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		if (span_split(&line, '=', &name) && span_equals_text(name, key))
+			return true;
+	}
+	return false;
+}
+
+/* Of one that comes twice, the first counts. */
+static int add(void *context, const char *name, const char *value, struct error *err)
+{
+	struct metadata *m = context;
+	size_t prefix = sizeof(PREFIX) - 1;
+	char *key;
+
+	if (strncasecmp(name, PREFIX, prefix) != 0)
+		return 0;
+	key = arena_text(m->arena, name + prefix);
+	for (char *c = key; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (!key[0] || strlen(key) > KEY_MAX || strchr(key, '=') || !is_printable(value))
+		return FAIL(err, ERROR_INVALID,
+		            "metadata '%.64s' is not printable ASCII with a key of 1 to %d bytes",
+		            key, KEY_MAX);
+	if (has_key(m, key))
+		return 0;
+	m->total += sizeof(ENVD_METADATA) - 1 + strlen(key) + strlen(value);
+	if (m->total > TOTAL_MAX)
+		return FAIL(err, ERROR_INVALID, "the metadata is larger than %d bytes", TOTAL_MAX);
+	buf_addf(&m->lines, "%s=%s\n", key, value);
+	return 0;
+}
+
+int envd_metadata_read(struct request *rq, const char **ret, struct error *err)
+{
+	struct metadata m = {.arena = rq->arena, .lines = BUF(3 * TOTAL_MAX)};
+	int result = request_each_header(rq, add, &m, err);
+
+	*ret = arena_format(rq->arena, "%s\n%s", ENVD_METADATA, buf_text(&m.lines));
+	buf_done(&m.lines);
+	return result;
+}
+
+void envd_metadata_write(struct buf *out, const char *attributes)
+{
+	struct span rest = span_of(attributes), line, name;
+	bool is_first = true;
+
+	(void)span_split(&rest, '\n', &line);
+	buf_add_byte(out, '{');
+	while (rest.size > 0) {
+		(void)span_split(&rest, '\n', &line);
+		(void)span_split(&line, '=', &name);
+		buf_add_text(out, is_first ? "" : ",");
+		json_write_text(out, name);
+		buf_add_byte(out, ':');
+		json_write_text(out, line);
+		is_first = false;
+	}
+	buf_add_byte(out, '}');
+}

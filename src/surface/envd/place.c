@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose a request is: by two headers, by the host, or by both when they agree. */
+#include <string.h>
+
+#include "sandbox/preview.h"
+#include "surface/envd/envd.h"
+#include "surface/preview/preview.h"
+
+static const char *host_of(const struct request *rq)
+{
+	const char *host = request_header(rq, "Host");
+
+	/* Over a unix socket a Host says nothing. */
+	return host && strcmp(rq->peer, "unix") != 0 ? host : "";
+}
+
+static int by_headers(const struct request *rq, struct envd_place *ret, struct error *err)
+{
+	const char *id = request_header(rq, "E2b-Sandbox-Id");
+	const char *port = request_header(rq, "E2b-Sandbox-Port");
+	size_t size = strlen(id);
+
+	if (!port) {
+		(void)FAIL(err, ERROR_INVALID, "E2b-Sandbox-Id goes with E2b-Sandbox-Port");
+		error_hint(err, "%d is the port of files and processes", ENVD_PORT);
+		return -1;
+	}
+	if (preview_port_parse(port, &ret->port, err) < 0)
+		return FAIL_CONTEXT(err, "E2b-Sandbox-Port");
+	/* What is no id is nobody's. */
+	ret->id[0] = '\0';
+	if (id_is_valid(id))
+		memcpy(ret->id, id, size + 1);
+	return 0;
+}
+
+int envd_place_find(const struct request *rq, struct envd_place *ret, struct error *err)
+{
+	const struct config *config = api_of(rq)->config;
+	struct span host = span_of(host_of(rq));
+	struct envd_place of_host = {.port = 0}, of_headers = {.port = 0};
+	bool has_host = preview_host_is_place(config, host);
+	bool has_headers = request_header(rq, "E2b-Sandbox-Id") != NULL;
+
+	if (has_host && preview_host_parse(config, host, of_host.id, &of_host.port, err) < 0)
+		return -1;
+	if (has_headers && by_headers(rq, &of_headers, err) < 0)
+		return -1;
+	/* One who checks the host before us must not be led past by a header. */
+	if (has_host && has_headers &&
+	    (strcmp(of_host.id, of_headers.id) != 0 || of_host.port != of_headers.port))
+		return FAIL(err, ERROR_INVALID, "the headers and the host name different places");
+	*ret = has_host ? of_host : of_headers;
+	return 0;
+}
+
+struct http_host envd_find_host(struct api *api, const struct request *rq, struct http_host host)
+{
+	struct envd_place place;
+	struct error ignored;
+
+	if (host.below || (!host.route && !request_header(rq, "E2b-Sandbox-Id")))
+		return host;
+	if (envd_place_find(rq, &place, &ignored) < 0)
+		return host.route && !request_header(rq, "E2b-Sandbox-Id")
+		               ? host
+		               : (struct http_host){.route = &envd_mismatch_route};
+	if (place.port == ENVD_PORT)
+		return (struct http_host){.router = api->envd_router};
+	if (place.port == INTERPRETER_PORT)
+		return (struct http_host){.router = api->interpreter_router};
+	return host.route ? host : (struct http_host){.route = &envd_port_route};
+}
+
+/* ---- headers that are not right ---- */
+
+static int mismatch(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct envd_place place;
+
+	(void)body;
+	(void)reply;
+	if (envd_place_find(rq, &place, err) < 0)
+		return -1;
+	return FAIL(err, ERROR_NOT_FOUND, "there is nothing here");
+}
+
+const struct route envd_mismatch_route = {
+        .method = HTTP_ANY,
+        .path = "/*path",
+        .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN,
+        .handle = mismatch,
+        .tag = ENVD_TAG,
+        .summary = "A request whose sandbox cannot be told",
+};
+
+/* Of requests that are for the inside of a sandbox. */
+const struct route *const interpreter_routes[] = {envd_interpreter_routes, NULL};
+
+const struct route *const envd_routes[] = {
+        envd_process_routes, envd_stream_routes,
+        envd_input_routes,   envd_filesystem_routes,
+        envd_watch_routes,   envd_watcher_routes,
+        envd_compose_routes, envd_file_routes,
+        envd_state_routes,   NULL,
+};

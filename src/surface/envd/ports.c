@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any other port of a sandbox: a server inside, as previews show it. Who comes by the headers is
+ * served here, who comes by the host by preview/share.c; both by the same rule. */
+#include <errno.h>
+
+#include "fleet/access.h"
+#include "surface/envd/envd.h"
+#include "surface/preview/preview.h"
+
+#define BODY_MAX_BYTES ((size_t)1 << 40)
+
+static void write_refusal(struct reply *reply, const struct preview_port *at, int status,
+                          const char *message)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+
+	reply_status(reply, status);
+	reply_header(reply, "Cache-Control", "no-store");
+	buf_add_text(out, "{\"sandboxId\":");
+	json_write_text(out, span_of(at->id));
+	buf_add_text(out, ",\"message\":");
+	json_write_text(out, span_of(message));
+	buf_addf(out, ",\"port\":%u,\"code\":%d}", at->port, status);
+}
+
+bool envd_refuse_port(struct reply *reply, const struct preview_port *at, const struct error *err)
+{
+	if (err->sys_errno == ECONNREFUSED)
+		write_refusal(reply, at, 502, "The sandbox is running but port is not open");
+	else if (err->code == ERROR_NOT_FOUND || err->code == ERROR_CONFLICT)
+		envd_reply_gone(reply, at->id);
+	else if (err->code == ERROR_FORBIDDEN)
+		write_refusal(reply, at, 403, err->text);
+	else
+		return false;
+	return true;
+}
+
+static int serve(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct preview_view view = {.rest = rq->raw_path, .query = rq->raw_query};
+	struct envd_place place;
+
+	(void)body;
+	if (envd_place_find(rq, &place, err) < 0)
+		return -1;
+	if (!place.id[0]) {
+		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
+		return 0;
+	}
+	if (request_header(rq, "X-Access-Token")) {
+		if (envd_check_token(rq, place.id, err) < 0)
+			return -1;
+		view.is_trusted = true;
+	}
+	view.is_traffic = !view.is_trusted;
+	view.traffic_token = span_of(request_header(rq, "E2b-Traffic-Access-Token"));
+	view.id_or_name = arena_text(rq->arena, place.id);
+	view.port = place.port;
+	return preview_serve(rq, reply, &view, err);
+}
+
+const struct route envd_port_route = {
+        .method = HTTP_ANY,
+        .path = "/*path",
+        .flags = ROUTE_PUBLIC | ROUTE_STREAM_BODY | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_TRY |
+                 ROUTE_QUICK,
+        .body_max = BODY_MAX_BYTES,
+        .handle = serve,
+        .tag = ENVD_TAG,
+        .summary = "A server inside a sandbox",
+};

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process.Process/{Start,Connect}: what a process says, from when it starts or from now on. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "calls/configs.h"
+#include "surface/envd/connect_stream.h"
+#include "surface/envd/events.h"
+
+#define BODY_MAX_BYTES ((size_t)1024 * 1024)
+#define TAG_MAX 256
+
+struct process_stream {
+	struct connect_stream base;
+	bool is_start, is_tty;
+};
+
+static struct process_stream *of(struct stream *s)
+{
+	return CONTAINER_OF(s, struct process_stream, base.stream);
+}
+
+static int on_started(struct process_stream *p, struct relay *relay,
+                      const struct agent_process *info, struct error *err)
+{
+	if (p->base.begun)
+		return stream_unexpected(AGENT_STARTED, err);
+	events_write_start(&p->base.out, info->pid);
+	connect_stream_flush(&p->base, relay);
+	return 0;
+}
+
+static int on_output(struct process_stream *p, struct relay *relay, const struct agent_output *o,
+                     struct error *err)
+{
+	if (!p->base.begun || (o->stream != AGENT_STDOUT && o->stream != AGENT_STDERR))
+		return stream_unexpected(AGENT_OUTPUT, err);
+	events_write_data(&p->base.out,
+	                  p->is_tty                   ? "pty"
+	                  : o->stream == AGENT_STDOUT ? "stdout"
+	                                              : "stderr",
+	                  o->bytes);
+	connect_stream_flush(&p->base, relay);
+	return 0;
+}
+
+static int on_exit(struct process_stream *p, struct relay *relay, const struct agent_process *info,
+                   struct error *err)
+{
+	struct error late;
+
+	if (!p->base.begun)
+		return stream_unexpected(AGENT_EXIT, err);
+	p->base.stream.ended = true;
+	if (p->is_start && info->timed_out) {
+		(void)FAIL(&late, ERROR_TIMEOUT, "the process was ended: its time was over");
+		connect_stream_finish(&p->base, relay, &late);
+		return 0;
+	}
+	events_write_end(&p->base.out, info);
+	connect_stream_finish(&p->base, relay, NULL);
+	return 0;
+}
+
+static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
+                      struct error *err)
+{
+	struct process_stream *p = of(s);
+	struct agent_process info;
+	struct agent_output o;
+
+	if (type == AGENT_FAILED) {
+		connect_stream_fail(&p->base, relay, payload);
+		return 0;
+	}
+	if (type == AGENT_OUTPUT) {
+		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+			return -1;
+		return on_output(p, relay, &o, err);
+	}
+	if (type != AGENT_STARTED && type != AGENT_EXIT)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_process_shape, &info, sizeof(info), err) < 0)
+		return -1;
+	return type == AGENT_STARTED ? on_started(p, relay, &info, err)
+	                             : on_exit(p, relay, &info, err);
+}
+
+static const struct stream_ops process_ops = {
+        .size = sizeof(struct process_stream),
+        .on_message = on_message,
+        .on_tick = connect_stream_on_tick,
+        .done = connect_stream_done,
+        .takes_failures = true,
+};
+
+/* ---- the start ---- */
+
+struct streaming {
+	struct compute_request request;
+	int64_t within_ms; /* 0 = any time */
+	bool is_start, is_tty;
+};
+
+static int start_stream(struct request *rq, struct api_target *t, const struct streaming *as,
+                        struct reply *reply, struct error *err)
+{
+	const struct connect_stream_options options = {
+	        .ping = EVENTS_PING,
+	        /* A piece of output as base64, and what is around it. */
+	        .out_max = 2 * (size_t)AGENT_DATA_MAX + 4096,
+	        .within_ms = as->within_ms,
+	};
+	struct connect_stream *c;
+	struct process_stream *p;
+
+	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0)
+		return -1;
+	c = connect_stream_new(rq, &process_ops, &t->hold, &options);
+	p = of(&c->stream);
+	p->is_start = as->is_start;
+	p->is_tty = as->is_tty;
+	return connect_stream_start(rq, c, &as->request, reply, err);
+}
+
+/* ---- Start ---- */
+
+static const char **list_of(struct request *rq, const char *first, const struct json_value *list)
+{
+	size_t count = json_count(list);
+	const char **out = ARENA_ARRAY(rq->arena, const char *, count + 2);
+
+	out[0] = first;
+	for (size_t i = 0; i < count; i++)
+		out[1 + i] = json_text(json_at(list, i), "");
+	return out;
+}
+
+/* What every process of E2B's finds, under what the request says. */
+static struct json_map map_of(struct request *rq, const struct api_target *t,
+                              const struct json_value *envs)
+{
+	const struct json_pair own[] = {{"E2B_SANDBOX", "true"},
+	                                {"E2B_SANDBOX_ID", t->record.id},
+	                                {"E2B_TEMPLATE_ID", t->record.template_id}};
+	size_t count = json_count(envs), used = COUNT_OF(own);
+	struct json_pair *pairs = ARENA_ARRAY(rq->arena, struct json_pair, used + count);
+
+	memcpy(pairs, own, sizeof(own));
+	for (size_t i = 0; i < count; i++) {
+		const char *key = "";
+		const char *value = json_text(json_member_at(envs, i, &key), "");
+
+		pairs[used++] = (struct json_pair){key, value};
+	}
+	return (struct json_map){pairs, used, true};
+}
+
+static int fill_exec(struct request *rq, const struct api_target *t, const struct json_value *body,
+                     struct agent_exec *ret, struct error *err)
+{
+	const struct json_value *process = json_get(body, "process"), *pty = json_get(body, "pty");
+	const struct json_map envs = map_of(rq, t, json_get(process, "envs"));
+	const char *cmd = json_text(json_get(process, "cmd"), "");
+	struct fleet_defaults defaults;
+	int64_t timeout_ms;
+
+	if (!cmd[0])
+		return FAIL(err, ERROR_INVALID, "process.cmd is missing");
+	if (fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &envs, &defaults, err) < 0 ||
+	    envd_user(rq, t, NULL, &ret->user, err) < 0 ||
+	    connect_timeout_parse(request_header(rq, "Connect-Timeout-Ms"), &timeout_ms, err) < 0)
+		return -1;
+	ret->args = list_of(rq, cmd, json_get(process, "args"));
+	ret->env = defaults.env;
+	ret->cwd = json_text(json_get(process, "cwd"), "");
+	if (!ret->cwd[0])
+		ret->cwd = envd_workdir(t);
+	ret->label = json_text(json_get(body, "tag"), "");
+	if (strlen(ret->label) > TAG_MAX)
+		return FAIL(err, ERROR_INVALID, "tag is longer than %d bytes", TAG_MAX);
+	ret->timeout_ms = (uint64_t)timeout_ms;
+	if (json_bool(json_get(body, "stdin"), true))
+		ret->flags |= AGENT_EXEC_STDIN;
+	if (!pty)
+		return 0;
+	ret->flags |= AGENT_EXEC_TTY | AGENT_EXEC_STDIN;
+	return envd_pty_size(pty, &ret->rows, &ret->columns, err);
+}
+
+static int start(struct request *rq, struct reply *reply, struct api_target *t,
+                 const struct json_value *body, struct error *err)
+{
+	struct agent_exec exec = {.flags = 0};
+	struct streaming as = {.request = {AGENT_EXEC, agent_exec_shape, &exec}, .is_start = true};
+
+	struct run_limits limits;
+
+	if (fill_exec(rq, t, body, &exec, err) < 0 ||
+	    run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	    run_limits_check(&limits, exec.args, err) < 0)
+		return -1;
+	as.is_tty = exec.flags & AGENT_EXEC_TTY;
+	/* A terminal is no call: it goes on for as long as a client is connected. */
+	if (!as.is_tty)
+		exec.timeout_ms =
+		        (uint64_t)run_limit_apply((int64_t)exec.timeout_ms, limits.timeout_ms);
+	return start_stream(rq, t, &as, reply, err);
+}
+
+/* ---- Connect ---- */
+
+static int attach(struct request *rq, struct reply *reply, struct api_target *t,
+                  const struct json_value *body, struct error *err)
+{
+	struct agent_attach message = {.read_only = 1, .until_end = 1};
+	struct streaming as = {.request = {AGENT_ATTACH, agent_attach_shape, &message}};
+	struct agent_process p;
+
+	if (request_may_block(rq, err) < 0 ||
+	    connect_timeout_parse(request_header(rq, "Connect-Timeout-Ms"), &as.within_ms, err) <
+	            0 ||
+	    envd_process_find(rq, t, json_get(body, "process"), &p, err) < 0)
+		return -1;
+	message.process = p.process;
+	/* What it has said before is not told again. */
+	memcpy(message.since, p.output_end, sizeof(message.since));
+	as.is_tty = p.flags & AGENT_EXEC_TTY;
+	return start_stream(rq, t, &as, reply, err);
+}
+
+/* ---- routes ---- */
+
+typedef int streamer(struct request *rq, struct reply *reply, struct api_target *t,
+                     const struct json_value *body, struct error *err);
+
+static int run(struct request *rq, struct reply *reply, streamer *call, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	const struct json_value *body;
+	int opened = connect_stream_open(rq, reply, &t, err);
+
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	if (connect_stream_read(rq, &body, err) == 0 && call(rq, reply, &t, body, err) == 0)
+		return 0;
+	return connect_stream_refuse(rq, reply, err);
+}
+
+static int start_handle(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	(void)body;
+	return run(rq, reply, start, err);
+}
+
+static int connect_handle(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	(void)body;
+	return run(rq, reply, attach, err);
+}
+
+#define ROW(name, handle_)                                                                         \
+	{                                                                                          \
+		.method = HTTP_POST, .path = "/process.Process/" name,                             \
+		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_TRY,                 \
+		.body_max = BODY_MAX_BYTES, .handle = (handle_), .tag = CONNECT_TAG,               \
+		.summary = "process." name                                                         \
+	}
+const struct route envd_stream_routes[] = {
+        ROW("Start", start_handle),
+        ROW("Connect", connect_handle),
+        {.path = NULL},
+};

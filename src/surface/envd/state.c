@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /health, /envs and /metrics of a sandbox. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "fleet/access.h"
+#include "surface/envd/envd.h"
+
+/* ---- /health ---- */
+
+static bool is_up(const struct sandbox_record *r)
+{
+	return r->actual == SANDBOX_STARTED ||
+	       sandbox_is_asleep(r->actual, r->reason, (unsigned)r->traits);
+}
+
+/* Wakes nobody: what sleeps and would be woken by its next use is well, too. */
+static int health(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct envd_place place;
+	struct fleet_ref ref = {.project_id = NULL};
+	struct sandbox_record r;
+
+	(void)body;
+	if (envd_place_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
+		return -1;
+	ref.id_or_name = place.id;
+	if (place.id[0] && fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 &&
+	    err->code != ERROR_NOT_FOUND)
+		return -1;
+	if (!place.id[0])
+		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
+	else if (err->code == ERROR_NOT_FOUND || !is_up(&r))
+		envd_reply_gone(reply, place.id);
+	else
+		reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- /envs ---- */
+
+static int envs(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	int opened = envd_open(rq, reply, &t, err);
+	struct buf *out;
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	out = reply_buf(reply, "application/json");
+	buf_add_byte(out, '{');
+	for (size_t i = 0; t.defaults.env[i]; i++) {
+		struct span value = span_of(t.defaults.env[i]), name;
+
+		(void)span_split(&value, '=', &name);
+		buf_add_text(out, i > 0 ? "," : "");
+		json_write_text(out, name);
+		buf_add_byte(out, ':');
+		json_write_text(out, value);
+	}
+	buf_add_byte(out, '}');
+	return 0;
+}
+
+/* ---- /metrics ---- */
+
+#define SAMPLE_MS 100
+
+static double cpu_percent(const struct provider_stats *a, const struct provider_stats *b)
+{
+	int64_t took_ms = b->sampled_unix_ms - a->sampled_unix_ms;
+
+	if (took_ms <= 0 || b->cpu_usage_us < a->cpu_usage_us)
+		return 0;
+	return (double)(b->cpu_usage_us - a->cpu_usage_us) / (double)(took_ms * 1000) * 100;
+}
+
+static void write_metrics(struct buf *out, const struct sandbox_record *r,
+                          const struct provider_stats *s, double percent)
+{
+	uint64_t disk = s->disk_bytes == UINT64_MAX ? 0 : s->disk_bytes;
+
+	buf_addf(out,
+	         "{\"ts\":%" PRId64 ",\"cpu_count\":%d,\"cpu_used_pct\":%.2f,\"mem_total\":%" PRIu64
+	         ",\"mem_used\":%" PRIu64 ",\"mem_cache\":0,\"mem_total_mib\":%" PRIu64
+	         ",\"mem_used_mib\":%" PRIu64 ",\"disk_used\":%" PRIu64 ",\"disk_total\":%" PRIu64
+	         "}",
+	         s->sampled_unix_ms / 1000,
+	         r->resources.cpu > 1 ? (int)(r->resources.cpu + 0.5) : 1, percent,
+	         s->memory_limit_bytes, s->memory_bytes, s->memory_limit_bytes >> 20,
+	         s->memory_bytes >> 20, disk, s->disk_limit_bytes);
+}
+
+/* How busy it is shows between two looks. */
+static int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	const struct timespec pause = {.tv_nsec = SAMPLE_MS * 1000000L};
+	struct provider_stats first, second;
+	int opened = envd_open(rq, reply, &t, err);
+
+	(void)body;
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	if (fleet_stats(api_of(rq)->fleet, &t.record, &first, err) < 0)
+		return -1;
+	(void)nanosleep(&pause, NULL);
+	if (fleet_stats(api_of(rq)->fleet, &t.record, &second, err) < 0)
+		return -1;
+	write_metrics(reply_buf(reply, "application/json"), &t.record, &second,
+	              cpu_percent(&first, &second));
+	return 0;
+}
+
+#define ROW(path_, handle_)                                                                        \
+	{                                                                                          \
+		.method = HTTP_GET, .path = (path_),                                               \
+		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN, .handle = (handle_),        \
+		.tag = ENVD_TAG, .summary = "State of a sandbox"                                   \
+	}
+const struct route envd_state_routes[] = {
+        ROW("/health", health),
+        ROW("/envs", envs),
+        {.method = HTTP_GET,
+         .path = "/metrics",
+         .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_SLOW,
+         .handle = metrics,
+         .tag = ENVD_TAG,
+         .summary = "What a sandbox uses"},
+        {.path = NULL},
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who may, in which sandbox, and as whom. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "edge/limiter.h"
+#include "edge/text.h"
+#include "fleet/access.h"
+#include "fleet/usage.h"
+#include "surface/envd/connect.h"
+#include "surface/envd/envd.h"
+
+#define USER_MAX 64
+/* Whom an image without a user of its own is used by. */
+#define DEFAULT_USER "user|root"
+
+bool envd_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
+{
+	const char *tag = rq->route && rq->route->tag ? rq->route->tag : "";
+
+	if (strcmp(tag, CONNECT_TAG) == 0) {
+		connect_write_failure(failure, out);
+		return true;
+	}
+	if (strcmp(tag, ENVD_TAG) != 0)
+		return false;
+	buf_addf(out, "{\"code\":%d,\"message\":", failure->status);
+	json_write_text(out, span_of(failure->message));
+	buf_add_byte(out, '}');
+	return true;
+}
+
+void envd_reply_gone(struct reply *reply, const char *id)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+
+	reply_status(reply, 502);
+	buf_add_text(out, "{\"sandboxId\":");
+	json_write_text(out, span_of(id));
+	buf_add_text(out, ",\"message\":\"The sandbox was not found\",\"code\":502}");
+}
+
+int envd_check_token(struct request *rq, const char *id, struct error *err)
+{
+	const char *given = request_header(rq, "X-Access-Token");
+
+	if (given && fleet_access_check(api_of(rq)->fleet, id, FLEET_ACCESS_AGENT, span_of(given)))
+		return 0;
+	return FAIL(err, ERROR_UNAUTHENTICATED,
+	            "unauthorized access, please provide a valid access token or method signing if "
+	            "supported");
+}
+
+/* What it is used for: that path says it. */
+static enum usage_reason reason_of(const struct request *rq)
+{
+	static const struct {
+		const char *start;
+		enum usage_reason reason;
+	} paths[] = {
+	        {"/files", USAGE_FILE_OPS},
+	        {"/filesystem.", USAGE_FILE_OPS},
+	        {"/execute", USAGE_CODE},
+	        {"/contexts", USAGE_CODE},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(paths); i++)
+		if (strncmp(rq->path, paths[i].start, strlen(paths[i].start)) == 0)
+			return paths[i].reason;
+	return USAGE_EXEC;
+}
+
+/* Nobody has a key here: a sandbox has as many requests at once as a key has elsewhere, or the
+ * holder of one sandbox's token could take the threads and connections of all. What is done once
+ * more on a worker was let in before. */
+static int let_in(struct request *rq, const char *id, struct error *err)
+{
+	struct api_caller *caller;
+
+	if (rq->caller)
+		return 0;
+	caller = ARENA_NEW(rq->arena, struct api_caller);
+	caller->account = (struct account_caller){.project_id = "", .key_id = "", .user_id = ""};
+	caller->own_project = "";
+	caller->share = id;
+	if (api_admit_request(rq, id, caller, err) < 0) {
+		(void)snprintf(err->text, sizeof(err->text),
+		               "this sandbox has too many requests at once");
+		return -1;
+	}
+	rq->caller = caller;
+	return 0;
+}
+
+int envd_hold(struct request *rq, struct reply *reply, const char *id, struct api_target *ret,
+              struct error *err)
+{
+	const struct fleet_use use = {.reason = reason_of(rq)};
+	const struct fleet_ref ref = {.id_or_name = id, .use = &use};
+	struct fleet *fleet = api_of(rq)->fleet;
+
+	if (let_in(rq, id, err) < 0)
+		return -1;
+	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
+	    (request_may_block(rq, err) < 0 ||
+	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)) {
+		if (err->node[0] && api_forward(rq, reply, err) == 0)
+			return 1;
+		if (request_is_deferred(rq) ||
+		    (err->code != ERROR_NOT_FOUND && err->code != ERROR_CONFLICT))
+			return -1;
+		envd_reply_gone(reply, id);
+		return 1;
+	}
+	request_count_for(rq, ret->record.project_id);
+	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+		return -1;
+	api_target_cancel_with_client(rq);
+	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+}
+
+int envd_open(struct request *rq, struct reply *reply, struct api_target *ret, struct error *err)
+{
+	struct envd_place place;
+
+	if (envd_place_find(rq, &place, err) < 0)
+		return -1;
+	if (!place.id[0]) {
+		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
+		return 1;
+	}
+	if (envd_check_token(rq, place.id, err) < 0)
+		return -1;
+	return envd_hold(rq, reply, place.id, ret, err);
+}
+
+/* ---- the user ---- */
+
+/* "Basic " and the base64 of "NAME:PASSWORD"; the password says nothing. */
+static int read_basic(struct request *rq, const char **ret, struct error *err)
+{
+	const char *header = request_header(rq, "Authorization");
+	struct span text, name;
+
+	if (!header || strncasecmp(header, "Basic ", 6) != 0)
+		return 0;
+	if (text_read_bytes(rq->arena, span_of(header + 6), &text, err) < 0)
+		return FAIL_CONTEXT(err, "Authorization");
+	(void)span_split(&text, ':', &name);
+	if (memchr(name.data, '\0', name.size))
+		return FAIL(err, ERROR_UNAUTHENTICATED, "invalid username");
+	*ret = arena_copy(rq->arena, name);
+	return 0;
+}
+
+int envd_user(struct request *rq, const struct api_target *t, const char *given, const char **ret,
+              struct error *err)
+{
+	const char *user = given;
+
+	if (!user && read_basic(rq, &user, err) < 0)
+		return -1;
+	if (user && (strlen(user) > USER_MAX || strchr(user, '|')))
+		return FAIL(err, ERROR_UNAUTHENTICATED, "invalid username: '%.64s'", user);
+	if (!user || !user[0])
+		user = t->defaults.user;
+	*ret = user && user[0] ? user : DEFAULT_USER;
+	return 0;
+}
+
+const char *envd_workdir(const struct api_target *t)
+{
+	/* What our own templates have for projects is no wish of anybody's. */
+	static const char projects[] = FLEET_HOME_PATH "/project";
+	const char *workdir = t->defaults.workdir;
+
+	return workdir && strcmp(workdir, projects) != 0 ? workdir : "";
+}
+
+void envd_translate(struct error *err)
+{
+	static const char cwd[] = "working folder '";
+	size_t size = sizeof(cwd) - 1;
+	const char *end;
+
+	if (err->code == ERROR_NOT_FOUND && strncmp(err->text, "no user '", 9) == 0)
+		err->code = ERROR_UNAUTHENTICATED;
+	end = strncmp(err->text, cwd, size) == 0 ? strchr(err->text + size, '\'') : NULL;
+	if (end && err->code == ERROR_NOT_FOUND) {
+		char path[ERROR_TEXT_MAX];
+
+		memcpy(path, err->text + size, (size_t)(end - err->text) - size);
+		path[(size_t)(end - err->text) - size] = '\0';
+		error_set(err, ERROR_INVALID, 0, HERE, "cwd '%.200s' does not exist", path);
+	}
+}
+
+/* ---- what calls share ---- */
+
+int envd_read_json(struct request *rq, const struct json_value **ret, struct error *err)
+{
+	const char *type = request_header(rq, "Content-Type");
+
+	if (!type || strncasecmp(type, "application/json", 16) != 0)
+		return FAIL(err, ERROR_INVALID, "the body is not application/json");
+	if (rq->body.size == 0)
+		return json_load(rq->arena, SPAN("{}"), ret, err);
+	return json_load(rq->arena, rq->body, ret, err);
+}
+
+struct agent_path envd_path(const char *path, const char *user)
+{
+	return (struct agent_path){.path = path, .root = user, .flags = AGENT_PATH_AT_HOME};
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/envd/watchers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "surface/envd/changes.h"
+
+#define READ_SIZE ((size_t)64 * 1024)
+#define HELD_MAX ((size_t)2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))
+/* In one answer; what is left waits for the next. */
+#define TAKEN_MAX ((size_t)4 * 1024 * 1024)
+/* Of the agent's bytes, whatever they say: not every frame is an event. */
+#define READ_MAX ((size_t)8 * 1024 * 1024)
+
+/* The mutex of all watchers guards the list and the first members. An agent is read under the
+ * watcher's own mutex alone, so that no sandbox's agent holds another sandbox's call. */
+struct watcher {
+	struct list item;
+	char id[ID_SIZE + 1], sandbox_id[ID_SIZE + 1];
+	int64_t used_ms;
+	unsigned users; /* calls that hold a reference: it is not freed meanwhile */
+	bool is_listed;
+	pthread_mutex_t reading; /* guards the rest */
+	int fd;
+	struct buf held; /* a frame whose rest is to come */
+	struct changes changes;
+};
+
+struct envd_watchers {
+	pthread_mutex_t mutex;
+	struct list items;
+	unsigned count;
+};
+
+struct envd_watchers *envd_watchers_new(void)
+{
+	struct envd_watchers *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	pthread_mutex_init(&w->mutex, NULL);
+	list_init(&w->items);
+	return w;
+}
+
+static void watcher_free(struct watcher *watcher)
+{
+	(void)close(watcher->fd);
+	buf_done(&watcher->held);
+	changes_done(&watcher->changes);
+	pthread_mutex_destroy(&watcher->reading);
+	free(watcher);
+}
+
+/* Called with the mutex held. The last user frees it. */
+static void remove_watcher(struct envd_watchers *w, struct watcher *watcher)
+{
+	if (watcher->is_listed) {
+		watcher->is_listed = false;
+		w->count--;
+		list_remove(&watcher->item);
+	}
+	if (watcher->users == 0)
+		watcher_free(watcher);
+}
+
+void envd_watchers_free(struct envd_watchers *w)
+{
+	if (!w)
+		return;
+	LIST_EACH (&w->items, item)
+		remove_watcher(w, LIST_ENTRY(item, struct watcher, item));
+	pthread_mutex_destroy(&w->mutex);
+	free(w);
+}
+
+static unsigned forget_idle(struct envd_watchers *w, const char *sandbox_id, int64_t now)
+{
+	unsigned count = 0;
+
+	LIST_EACH (&w->items, item) {
+		struct watcher *watcher = LIST_ENTRY(item, struct watcher, item);
+
+		if (watcher->users == 0 && now - watcher->used_ms > WATCHERS_IDLE_MS)
+			remove_watcher(w, watcher);
+		else
+			count += strcmp(watcher->sandbox_id, sandbox_id) == 0;
+	}
+	return count;
+}
+
+static struct watcher *watcher_new(const char *sandbox_id, int fd)
+{
+	struct watcher *watcher = calloc(1, sizeof(*watcher));
+	struct id id = id_new();
+
+	if (!watcher)
+		abort();
+	memcpy(watcher->id, id.text, sizeof(watcher->id));
+	memcpy(watcher->sandbox_id, sandbox_id, strlen(sandbox_id) + 1);
+	watcher->fd = fd;
+	watcher->held = BUF(HELD_MAX);
+	changes_init(&watcher->changes);
+	pthread_mutex_init(&watcher->reading, NULL);
+	list_init(&watcher->item);
+	return watcher;
+}
+
+int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd, char ret_id[ID_SIZE + 1],
+                 struct error *err)
+{
+	struct watcher *watcher = watcher_new(sandbox_id, fd);
+	int64_t now = clock_monotonic_ms();
+	unsigned of_sandbox;
+	bool is_full;
+
+	pthread_mutex_lock(&w->mutex);
+	of_sandbox = forget_idle(w, sandbox_id, now);
+	is_full = of_sandbox >= WATCHERS_PER_SANDBOX_MAX || w->count >= WATCHERS_MAX;
+	watcher->used_ms = now;
+	list_append(&w->items, &watcher->item);
+	watcher->is_listed = true;
+	w->count++;
+	memcpy(ret_id, watcher->id, ID_SIZE + 1);
+	if (is_full)
+		remove_watcher(w, watcher);
+	pthread_mutex_unlock(&w->mutex);
+	return is_full ? FAIL(err, ERROR_LIMIT, "there are %d watchers already",
+	                      WATCHERS_PER_SANDBOX_MAX)
+	               : 0;
+}
+
+static struct watcher *find(struct envd_watchers *w, const char *sandbox_id, const char *id)
+{
+	LIST_EACH (&w->items, item) {
+		struct watcher *watcher = LIST_ENTRY(item, struct watcher, item);
+
+		if (strcmp(watcher->id, id) == 0 && strcmp(watcher->sandbox_id, sandbox_id) == 0)
+			return watcher;
+	}
+	return NULL;
+}
+
+/* The whole frames among what is held. */
+static int take_frames(struct watcher *watcher, struct arena *a, struct buf *out, bool *any,
+                       struct error *err)
+{
+	struct span rest = buf_span(&watcher->held), payload, event;
+	uint16_t type;
+	int more;
+
+	while ((more = wire_next(&rest, &type, &payload, NULL, err)) > 0) {
+		int told = changes_take(&watcher->changes, a, type, payload, &event, err);
+
+		if (told < 0)
+			return -1;
+		if (told > 0 && *any)
+			buf_add_byte(out, ',');
+		if (told > 0)
+			buf_add_span(out, event);
+		*any |= told > 0;
+		arena_reset(a);
+	}
+	buf_consume(&watcher->held, watcher->held.size - rest.size);
+	return more;
+}
+
+static int take_all(struct watcher *watcher, struct buf *out, struct error *err)
+{
+	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	size_t begun = out->size, read = 0;
+	bool any = false;
+
+	while (out->size - begun < TAKEN_MAX && read < READ_MAX) {
+		char *room = buf_reserve(&watcher->held, READ_SIZE);
+		ssize_t got = room ? recv(watcher->fd, room, READ_SIZE, MSG_DONTWAIT) : 0;
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (got <= 0)
+			return FAIL(err, ERROR_NOT_FOUND, "the watcher has ended");
+		read += (size_t)got;
+		buf_commit(&watcher->held, (size_t)got);
+		if (take_frames(watcher, &a, out, &any, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static struct watcher *acquire(struct envd_watchers *w, const char *sandbox_id, const char *id)
+{
+	struct watcher *watcher;
+
+	pthread_mutex_lock(&w->mutex);
+	watcher = find(w, sandbox_id, id);
+	if (watcher)
+		watcher->users++;
+	pthread_mutex_unlock(&w->mutex);
+	return watcher;
+}
+
+static void release(struct envd_watchers *w, struct watcher *watcher, bool has_ended)
+{
+	pthread_mutex_lock(&w->mutex);
+	watcher->users--;
+	watcher->used_ms = clock_monotonic_ms();
+	if (has_ended || !watcher->is_listed)
+		remove_watcher(w, watcher);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+int watchers_take(struct envd_watchers *w, const char *sandbox_id, const char *id, struct buf *out,
+                  struct error *err)
+{
+	struct watcher *watcher = acquire(w, sandbox_id, id);
+	int result;
+
+	if (!watcher)
+		return FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
+	pthread_mutex_lock(&watcher->reading);
+	result = take_all(watcher, out, err);
+	pthread_mutex_unlock(&watcher->reading);
+	release(w, watcher, result < 0);
+	return result;
+}
+
+int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char *id,
+                    struct error *err)
+{
+	struct watcher *watcher;
+
+	pthread_mutex_lock(&w->mutex);
+	watcher = find(w, sandbox_id, id);
+	if (watcher)
+		remove_watcher(w, watcher);
+	pthread_mutex_unlock(&w->mutex);
+	return watcher ? 0 : FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searching contents, see tool/search.h. */
+#include <inttypes.h>
+
+#include "base/path.h"
+#include "edge/tables.h"
+#include "edge/text.h"
+#include "surface/gateway/gateway.h"
+#include "tool/search.h"
+
+#define TEXT_MAX 1000
+#define RESULTS_MAX 10000
+#define RESULTS_DEFAULT 200
+
+struct grep_body {
+	struct gateway_body session;
+	const char *pattern, *path, *glob;
+	bool ignore_case;
+	int64_t max_results;
+};
+static const struct json_member gateway_grep_request_members[] = {
+        GATEWAY_ROWS(grep_body),
+        JSON_TEXT_MEMBER(grep_body, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 4096,
+                         .about = "a regular expression"),
+        JSON_TEXT_MEMBER(grep_body, path, .max = 4096, .about = "file or folder; else all"),
+        JSON_TEXT_MEMBER(grep_body, glob, .max = 1024, .about = "only files of such a name"),
+        JSON_BOOL_MEMBER(grep_body, ignore_case),
+        JSON_WHOLE_MEMBER(grep_body, max_results, .min = 1, .max = RESULTS_MAX,
+                          .about = "default 200"),
+        JSON_END,
+};
+JSON_SHAPE(gateway_grep_request, "GatewayGrep", grep_body, "What to search for");
+
+struct grep_match {
+	const char *path, *text, *encoding;
+	int64_t line;
+};
+static const struct json_member grep_match_shape_members[] = {
+        JSON_TEXT_MEMBER(grep_match, path, .about = "relative to the workspace"),
+        JSON_WHOLE_MEMBER(grep_match, line, .about = "from 1"),
+        JSON_TEXT_MEMBER(grep_match, text, .about = "at most 1000 bytes of the line"),
+        JSON_TEXT_MEMBER(grep_match, encoding, .about = "base64 when it is not UTF-8"),
+        JSON_END,
+};
+static JSON_SHAPE(grep_match_shape, "GatewayMatch", grep_match, "A line that matches");
+struct grep_answer {
+	struct json_list matches;
+	bool truncated;
+};
+static const struct json_member gateway_grep_answer_members[] = {
+        JSON_LIST_MEMBER(grep_answer, matches, &grep_match_shape),
+        JSON_BOOL_MEMBER(grep_answer, truncated),
+        JSON_END,
+};
+JSON_SHAPE(gateway_grep_answer, "GatewayMatches", grep_answer, "Lines that match");
+
+static void write_match(struct buf *out, struct span path, struct search_line line, bool first)
+{
+	if (line.text.size > TEXT_MAX) {
+		line.text.size = TEXT_MAX;
+		line.text.size -= span_begun(line.text);
+	}
+	buf_add_text(out, first ? "{\"path\":" : ",{\"path\":");
+	json_write_text(out, path);
+	buf_addf(out, ",\"line\":%" PRId64 ",", line.number);
+	text_write(out, "text", "encoding", line.text);
+	buf_add_byte(out, '}');
+}
+
+static void write_answer(struct buf *out, const struct search_found *found, int64_t max)
+{
+	bool truncated = found->truncated;
+	int64_t count = 0;
+
+	buf_add_text(out, "{\"matches\":[");
+	for (size_t i = 0; i < found->count && !truncated; i++) {
+		struct span rest = found->files[i].lines;
+		struct search_line line;
+
+		while (!truncated && search_line_next(&rest, &line)) {
+			if (count < max)
+				write_match(out, found->files[i].path, line, count == 0);
+			truncated = count++ >= max;
+		}
+	}
+	buf_addf(out, "],\"truncated\":%s}", truncated ? "true" : "false");
+}
+
+int gateway_grep(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct grep_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct search_request search = {.pattern = b->pattern,
+	                                .glob = b->glob,
+	                                .mode = SEARCH_CONTENT,
+	                                .ignore_case = b->ignore_case};
+	struct search_scope place = {.deadline = rq->deadline};
+	struct files_call call = {.type = AGENT_STAT};
+	struct search_found found;
+
+	if (path_check_relative(rq->arena, span_of(b->path ? b->path : "."), &search.path, err) <
+	            0 ||
+	    gateway_open(rq, &b->session, &t, err) < 0 ||
+	    gateway_call(rq, &t, b->path, &call, err) < 0)
+		return -1;
+	place.provider = t.hold.provider;
+	place.id = t.hold.id;
+	place.root = call.path.root;
+	place.user = t.defaults.user;
+	place.env = t.defaults.env;
+	if (search_run(rq->arena, &place, &search, &found, err) < 0)
+		return -1;
+	write_answer(reply_buf(reply, "application/json"), &found,
+	             b->max_results ? b->max_results : RESULTS_DEFAULT);
+	return 0;
+}

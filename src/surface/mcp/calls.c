@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/mcp/calls.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "edge/forward.h"
+#include "http/relay.h"
+
+#define ANSWER_MAX ((size_t)64 << 20)
+#define TICK_MS 1000
+#define NOTE_MAX 160                   /* bytes of a line of progress */
+#define UNSENT_MAX ((size_t)64 * 1024) /* past it, progress is not told */
+#define DEADLINE_MS 60000              /* as of other requests */
+#define CANCELLED (-32800)
+#define OWNER_MAX 160
+#define EARLY_COUNT 32
+#define EARLY_MS 5000
+
+/* A word that overtook its call, which may come on another connection. */
+struct early_cancellation {
+	char owner[OWNER_MAX + 1], id[MCP_ID_MAX + 1];
+	int64_t until_ms;
+};
+struct mcp_calls {
+	pthread_mutex_t mutex;
+	struct list running;
+	struct early_cancellation early[EARLY_COUNT];
+	unsigned early_next;
+};
+
+/* Two have it: the thread that runs it, and the relay, on the loop. */
+struct mcp_call {
+	struct worker_task task;
+	atomic_uint holders;
+	struct mcp_calls *calls;
+	struct list item; /* of calls->running; under its mutex */
+	struct arena arena;
+	struct request request;
+	struct mcp mcp;
+	struct cancel cancel;
+	struct mcp_headers headers;
+	mcp_answer *answer;
+	const char *owner;
+	struct span id, token; /* JSON; a token of size 0: no progress is told */
+	bool ends_with_client, may_pass, has_begun;
+	int64_t started_ms;
+	int done_fd; /* eventfd: `is_done` */
+	pthread_mutex_t mutex;
+	/* Under it: */
+	char note[NOTE_MAX + 1];
+	/* The thread's, until is_done; then the relay's. */
+	atomic_bool is_done;
+	struct buf out;
+	int status;
+	/* To the server that has it, which answers in place of `out`. Who cancels finds the call
+	 * among those that run, and whom it was passed on to, until that server has answered. */
+	struct api_hop hop;
+};
+
+/* ---- those that run ---- */
+
+struct mcp_calls *mcp_calls_new(void)
+{
+	struct mcp_calls *calls = calloc(1, sizeof(*calls));
+
+	assert(calls);
+	pthread_mutex_init(&calls->mutex, NULL);
+	list_init(&calls->running);
+	return calls;
+}
+
+void mcp_calls_free(struct mcp_calls *calls)
+{
+	if (!calls)
+		return;
+	assert(list_is_empty(&calls->running));
+	pthread_mutex_destroy(&calls->mutex);
+	free(calls);
+}
+
+static bool call_matches(const struct mcp_call *call, const char *owner, struct span id)
+{
+	return call->owner && strcmp(call->owner, owner) == 0 && span_equals(call->id, id);
+}
+
+/* The caller holds the mutex. */
+static void remember_cancellation(struct mcp_calls *calls, const char *owner, struct span id)
+{
+	struct early_cancellation *early = &calls->early[calls->early_next++ % EARLY_COUNT];
+
+	if (strlen(owner) > OWNER_MAX || id.size > MCP_ID_MAX)
+		return;
+	*early = (struct early_cancellation){.until_ms = clock_monotonic_ms() + EARLY_MS};
+	memcpy(early->owner, owner, strlen(owner));
+	memcpy(early->id, id.data, id.size);
+}
+
+/* The same. */
+static bool call_was_cancelled(const struct mcp_calls *calls, const struct mcp_call *call)
+{
+	int64_t now = clock_monotonic_ms();
+
+	for (unsigned i = 0; i < EARLY_COUNT; i++)
+		if (calls->early[i].until_ms > now &&
+		    call_matches(call, calls->early[i].owner, span_of(calls->early[i].id)))
+			return true;
+	return false;
+}
+
+static void remove_running(struct mcp_call *call)
+{
+	pthread_mutex_lock(&call->calls->mutex);
+	list_remove(&call->item);
+	pthread_mutex_unlock(&call->calls->mutex);
+}
+
+void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id,
+                      char ret_node[ERROR_NODE_MAX])
+{
+	bool is_found = false;
+
+	pthread_mutex_lock(&calls->mutex);
+	LIST_EACH (&calls->running, item) {
+		struct mcp_call *call = LIST_ENTRY(item, struct mcp_call, item);
+
+		if (!call_matches(call, owner, id))
+			continue;
+		is_found = true;
+		if (call->hop.node[0])
+			memcpy(ret_node, call->hop.node, ERROR_NODE_MAX);
+		else
+			cancel_say(&call->cancel);
+	}
+	if (!is_found)
+		remember_cancellation(calls, owner, id);
+	pthread_mutex_unlock(&calls->mutex);
+}
+
+void mcp_calls_cancel_all(struct mcp_calls *calls)
+{
+	pthread_mutex_lock(&calls->mutex);
+	LIST_EACH (&calls->running, item)
+		cancel_say(&LIST_ENTRY(item, struct mcp_call, item)->cancel);
+	pthread_mutex_unlock(&calls->mutex);
+}
+
+static void call_release(struct mcp_call *call)
+{
+	if (atomic_fetch_sub(&call->holders, 1) > 1)
+		return;
+	remove_running(call);
+	api_hop_close(&call->hop);
+	cancel_done(&call->cancel);
+	auto_close(&call->done_fd);
+	pthread_mutex_destroy(&call->mutex);
+	buf_done(&call->out);
+	arena_done(&call->arena);
+	free(call);
+}
+
+/* ---- the thread that waits ---- */
+
+/* The last line that says something; of one that is written over, what it says last. */
+static struct span last_line(struct span text)
+{
+	struct span line = {NULL, 0}, item;
+	size_t start = 0;
+
+	for (size_t i = 0; i <= text.size; i++) {
+		if (i < text.size && text.data[i] != '\n' && text.data[i] != '\r')
+			continue;
+		item = span_trim((struct span){text.data + start, i - start});
+		start = i + 1;
+		if (item.size > 0)
+			line = item;
+	}
+	return line;
+}
+
+/* Without what would do something to a terminal. */
+static void on_progress(void *context, struct span text)
+{
+	struct mcp_call *call = context;
+	struct span line = last_line(text);
+	char note[NOTE_MAX + 1];
+	size_t size = 0;
+
+	for (size_t i = 0; i < line.size && size < NOTE_MAX; i++)
+		if ((unsigned char)line.data[i] >= 0x20 && line.data[i] != 0x7f)
+			note[size++] = line.data[i];
+	if (size == 0)
+		return;
+	note[size - span_begun((struct span){note, size})] = '\0';
+	pthread_mutex_lock(&call->mutex);
+	memcpy(call->note, note, sizeof(note));
+	pthread_mutex_unlock(&call->mutex);
+}
+
+static void keep_hop(struct mcp_call *call, const struct api_hop *hop)
+{
+	pthread_mutex_lock(&call->calls->mutex);
+	call->hop = *hop;
+	pthread_mutex_unlock(&call->calls->mutex);
+}
+
+static void run_call(struct worker_task *task)
+{
+	struct mcp_call *call = CONTAINER_OF(task, struct mcp_call, task);
+	struct api_hop hop = {.fd = -1};
+	const uint64_t one = 1;
+
+	log_request_set(call->request.id);
+	call->mcp.hop = call->may_pass ? &hop : NULL;
+	call->request.deadline = deadline_in(DEADLINE_MS);
+	if (!cancel_is_said(&call->cancel))
+		call->status = call->answer(&call->mcp, &call->headers, &call->out);
+	log_request_set(NULL);
+	if (hop.fd >= 0)
+		keep_hop(call, &hop);
+	else
+		remove_running(call);
+	atomic_store(&call->is_done, true);
+	if (write(call->done_fd, &one, sizeof(one)) < 0)
+		abort(); /* an eventfd takes 2^64 - 2 of these */
+	call_release(call);
+}
+
+/* ---- the loop ---- */
+
+static bool is_stream(const struct mcp_call *call)
+{
+	return call->token.size > 0;
+}
+
+static void write_event(struct relay *relay, struct span message)
+{
+	relay_write(relay, SPAN("event: message\ndata: "));
+	relay_write(relay, message);
+	relay_write(relay, SPAN("\n\n"));
+}
+
+/* Not before there is something to say: until then another server may answer. */
+static void begin_stream(struct mcp_call *call, struct relay *relay)
+{
+	if (call->has_begun)
+		return;
+	call->has_begun = true;
+	relay_begin_header(relay, "Cache-Control", "no-cache");
+	relay_begin_header(relay, "X-Accel-Buffering", "no");
+	relay_begin(relay, 200, "text/event-stream", -1);
+}
+
+static void on_passed_end(void *context)
+{
+	struct mcp_call *call = context;
+
+	remove_running(call);
+	call_release(call);
+}
+
+/* The word that overtook the connecting ends it as any other. */
+static bool pass_call_on(struct mcp_call *call, struct relay *relay)
+{
+	const struct api_hop_options options = {call->request.body, on_passed_end, call};
+
+	if (call->hop.fd < 0 || call->has_begun || cancel_is_said(&call->cancel))
+		return false;
+	atomic_fetch_add(&call->holders, 1);
+	api_hop_pass(relay, &call->hop, &options);
+	return true;
+}
+
+static void write_cancelled(struct mcp_call *call)
+{
+	buf_reset(&call->out);
+	buf_add_text(&call->out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	buf_add_span(&call->out, call->id);
+	buf_addf(&call->out, ",\"error\":{\"code\":%d,\"message\":\"the call was cancelled\"}}",
+	         CANCELLED);
+}
+
+/* Who cancelled expects no answer; but what is no stream needs one. */
+static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
+{
+	struct mcp_call *call = state;
+	bool is_cancelled = cancel_is_said(&call->cancel);
+
+	(void)err;
+	in->size = 0;
+	if (!atomic_load(&call->is_done) || pass_call_on(call, relay))
+		return 0;
+	if (is_stream(call)) {
+		begin_stream(call, relay);
+		if (!is_cancelled)
+			write_event(relay, buf_span(&call->out));
+		relay_finish(relay);
+		return 0;
+	}
+	if (is_cancelled && call->headers.absent) {
+		relay_answer(relay, 202, NULL, (struct span){NULL, 0});
+		return 0;
+	}
+	if (is_cancelled)
+		write_cancelled(call);
+	relay_answer(relay, is_cancelled ? 200 : call->status, "application/json",
+	             buf_span(&call->out));
+	return 0;
+}
+
+static void on_tick(void *state, struct relay *relay)
+{
+	struct mcp_call *call = state;
+	AUTO(buf_done) struct buf out = BUF(4096);
+	int64_t ms = clock_monotonic_ms() - call->started_ms;
+	char note[NOTE_MAX + 1];
+
+	if (!is_stream(call) || atomic_load(&call->is_done) || relay_unsent(relay) > UNSENT_MAX)
+		return;
+	pthread_mutex_lock(&call->mutex);
+	memcpy(note, call->note, sizeof(note));
+	pthread_mutex_unlock(&call->mutex);
+	begin_stream(call, relay);
+	buf_add_text(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
+	                   "\"params\":{\"progressToken\":");
+	buf_add_span(&out, call->token);
+	buf_addf(&out, ",\"progress\":%lld.%03lld,\"message\":", (long long)(ms / 1000),
+	         (long long)(ms % 1000));
+	json_write_text(&out, note[0] ? span_of(note) : SPAN("running"));
+	buf_add_text(&out, "}}");
+	write_event(relay, buf_span(&out));
+}
+
+static void release_call(void *state, int upstream_fd, bool clean)
+{
+	struct mcp_call *call = state;
+
+	(void)clean;
+	if (upstream_fd >= 0)
+		(void)close(upstream_fd);
+	if (call->ends_with_client && !atomic_load(&call->is_done))
+		cancel_say(&call->cancel);
+	call_release(call);
+}
+
+static const struct relay_ops ops = {
+        .on_upstream = on_upstream,
+        .on_tick = on_tick,
+        .release = release_call,
+};
+
+/* ---- start ---- */
+
+static const char *keep_text(struct arena *a, const char *text)
+{
+	return text ? arena_text(a, text) : NULL;
+}
+
+static struct tools_target keep_target(struct arena *a, const struct tools_target *t)
+{
+	return (struct tools_target){
+	        .sandbox = keep_text(a, t->sandbox),
+	        .lease = keep_text(a, t->lease),
+	        .tenant = keep_text(a, t->tenant),
+	        .session = keep_text(a, t->session),
+	        .config = keep_text(a, t->config),
+	        .conversation = keep_text(a, t->conversation),
+	        .approval_wait_ms = t->approval_wait_ms,
+	};
+}
+
+/* A text or a number: what cannot be one asks for nothing. */
+static struct span find_token(struct arena *a, const struct mcp_message *message)
+{
+	const struct json_value *meta = json_get(message->params, "_meta");
+	AUTO(buf_done) struct buf text = BUF(MCP_ID_MAX);
+
+	mcp_print_id(&text, json_get(meta, "progressToken"));
+	return (struct span){arena_copy(a, buf_span(&text)), text.size};
+}
+
+static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_options *options,
+                                 struct error *err)
+{
+	struct mcp_call *call = calloc(1, sizeof(*call));
+	struct arena *a = &call->arena;
+
+	assert(call);
+	*call = (struct mcp_call){
+	        .task = {.lane = WORKER_AGENT, .run = run_call},
+	        .calls = api_of(m->rq)->mcp_calls,
+	        .cancel = {.fd = -1},
+	        .answer = options->answer,
+	        .ends_with_client = options->ends_with_client,
+	        .may_pass = api_hop_is_allowed(m->rq),
+	        .hop = {.fd = -1},
+	        .started_ms = clock_monotonic_ms(),
+	        .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+	        .out = BUF(ANSWER_MAX),
+	};
+	atomic_init(&call->holders, 1);
+	atomic_init(&call->is_done, false);
+	list_init(&call->item);
+	pthread_mutex_init(&call->mutex, NULL);
+	api_request_copy(m->rq, a, &call->request);
+	call->request.body = (struct span){arena_copy(a, m->rq->body), m->rq->body.size};
+	call->headers = (struct mcp_headers){
+	        .version = keep_text(a, options->headers->version),
+	        .method = keep_text(a, options->headers->method),
+	        .name = keep_text(a, options->headers->name),
+	        .absent = options->headers->absent,
+	};
+	api_find_shares(&call->request, call->task.shares);
+	tools_find_shares(&m->target, call->task.shares);
+	call->owner = keep_text(a, options->owner);
+	call->id = (struct span){arena_copy(a, m->message.id), m->message.id.size};
+	if (options->streams)
+		call->token = find_token(a, &m->message);
+	call->mcp = (struct mcp){
+	        .rq = &call->request,
+	        .target = keep_target(a, &m->target),
+	        .origin = keep_text(a, m->origin),
+	        .cancel = &call->cancel,
+	        .on_progress = is_stream(call) ? on_progress : NULL,
+	        .progress_context = call,
+	};
+	if (call->done_fd >= 0 && cancel_init(&call->cancel, err) == 0)
+		return call;
+	if (call->done_fd < 0)
+		(void)FAIL_ERRNO(err, "eventfd");
+	call_release(call);
+	return NULL;
+}
+
+static int submit_call(struct mcp_call *call, struct error *err)
+{
+	const struct api *api = api_of(&call->request);
+	int result;
+
+	pthread_mutex_lock(&call->calls->mutex);
+	list_append(&call->calls->running, &call->item);
+	if (call_was_cancelled(call->calls, call))
+		cancel_say(&call->cancel);
+	pthread_mutex_unlock(&call->calls->mutex);
+	atomic_fetch_add(&call->holders, 1);
+	result = worker_submit(api->waiters ? api->waiters : api->workers, &call->task, err);
+	if (result == 0)
+		return 0;
+	remove_running(call);
+	atomic_fetch_sub(&call->holders, 1);
+	return -1;
+}
+
+int mcp_call_start(const struct mcp *m, const struct mcp_call_options *options, struct reply *reply,
+                   struct mcp_fault *fault)
+{
+	struct error err;
+	struct mcp_call *call = call_new(m, options, &err);
+	int fd = call ? fcntl(call->done_fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (call && fd < 0)
+		(void)FAIL_ERRNO(&err, "duplicate a descriptor");
+	if (fd < 0 || submit_call(call, &err) < 0) {
+		if (fd >= 0)
+			(void)close(fd);
+		if (call)
+			call_release(call);
+		return mcp_refuse(fault, MCP_INTERNAL, 503, "%s", err.text);
+	}
+	reply_relay(reply, &(struct relay_options){
+	                           .upstream_fd = fd,
+	                           .ops = &ops,
+	                           .state = call,
+	                           .tick_ms = is_stream(call) ? TICK_MS : 0,
+	                   });
+	return 0;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /mcp — the agent tools for clients of the Model Context Protocol, over streamable HTTP.
+ *
+ * There is nothing that this server would have to say by itself: an answer is one JSON object, but
+ * for calls whose client wants to hear of progress meanwhile (calls.h). */
+#include "surface/mcp/mcp.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "edge/tables.h"
+#include "http/proxy.h"
+#include "sandbox/lease.h"
+#include "surface/mcp/calls.h"
+#include "surface/mcp/origin.h"
+#include "surface/mcp/sessions.h"
+
+#define BODY_MAX ((size_t)16 << 20)
+#define HOUR_MS 3600000
+#define INSTRUCTIONS                                                                               \
+	"Tools that work in an isolated Linux computer. Without an argument 'sandbox' they use "   \
+	"one that is made for you on first use and keeps its files. Paths are relative to its "    \
+	"workspace."
+
+/* ---- shapes ---- */
+
+struct mcp_query {
+	struct tools_target target;
+	const char *client, *origin;
+	bool stdio;
+};
+#define QUERY_ROW(name_, member_, max_, ...)                                                       \
+	{                                                                                          \
+		.kind = JSON_TEXT, .name = (name_),                                                \
+		.offset = offsetof(struct mcp_query, target.member_), .min = 1, .max = (max_),     \
+		__VA_ARGS__                                                                        \
+	}
+static const struct json_member mcp_query_members[] = {
+        QUERY_ROW("sandbox", sandbox, 128, .about = "the sandbox that tools use; or"),
+        QUERY_ROW("lease", lease, LEASE_KEY_MAX, .about = "the lease whose sandbox they use; or"),
+        QUERY_ROW("session", session, 128, .about = "a session, as of /v1/sandbox"),
+        QUERY_ROW("tenant", tenant, 128, .about = "of the session"),
+        QUERY_ROW("config", config, 128,
+                  .about = "of /accounts/me/sandboxes: what a sandbox that has to be made is like"),
+        QUERY_ROW("conversation", conversation, 128, .about = "whom background jobs belong to"),
+        JSON_TEXT_MEMBER(mcp_query, origin, .min = 1, .max = MCP_ORIGIN_MAX,
+                         .about = "of background jobs: where their ends are told, as JSON; or in "
+                                  "the _meta of a call, as " MCP_ORIGIN),
+        JSON_TEXT_MEMBER(mcp_query, client, .max = 64,
+                         .about = "with stdio: a word of the client's own, so that it can cancel "
+                                  "its calls"),
+        JSON_BOOL_MEMBER(mcp_query, stdio,
+                         .about = "the message comes from stdin, where there are no headers and "
+                                  "no sessions; refusals have the status 200"),
+        JSON_END,
+};
+static JSON_SHAPE(mcp_query, "McpQuery", mcp_query, "Where the tools act");
+
+/* Written by hand, for the reference only. */
+struct rpc_answer {
+	const char *jsonrpc;
+	struct span id, result, error;
+};
+static const struct json_member rpc_answer_members[] = {
+        JSON_TEXT_MEMBER(rpc_answer, jsonrpc, .about = "2.0"),
+        JSON_RAW_MEMBER(rpc_answer, id),
+        JSON_RAW_MEMBER(rpc_answer, result),
+        JSON_RAW_MEMBER(rpc_answer, error),
+        JSON_END,
+};
+static JSON_SHAPE(rpc_answer, "McpAnswer", rpc_answer, "A message of JSON-RPC");
+
+/* ---- methods ---- */
+
+static void write_server(struct buf *out)
+{
+	buf_add_text(out,
+	             "{\"name\":\"atoll\",\"title\":\"Atoll\",\"version\":\"" ATOLL_VERSION "\"}");
+}
+
+static void write_abilities(struct buf *out)
+{
+	buf_add_text(out, "\"capabilities\":{\"tools\":{\"listChanged\":false},"
+	                  "\"resources\":{\"listChanged\":false,\"subscribe\":false}},"
+	                  "\"instructions\":");
+	json_write_text(out, SPAN(INSTRUCTIONS));
+}
+
+static int initialize_session(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+{
+	const char *asked = json_text(json_get(m->message.params, "protocolVersion"), NULL);
+	const char *const *known = mcp_legacy_versions;
+
+	if (!asked)
+		return mcp_refuse(fault, MCP_INVALID_PARAMS, 400, "protocolVersion is missing");
+	while (*known && strcmp(*known, asked) != 0)
+		known++;
+	buf_addf(out, "\"protocolVersion\":\"%s\",", *known ? *known : MCP_LEGACY);
+	write_abilities(out);
+	buf_add_text(out, ",\"serverInfo\":");
+	write_server(out);
+	return 0;
+}
+
+static int answer_ping(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+{
+	(void)m;
+	(void)out;
+	(void)fault;
+	return 0;
+}
+
+static int discover_server(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+{
+	(void)m;
+	(void)fault;
+	buf_add_text(out, "\"supportedVersions\":[");
+	for (const char *const *at = mcp_modern_versions; *at; at++)
+		buf_addf(out, "%s\"%s\"", at == mcp_modern_versions ? "" : ",", *at);
+	buf_add_text(out, "],");
+	write_abilities(out);
+	return 0;
+}
+
+enum era { OLD = 1, NEW = 2, BOTH = OLD | NEW };
+static const struct method {
+	const char *name;
+	unsigned eras;
+	mcp_method *call;
+	int64_t ttl_ms; /* how long a client may keep the result; -1: not said */
+	bool waits;     /* for a sandbox: not on a thread that others need */
+} methods[] = {
+        {"initialize", OLD, initialize_session, -1},
+        {"ping", OLD, answer_ping, -1},
+        {"server/discover", NEW, discover_server, HOUR_MS},
+        {"tools/list", BOTH, mcp_tools_list, HOUR_MS / 12},
+        {"tools/call", BOTH, mcp_tools_call, -1, .waits = true},
+        {"resources/list", BOTH, mcp_resources_list, 0},
+        {"resources/templates/list", BOTH, mcp_resource_templates, HOUR_MS},
+        {"resources/read", BOTH, mcp_resources_read, 0, .waits = true},
+};
+
+static const struct method *method_find(const struct mcp_message *message)
+{
+	for (size_t i = 0; i < COUNT_OF(methods); i++)
+		if (strcmp(methods[i].name, message->method) == 0 &&
+		    methods[i].eras & (message->is_modern ? NEW : OLD))
+			return &methods[i];
+	return NULL;
+}
+
+/* ---- sessions of the old era ---- */
+
+static bool is_stdio(const struct mcp *m)
+{
+	return ((const struct mcp_query *)m->rq->query)->stdio;
+}
+
+static int open_session(struct mcp *m, const struct method *method, struct reply *reply,
+                        struct mcp_fault *fault)
+{
+	struct mcp_sessions *sessions = api_of(m->rq)->mcp;
+	const char *key_id = api_account(m->rq)->key_id;
+	const char *asked = request_header(m->rq, "Mcp-Session-Id");
+	char id[ID_SIZE + 1];
+
+	if (m->message.is_modern || is_stdio(m))
+		return 0;
+	if (method && method->call == initialize_session) {
+		mcp_sessions_add(sessions, key_id, clock_monotonic_ms(), id);
+		reply_header(reply, "Mcp-Session-Id", id);
+		return 0;
+	}
+	if (!asked)
+		return mcp_refuse(fault, MCP_INVALID_REQUEST, 400,
+		                  "the header Mcp-Session-Id is missing: initialize gives one");
+	/* Another server has passed it on, and knows the session. Whoever only says so has what any
+	 * key has by naming a lease: sessions keep nothing from the keys of their project. */
+	if (request_header(m->rq, PROXY_HOP_HEADER)
+	            ? !id_is_valid(asked)
+	            : !mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms()))
+		return mcp_refuse(fault, MCP_NO_SESSION, 404, "no such session");
+	if (!m->target.conversation)
+		m->target.conversation = arena_text(m->rq->arena, asked);
+	return 0;
+}
+
+/* Who names no sandbox has one of his own: of his session, or of his key. */
+static void choose_target(struct mcp *m)
+{
+	const char *session = request_header(m->rq, "Mcp-Session-Id");
+	const char *owner = !m->message.is_modern && session ? session : api_account(m->rq)->key_id;
+
+	if (!m->target.conversation)
+		m->target.conversation = arena_format(m->rq->arena, "mcp:%.64s", owner);
+	if (!m->target.sandbox && !m->target.lease && !m->target.session)
+		m->target.lease = arena_format(m->rq->arena, "mcp:%.64s", owner);
+}
+
+/* ---- a request ---- */
+
+int mcp_fail_elsewhere(struct mcp *m, struct error *err)
+{
+	char node[ERROR_NODE_MAX];
+
+	memcpy(node, err->node, sizeof(node));
+	if (node[0] && m->hop && api_hop_open(api_of(m->rq), m->rq->arena, node, m->hop, err) == 0)
+		log_debug("a call is passed on", TEXT("node", node));
+	return -1;
+}
+
+int mcp_refuse_error(struct mcp_fault *fault, const struct error *err)
+{
+	const struct error_kind *kind = error_kind_get(err->code);
+	int code = kind->http_status >= 500 ? MCP_INTERNAL : MCP_INVALID_PARAMS;
+
+	return mcp_refuse(fault, code, 200, "%s%s%s", err->text, err->hint[0] ? ": " : "",
+	                  err->hint);
+}
+
+static int write_result(struct mcp *m, const struct method *method, struct buf *out,
+                        struct mcp_fault *fault)
+{
+	size_t start;
+
+	buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	buf_add_span(out, m->message.id);
+	buf_add_text(out, ",\"result\":{");
+	if (m->message.is_modern) {
+		buf_add_text(out, "\"resultType\":\"complete\",\"_meta\":{"
+		                  "\"io.modelcontextprotocol/serverInfo\":");
+		write_server(out);
+		buf_add_byte(out, '}');
+		if (method->ttl_ms >= 0)
+			buf_addf(out, ",\"ttlMs\":%lld,\"cacheScope\":\"private\"",
+			         (long long)method->ttl_ms);
+		buf_add_byte(out, ',');
+	}
+	start = out->size;
+	if (method->call(m, out, fault) < 0)
+		return -1;
+	if (out->size == start && m->message.is_modern)
+		out->size--; /* the comma */
+	buf_add_text(out, "}}");
+	if (!out->overflowed)
+		return 0;
+	return mcp_refuse(fault, MCP_INTERNAL, 200, "the result is too large");
+}
+
+/* ---- calls that take long ---- */
+
+/* On a thread of its own, of a message that was good a moment ago. */
+static int answer_on_worker(struct mcp *m, const struct mcp_headers *headers, struct buf *out)
+{
+	struct mcp_fault fault;
+	const struct method *method;
+
+	if (mcp_parse(m->rq->arena, m->rq->body, headers, &m->message, &fault) == 0) {
+		method = method_find(&m->message);
+		assert(method);
+		if (write_result(m, method, out, &fault) == 0)
+			return 200;
+	}
+	buf_reset(out);
+	mcp_write_fault(out, m->message.id, &fault);
+	return headers->absent ? 200 : fault.status;
+}
+
+/* Whose word cancels what runs: a session's, or a bridge's. A client of the modern era goes away
+ * instead. */
+static const char *owner_of(const struct mcp *m)
+{
+	const struct mcp_query *query = m->rq->query;
+	const char *word = query->stdio           ? query->client
+	                   : m->message.is_modern ? NULL
+	                                          : request_header(m->rq, "Mcp-Session-Id");
+
+	return word ? arena_format(m->rq->arena, "%s %s", api_account(m->rq)->key_id, word) : NULL;
+}
+
+static bool takes_events(const struct request *rq)
+{
+	const char *accept = request_header(rq, "Accept");
+
+	return accept && strstr(accept, "text/event-stream");
+}
+
+static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct reply *reply,
+                      struct mcp_fault *fault)
+{
+	const struct mcp_call_options options = {
+	        .answer = answer_on_worker,
+	        .headers = headers,
+	        .owner = owner_of(m),
+	        .streams = takes_events(m->rq),
+	        .ends_with_client = m->message.is_modern || headers->absent,
+	};
+
+	return mcp_call_start(m, &options, reply, fault);
+}
+
+/* Of a call that was passed on it is for the other server, too: err says which one. */
+static int handle_notification(struct mcp *m, struct error *err)
+{
+	const char *owner = owner_of(m);
+	AUTO(buf_done) struct buf id = BUF(MCP_ID_MAX);
+	char node[ERROR_NODE_MAX] = "";
+
+	if (!owner || !m->message.method ||
+	    strcmp(m->message.method, "notifications/cancelled") != 0)
+		return 0;
+	mcp_print_id(&id, json_get(m->message.params, "requestId"));
+	if (id.size > 0)
+		mcp_calls_cancel(api_of(m->rq)->mcp_calls, owner, buf_span(&id), node);
+	if (!node[0])
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "the call is on node '%s'", node);
+	error_elsewhere(err, node);
+	return -1;
+}
+
+static int serve_message(struct mcp *m, struct reply *reply, struct mcp_fault *fault)
+{
+	const struct mcp_headers headers = {
+	        .version = request_header(m->rq, "MCP-Protocol-Version"),
+	        .method = request_header(m->rq, "Mcp-Method"),
+	        .name = request_header(m->rq, "Mcp-Name"),
+	        .absent = is_stdio(m),
+	};
+	const struct method *method;
+
+	if (mcp_parse(m->rq->arena, m->rq->body, &headers, &m->message, fault) < 0)
+		return -1;
+	method = m->message.method ? method_find(&m->message) : NULL;
+	if (open_session(m, method, reply, fault) < 0)
+		return -1;
+	/* Notifications and answers: taken, and there is nothing to say. */
+	if (m->message.id.size == 0 || !m->message.method) {
+		reply_status(reply, 202);
+		return 0;
+	}
+	if (!method)
+		return mcp_refuse(fault, MCP_NO_METHOD, m->message.is_modern ? 404 : 200,
+		                  "no method '%.100s'", m->message.method);
+	choose_target(m);
+	if (method->waits)
+		return begin_call(m, &headers, reply, fault);
+	return write_result(m, method, reply_buf(reply, "application/json"), fault);
+}
+
+static bool accepts_json(const char *accept)
+{
+	return !accept || strstr(accept, "application/json") || strstr(accept, "*/*") ||
+	       strstr(accept, "application/*");
+}
+
+static int check_origin(struct request *rq, struct error *err)
+{
+	const struct mcp_origin origin = {
+	        .host = request_header(rq, "Host"),
+	        .origin = request_header(rq, "Origin"),
+	        .listen = api_of(rq)->config->listen,
+	        .hosts = api_of(rq)->config->hosts,
+	        .is_unix = strcmp(rq->peer, "unix") == 0,
+	};
+
+	return mcp_origin_check(&origin, err);
+}
+
+static int check_forms(struct request *rq, struct mcp_fault *fault)
+{
+	const char *type = request_header(rq, "Content-Type");
+
+	if (!type || !span_starts_with(span_of(type), "application/json"))
+		return mcp_refuse(fault, MCP_INVALID_REQUEST, 415,
+		                  "Content-Type: application/json is expected");
+	if (!accepts_json(request_header(rq, "Accept")))
+		return mcp_refuse(fault, MCP_INVALID_REQUEST, 406,
+		                  "Accept: this server answers with application/json");
+	return 0;
+}
+
+static int mcp_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct mcp_query *query = rq->query;
+	struct mcp m = {.rq = rq, .target = query->target, .origin = query->origin};
+	struct mcp_fault fault;
+	struct buf *out;
+
+	(void)body;
+	if (check_origin(rq, err) < 0)
+		return -1;
+	if (check_forms(rq, &fault) == 0 && serve_message(&m, reply, &fault) == 0)
+		return m.message.id.size > 0 ? 0 : handle_notification(&m, err);
+	out = reply_buf(reply, "application/json");
+	buf_reset(out);
+	mcp_write_fault(out, m.message.id, &fault);
+	reply_status(reply, query->stdio ? 200 : fault.status);
+	return 0;
+}
+
+static int mcp_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	(void)body;
+	if (check_origin(rq, err) < 0)
+		return -1;
+	reply_header(reply, "Allow", "POST, DELETE");
+	reply_status(reply, 405);
+	return 0;
+}
+
+static int mcp_delete(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const char *id = request_header(rq, "Mcp-Session-Id");
+
+	(void)body;
+	if (check_origin(rq, err) < 0)
+		return -1;
+	if (!id)
+		return FAIL(err, ERROR_INVALID, "the header Mcp-Session-Id is missing");
+	if (!mcp_sessions_remove(api_of(rq)->mcp, id, api_account(rq)->key_id))
+		return FAIL(err, ERROR_NOT_FOUND, "no such session");
+	reply_status(reply, 200);
+	return 0;
+}
+
+#define TAG .tag = "mcp"
+const struct route mcp_routes[] = {
+        {HTTP_POST, "/mcp", SCOPE_SANDBOX_READ, ROUTE_RAW_BODY, .body_max = BODY_MAX,
+         .query = &mcp_query, .answer = &rpc_answer, .handle = mcp_post, TAG,
+         .summary = "A message of the Model Context Protocol"},
+        {HTTP_GET, "/mcp", SCOPE_SANDBOX_READ, .status = 405, .handle = mcp_get, TAG,
+         .summary = "There is no stream of the server's own messages"},
+        {HTTP_DELETE, "/mcp", SCOPE_SANDBOX_READ, .handle = mcp_delete, TAG,
+         .summary = "End a session of the protocol; its sandbox ends by being idle"},
+        {.path = NULL},
+};

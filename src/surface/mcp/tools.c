@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tools/list and tools/call. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "surface/mcp/mcp.h"
+
+#define ARGUMENTS_MAX ((size_t)32 << 20)
+#define SANDBOX "sandbox"
+
+/* The argument that each tool has here besides its own. */
+static const struct json_member sandbox_member = {
+        .kind = JSON_TEXT,
+        .name = SANDBOX,
+        .about = "id or name of the sandbox to act in; else your own, made on first use"};
+
+/* The tool with one more argument, for its schema only. */
+static struct tool with_sandbox(struct arena *a, const struct tool *tool)
+{
+	struct tool copy = *tool;
+	struct json_shape *shape = ARENA_NEW(a, struct json_shape);
+	struct json_member *members;
+	size_t count = 0;
+
+	while (tool->input->members[count].kind != JSON_END_OF_SHAPE)
+		count++;
+	members = ARENA_ARRAY(a, struct json_member, count + 2); /* zeros end it */
+	memcpy(members, tool->input->members, count * sizeof(*members));
+	members[count] = sandbox_member;
+	*shape = *tool->input;
+	shape->members = members;
+	copy.input = shape;
+	return copy;
+}
+
+int mcp_tools_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+{
+	struct tool described;
+	struct error err;
+
+	buf_add_text(out, "\"tools\":[");
+	for (const struct tool *const *at = tools; *at; at++) {
+		if (tools_describe(m->rq, m->target.config, *at, &described, &err) < 0)
+			return mcp_refuse_error(fault, &err);
+		if (at != tools)
+			buf_add_byte(out, ',');
+		if (!(described.flags & TOOL_NO_SANDBOX))
+			described = with_sandbox(m->rq->arena, &described);
+		tool_write(out, &described);
+	}
+	buf_add_byte(out, ']');
+	return 0;
+}
+
+/* The arguments of the tool's own; *ret_sandbox NULL: none is named. */
+static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *ret_own,
+                          const char **ret_sandbox, struct mcp_fault *fault)
+{
+	const struct json_value *arguments = json_get(m->message.params, "arguments"), *value;
+	bool takes = !(tool->flags & TOOL_NO_SANDBOX), first = true;
+	const char *key;
+
+	*ret_sandbox = NULL;
+	buf_add_byte(ret_own, '{');
+	for (size_t i = 0; (value = json_member_at(arguments, i, &key)); i++) {
+		if (takes && strcmp(key, SANDBOX) == 0) {
+			*ret_sandbox = json_text(value, NULL);
+			if (!*ret_sandbox)
+				return mcp_refuse(fault, MCP_INVALID_PARAMS, 200,
+				                  "arguments.sandbox: a text is expected");
+			continue;
+		}
+		if (!first)
+			buf_add_byte(ret_own, ',');
+		first = false;
+		json_write_text(ret_own, span_of(key));
+		buf_add_byte(ret_own, ':');
+		json_print(ret_own, value, 0);
+	}
+	buf_add_byte(ret_own, '}');
+	if (ret_own->overflowed)
+		return mcp_refuse(fault, MCP_INVALID_PARAMS, 200, "the arguments are too large");
+	return 0;
+}
+
+/* By the client, in the call or in the URL; no argument, for it is not the model's to say. */
+static int read_origin(struct mcp *m, struct job_origin *ret, struct error *err)
+{
+	const struct json_value *given = json_get(json_get(m->message.params, "_meta"), MCP_ORIGIN);
+	AUTO(buf_done) struct buf text = BUF(MCP_ORIGIN_MAX);
+
+	if (given)
+		json_print(&text, given, 0);
+	else if (m->origin)
+		buf_add_text(&text, m->origin);
+	if (text.overflowed)
+		return FAIL(err, ERROR_INVALID, MCP_ORIGIN ": at most %d bytes", MCP_ORIGIN_MAX);
+	if (json_parse(m->rq->arena, buf_span(&text), &job_origin_shape, ret, err) < 0 ||
+	    job_origin_check(ret, err) < 0)
+		return FAIL_CONTEXT(err, given ? "_meta: " MCP_ORIGIN : "the URL's origin");
+	return 0;
+}
+
+static void write_failure(struct buf *out, const struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(ERROR_TEXT_MAX + ERROR_HINT_MAX + 16);
+
+	buf_add_text(&text, err->text);
+	if (err->hint[0])
+		buf_addf(&text, "\nhint: %s", err->hint);
+	buf_add_text(out, "\"content\":[{\"type\":\"text\",\"text\":");
+	json_write_text(out, buf_span(&text));
+	buf_add_text(out, "}],\"isError\":true");
+}
+
+static int run_tool(struct mcp *m, const struct tool *tool, const char *sandbox, struct span input,
+                    struct tool_result *ret, struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	struct tools_target which = m->target;
+	struct tool_call call;
+
+	if (sandbox) {
+		which.sandbox = sandbox;
+		which.lease = which.tenant = which.session = NULL;
+	}
+	which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
+	if (tools_open_call(m->rq, tool, &which, &target, &call, err) < 0)
+		return mcp_fail_elsewhere(m, err);
+	call.cancel = m->cancel;
+	call.on_progress = m->on_progress;
+	call.progress_context = m->progress_context;
+	return tool_run(tool, &call, input, ret, err);
+}
+
+/* A failure is a result, for the model to see; what it cannot help is the protocol's. */
+int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+{
+	const char *name = json_text(json_get(m->message.params, "name"), "");
+	const struct tool *tool = tool_find(name);
+	AUTO(buf_done) struct buf own = BUF(ARGUMENTS_MAX);
+	struct job_origin origin;
+	struct tool_result result;
+	const char *sandbox;
+	struct error err;
+
+	if (!tool)
+		return mcp_refuse(fault, MCP_INVALID_PARAMS, 200, "unknown tool '%.64s'", name);
+	if (account_require(api_account(m->rq), SCOPE_SANDBOX_WRITE, &err) < 0)
+		return mcp_refuse(fault, MCP_INVALID_REQUEST, 403, "%s", err.text);
+	if (read_arguments(m, tool, &own, &sandbox, fault) < 0)
+		return -1;
+	if (read_origin(m, &origin, &err) < 0)
+		return mcp_refuse_error(fault, &err);
+	m->target.origin = &origin;
+	if (run_tool(m, tool, sandbox, buf_span(&own), &result, &err) < 0) {
+		write_failure(out, &err);
+		return 0;
+	}
+	tool_write_result(out, tool, &result);
+	/* A client may check what is no error by the outputSchema. */
+	buf_add_text(out, result.pending ? ",\"isError\":true" : ",\"isError\":false");
+	return 0;
+}

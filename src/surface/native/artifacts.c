@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/artifacts: files that are kept when their sandbox is gone.
+ *
+ * Whoever has an artifact's signed address fetches it without a key, in a browser for one. What a
+ * sandbox made is hostile to that browser: it is always an attachment of a type that is not
+ * guessed again, and a page that is shown all the same may run nothing. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "calls/download.h"
+#include "calls/files.h"
+#include "calls/stored_artifact.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "fleet/artifacts.h"
+
+#define BASE "/api/sandbox/artifacts"
+#define ADDRESS_S_MAX ((int64_t)7 * 86400)
+#define KEEP_S_MAX ((int64_t)10 * 366 * 86400)
+#define IDLE_MS 120000
+#define NAME_MAX_SHOWN 200
+
+/* ---- shapes ---- */
+
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &stored_artifact_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "StoredArtifactList", list_answer, "One page of artifacts");
+
+struct list_query {
+	const char *sandbox, *run, *job, *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, sandbox, .max = 64,
+                         .about = "name, or id, also of one that is gone"),
+        JSON_TEXT_MEMBER(list_query, run, .max = 128, .about = "of Atoll-Run"),
+        JSON_TEXT_MEMBER(list_query, job, .max = 64, .about = "resultId of a background job"),
+        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "ArtifactListQuery", list_query, "Which artifacts");
+
+struct keep_body {
+	const char *path, *user;
+	int64_t keep_seconds;
+};
+static const struct json_member keep_request_members[] = {
+        JSON_TEXT_MEMBER(keep_body, path, .flags = JSON_REQUIRED, .min = 1, .max = 4095,
+                         .about = "a file: absolute, or below the default folder"),
+        JSON_TEXT_MEMBER(keep_body, user, .max = 64, .about = "who reads it; else the template's"),
+        JSON_WHOLE_MEMBER(keep_body, keep_seconds, .min = 0, .max = KEEP_S_MAX,
+                          .about = "for how long; 0 = as the project has it"),
+        JSON_END,
+};
+static JSON_SHAPE(keep_request, "ArtifactKeep", keep_body, "Which file is kept");
+
+struct url_body {
+	int64_t expires_in_seconds;
+};
+static const struct json_member url_request_members[] = {
+        JSON_WHOLE_MEMBER(url_body, expires_in_seconds, .min = 1, .max = ADDRESS_S_MAX,
+                          .flags = JSON_REQUIRED, .about = "at most seven days"),
+        JSON_END,
+};
+static JSON_SHAPE(url_request, "ArtifactUrl", url_body, "For how long an address is good");
+
+struct download_query {
+	int64_t expires;
+	const char *signature;
+};
+static const struct json_member download_query_members[] = {
+        JSON_WHOLE_MEMBER(download_query, expires, .min = 0, .flags = JSON_REQUIRED,
+                          .about = "unix seconds"),
+        JSON_TEXT_MEMBER(download_query, signature, .max = FLEET_ARTIFACT_SIGNATURE_SIZE,
+                         .flags = JSON_REQUIRED),
+        JSON_END,
+};
+static JSON_SHAPE(download_query, "ArtifactDownloadQuery", download_query, "A signed address");
+
+static int answer(struct request *rq, struct reply *reply, const struct artifact_record *r,
+                  int64_t seconds)
+{
+	const struct stored_artifact out = stored_artifact_of(rq->arena, r, seconds);
+
+	reply_json(reply, &stored_artifact_shape, &out);
+	return 0;
+}
+
+/* ---- handlers ---- */
+
+static int artifact_keep(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	const struct keep_body *b = body;
+	struct fleet_artifact_keep keep = {.project_id = api_project(rq),
+	                                   .key_id = api_account(rq)->key_id,
+	                                   .run = request_header(rq, "Atoll-Run"),
+	                                   .keep_ms = b->keep_seconds * 1000,
+	                                   .deadline = rq->deadline};
+	struct artifact_record made;
+
+	/* An unfit header is refused by this. */
+	if (api_target_open(rq, &target, err) < 0 ||
+	    files_resolve(rq, &target, b->path, &keep.path, err) < 0)
+		return -1;
+	keep.sandbox = &target.record;
+	keep.hold = &target.hold;
+	keep.user = b->user ? b->user : target.defaults.user;
+	if (fleet_artifact_keep(api_of(rq)->fleet, rq->arena, &keep, &made, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	return answer(rq, reply, &made, STORED_ARTIFACT_ADDRESS_S);
+}
+
+static int artifact_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct list_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_project(rq), q->sandbox};
+	struct artifact_filter filter = {
+	        .project_id = api_project(rq),
+	        .run = q->run,
+	        .job = q->job,
+	        .page = q->page,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct artifact_list found;
+	struct list_answer out;
+
+	if (api_resolve_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
+	    store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	out = (struct list_answer){stored_artifact_items(rq, &found), found.next_page};
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+static int find(struct request *rq, struct artifact_record *ret, struct error *err)
+{
+	return store_artifact_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                           request_param(rq, "id"), ret, err);
+}
+
+static int artifact_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct artifact_record found;
+
+	return find(rq, &found, err) < 0 ? -1
+	                                 : answer(rq, reply, &found, stored_artifact_address_s(rq));
+}
+
+static int artifact_url(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct url_body *b = body;
+	struct artifact_record found;
+
+	return find(rq, &found, err) < 0 ? -1 : answer(rq, reply, &found, b->expires_in_seconds);
+}
+
+static int artifact_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id")};
+
+	if (fleet_artifact_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- content ---- */
+
+/* RFC 6266: every byte that could end the header or the name is escaped. */
+static const char *disposition_of(struct arena *a, const char *name)
+{
+	AUTO(buf_done) struct buf out = BUF(8 * NAME_MAX_SHOWN);
+
+	buf_add_text(&out, "attachment; filename*=UTF-8''");
+	for (size_t i = 0; i < NAME_MAX_SHOWN && name[i]; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		if (isascii(c) && (isalnum(c) || strchr("-._~", c)))
+			buf_add_byte(&out, (char)c);
+		else
+			buf_addf(&out, "%%%02X", c);
+	}
+	return arena_copy(a, buf_span(&out));
+}
+
+static int send_content(struct request *rq, const struct artifact_record *r, struct reply *reply,
+                        struct error *err)
+{
+	const struct download_header headers[] = {
+	        {"X-Content-Type-Options", "nosniff"},
+	        {"Content-Security-Policy", "default-src 'none'; sandbox"},
+	        {"Content-Disposition", disposition_of(rq->arena, path_last(r->path))},
+	        {"Cache-Control", "private, max-age=0, must-revalidate"},
+	        {"Accept-Ranges", "bytes"},
+	        {"X-Checksum-Sha256", r->sha256},
+	        {NULL, NULL},
+	};
+	struct download download = {
+	        .media_type = r->media_type, .headers = headers, .idle_ms = IDLE_MS};
+	const struct download_range *range = &download.range;
+
+	if (download_range_find(rq, "file", r->size_bytes, &download.range, err) < 0 ||
+	    fleet_artifact_open(api_of(rq)->fleet, r, range->offset, range->size, &download.fd,
+	                        err) < 0)
+		return -1;
+	download_answer(reply, &download);
+	return 0;
+}
+
+static int artifact_content(struct request *rq, UNUSED const void *body, struct reply *reply,
+                            struct error *err)
+{
+	struct artifact_record found;
+
+	return find(rq, &found, err) < 0 ? -1 : send_content(rq, &found, reply, err);
+}
+
+/* Whether there is such an artifact is nothing that a forged address tells. */
+static int artifact_download(struct request *rq, UNUSED const void *body, struct reply *reply,
+                             struct error *err)
+{
+	const struct download_query *q = rq->query;
+	struct artifact_record found;
+
+	if (store_artifact_find(api_of(rq)->store, rq->arena, NULL, request_param(rq, "id"), &found,
+	                        err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		return FAIL(err, ERROR_FORBIDDEN, "this address is not signed, or it is gone");
+	}
+	if (!fleet_artifact_is_signed(&found, q->expires, q->signature))
+		return FAIL(err, ERROR_FORBIDDEN, "this address is not signed, or it is gone");
+	if (q->expires <= clock_unix_ms() / 1000) {
+		(void)FAIL(err, ERROR_FORBIDDEN, "this address has expired");
+		error_hint(err, "ask for a new one: POST " BASE "/ID/url");
+		return -1;
+	}
+	return send_content(rq, &found, reply, err);
+}
+
+#define TAG .tag = "artifacts"
+const struct route artifacts_routes[] = {
+        {HTTP_POST, "/api/sandbox/instances/:id/artifacts", SCOPE_SANDBOX_WRITE,
+         ROUTE_SLOW | ROUTE_CANCEL, .body = &keep_request, .answer = &stored_artifact_shape,
+         .status = 201, .handle = artifact_keep, TAG,
+         .summary = "Keep a file when its sandbox is gone"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = artifact_list, TAG, .summary = "List artifacts, newest first"},
+        {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &stored_artifact_shape,
+         .handle = artifact_get, TAG, .summary = "Get an artifact"},
+        {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = artifact_content,
+         TAG, .summary = "Fetch an artifact; obeys Range"},
+        {HTTP_POST, BASE "/:id/url", SCOPE_SANDBOX_WRITE, .body = &url_request,
+         .answer = &stored_artifact_shape, .handle = artifact_url, TAG,
+         .summary = "Make an address that gives an artifact without a key"},
+        {HTTP_GET, BASE "/:id/download", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_SLOW,
+         .query = &download_query, .handle = artifact_download, TAG,
+         .summary = "Fetch an artifact by its signed address; obeys Range"},
+        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = artifact_delete, TAG, .summary = "Remove an artifact"},
+        {.path = NULL},
+};

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/backups, and what makes snapshots of them and them of snapshots. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls/download.h"
+#include "calls/receiver.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "fleet/backups.h"
+
+#define BASE "/api/sandbox/backups"
+#define SNAPSHOTS "/api/sandbox/snapshots"
+#define DOWNLOAD_IDLE_MS 120000
+#define CONTENT_TYPE "application/zstd"
+
+/* ---- shapes ---- */
+
+struct backup_answer {
+	const char *id, *name, *project, *snapshot, *snapshot_name, *template, *state, *state_text,
+	        *sha256, *blob;
+	int64_t size, files, files_bytes, created_at;
+	bool full;
+};
+static const struct json_member backup_shape_members[] = {
+        JSON_TEXT_MEMBER(backup_answer, id),
+        JSON_TEXT_MEMBER(backup_answer, name),
+        JSON_TEXT_MEMBER(backup_answer, project),
+        JSON_TEXT_MEMBER(backup_answer, snapshot,
+                         .about = "id of what it was made of, which may "
+                                  "be gone or another server's"),
+        JSON_TEXT_MEMBER(backup_answer, snapshot_name),
+        JSON_TEXT_MEMBER(backup_answer, template),
+        JSON_TEXT_MEMBER(backup_answer, state, .about = "making ready failed removing"),
+        JSON_TEXT_MEMBER(backup_answer, state_text, .flags = JSON_NULLABLE,
+                         .about = "how far it is, or why it failed"),
+        JSON_TEXT_MEMBER(backup_answer, sha256, .flags = JSON_NULLABLE,
+                         .about = "of the whole file"),
+        JSON_TEXT_MEMBER(backup_answer, blob, .about = "its name in the blob store"),
+        JSON_WHOLE_MEMBER(backup_answer, size, .about = "bytes of the file"),
+        JSON_WHOLE_MEMBER(backup_answer, files, .about = "how many are in it"),
+        JSON_WHOLE_MEMBER(backup_answer, files_bytes, .about = "their bytes, unpacked"),
+        JSON_BOOL_MEMBER(backup_answer, full, .about = "the template is in it, too"),
+        JSON_TIME_MEMBER(backup_answer, created_at),
+        JSON_END,
+};
+static JSON_SHAPE(backup_shape, "Backup", backup_answer,
+                  "A snapshot as one file of the blob store");
+
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &backup_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "BackupList", list_answer, "One page of backups");
+
+struct list_query {
+	const char *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "BackupListQuery", list_query, "Which backups");
+
+struct export_body {
+	const char *name;
+	bool full;
+};
+static const struct json_member export_request_members[] = {
+        JSON_TEXT_MEMBER(export_body, name, .max = SANDBOX_NAME_MAX,
+                         .about = "of the backup, unique in the project; else its id"),
+        JSON_BOOL_MEMBER(export_body, full,
+                         .about = "the whole filesystem, not only what differs from the template: "
+                                  "it can be imported where the template is not"),
+        JSON_END,
+};
+static JSON_SHAPE(export_request, "SnapshotExport", export_body, "How to make a backup");
+
+struct import_body {
+	const char *backup, *name, *template;
+};
+static const struct json_member import_request_members[] = {
+        JSON_TEXT_MEMBER(import_body, backup, .flags = JSON_REQUIRED, .min = 1, .max = 64,
+                         .about = "name or id"),
+        JSON_TEXT_MEMBER(import_body, name, .max = SANDBOX_NAME_MAX,
+                         .about = "of the snapshot, unique in the project; else its id"),
+        JSON_TEXT_MEMBER(import_body, template, .max = 64,
+                         .about = "one with the same files as that which the backup was made on, "
+                                  "where it has another name here; a full backup makes one "
+                                  "of this name where there is none"),
+        JSON_END,
+};
+static JSON_SHAPE(import_request, "SnapshotImport", import_body, "Which backup becomes a snapshot");
+
+struct upload_query {
+	const char *sha256;
+};
+static const struct json_member upload_query_members[] = {
+        JSON_TEXT_MEMBER(upload_query, sha256, .min = 64, .max = 64,
+                         .about = "that the file must have, in lower-case hex"),
+        JSON_END,
+};
+static JSON_SHAPE(upload_query, "BackupUploadQuery", upload_query, "What is brought");
+
+/* ---- record to answer ---- */
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static struct backup_answer answer_of(struct arena *a, const struct backup_record *r)
+{
+	return (struct backup_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .project = r->project_id,
+	        .snapshot = r->snapshot_id,
+	        .snapshot_name = r->snapshot_name,
+	        .template = r->template_name,
+	        .state = backup_state_name(r->state),
+	        .state_text = or_null(r->state_text),
+	        .sha256 = or_null(r->sha256),
+	        .blob = fleet_backup_blob(a, r->id),
+	        .size = r->size_bytes,
+	        .files = r->files,
+	        .files_bytes = r->files_bytes,
+	        .full = r->is_full,
+	        .created_at = r->created_at,
+	};
+}
+
+static int answer(struct request *rq, struct reply *reply, const struct backup_record *r)
+{
+	const struct backup_answer out = answer_of(rq->arena, r);
+
+	reply_json(reply, &backup_shape, &out);
+	return 0;
+}
+
+static struct fleet_ref path_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}
+
+/* ---- handlers ---- */
+
+static int snapshot_export(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct export_body *b = body;
+	const struct fleet_backup_export request = {path_ref(rq), b->name, b->full};
+	struct backup_record made;
+
+	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
+		return -1;
+	reply_status(reply, 202);
+	return answer(rq, reply, &made);
+}
+
+static int snapshot_import(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct import_body *b = body;
+	const struct fleet_backup_import request = {api_project(rq), b->backup, b->name,
+	                                            b->template, api_awaited_if_parking(rq)};
+	struct snapshot_record made;
+
+	if (fleet_backup_import(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
+		return -1;
+	reply_status(reply, 201);
+	return snapshot_reply(reply, &made);
+}
+
+static int backup_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	const struct list_query *q = rq->query;
+	const struct backup_filter filter = {
+	        .project_id = api_project(rq),
+	        .holder_id = "",
+	        .page = q->page,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct backup_answer *items;
+	struct backup_list found;
+	struct list_answer out;
+
+	if (store_backup_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct backup_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(rq->arena, &found.items[i]);
+	out = (struct list_answer){{items, found.count, true}, found.next_page};
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+static int backup_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct backup_record found;
+
+	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
+		return -1;
+	return answer(rq, reply, &found);
+}
+
+static int backup_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+
+	if (fleet_backup_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- content ---- */
+
+/* A part of another file than the one that was begun would be worse than all of it. */
+static int find_range(struct request *rq, const struct backup_record *r, const char *tag,
+                      struct download_range *ret, struct error *err)
+{
+	const char *known = request_header(rq, "If-Range");
+
+	/* One that is not ready has no size yet, and is refused. */
+	if (r->state == BACKUP_READY && (!known || strcmp(known, tag) == 0))
+		return download_range_find(rq, "backup", r->size_bytes, ret, err);
+	*ret = (struct download_range){.size = -1};
+	return 0;
+}
+
+static int backup_content(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct fleet_backup_content content = {.fd = -1};
+	struct download download = {.media_type = CONTENT_TYPE, .idle_ms = DOWNLOAD_IDLE_MS};
+	struct backup_record found;
+	const char *tag;
+
+	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
+		return -1;
+	tag = arena_format(rq->arena, "\"%s\"", found.sha256);
+	if (find_range(rq, &found, tag, &download.range, err) < 0)
+		return -1;
+	content.offset = download.range.offset;
+	content.size = download.range.size;
+	if (fleet_backup_open(api_of(rq)->fleet, rq->arena, &ref, &content, err) < 0)
+		return -1;
+	download.fd = content.fd;
+	download.range.size = content.size;
+	download.headers = (const struct download_header[]){{"ETag", tag},
+	                                                    {"X-Checksum-Sha256", found.sha256},
+	                                                    {"Accept-Ranges", "bytes"},
+	                                                    {NULL, NULL}};
+	download_answer(reply, &download);
+	return 0;
+}
+
+/* ---- upload ---- */
+
+struct upload_job {
+	struct arena arena; /* of the request's texts and the answer */
+	struct fleet_upload upload;
+};
+
+/* The bytes have gone to the blob, by a descriptor of the receiver's. */
+static int work_upload(void *state, UNUSED int fd, struct buf *json, struct error *err)
+{
+	struct upload_job *job = state;
+	struct backup_record record;
+	struct backup_answer made;
+
+	if (fleet_upload_end(&job->upload, &job->arena, &record, err) < 0)
+		return -1;
+	made = answer_of(&job->arena, &record);
+	json_write(json, &backup_shape, &made);
+	return 0;
+}
+
+static void upload_job_free(void *state)
+{
+	struct upload_job *job = state;
+
+	fleet_upload_abort(&job->upload); /* nothing, when it has ended */
+	arena_done(&job->arena);
+	free(job);
+}
+
+static int open_upload(void *state, struct request *rq, int *ret_fd, struct error *err)
+{
+	const struct upload_query *q = rq->query;
+	struct upload_job *job = state;
+
+	if (fleet_upload_begin(api_of(rq)->fleet, &job->arena, api_project(rq),
+	                       request_param(rq, "id"), &job->upload, err) < 0) {
+		job->upload.fleet = NULL;
+		return -1;
+	}
+	job->upload.sha256 = q->sha256 ? arena_text(&job->arena, q->sha256) : NULL;
+	*ret_fd = fcntl(job->upload.fd, F_DUPFD_CLOEXEC, 0);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "duplicate a descriptor") : 0;
+}
+
+static int add_to_upload(void *state, int64_t bytes, struct error *err)
+{
+	struct upload_job *job = state;
+
+	return fleet_upload_add(&job->upload, bytes, err);
+}
+
+static const struct receiver_upload_ops upload_ops = {
+        .open = open_upload, .add = add_to_upload, .work = work_upload, .done = upload_job_free};
+
+static int backup_upload(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	struct receiver_upload_options options = {.ops = &upload_ops,
+	                                          .lane = fleet_backup_work(api_of(rq)->fleet),
+	                                          .project_id = api_project(rq),
+	                                          .what = "the backup",
+	                                          .bytes_max = FLEET_BACKUP_BYTES_MAX};
+
+	if (sandbox_name_check(request_param(rq, "id"), err) < 0)
+		return -1;
+	options.state = calloc(1, sizeof(struct upload_job));
+	if (!options.state)
+		abort();
+	return receiver_take(rq, &options, reply, err);
+}
+
+#define TAG .tag = "backups"
+const struct route backups_routes[] = {
+        {HTTP_POST, SNAPSHOTS "/:id/export", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .body = &export_request, .answer = &backup_shape, .status = 202, .handle = snapshot_export,
+         TAG, .summary = "Pack a snapshot into one file of the blob store; poll the backup"},
+        {HTTP_POST, SNAPSHOTS "/import", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &import_request,
+         .answer = &snapshot_shape, .status = 201, .handle = snapshot_import, TAG,
+         .summary = "Make a snapshot of a backup"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = backup_list, TAG, .summary = "List backups, newest first"},
+        {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &backup_shape, .handle = backup_get,
+         TAG, .summary = "Get a backup by id or name"},
+        {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = backup_content,
+         TAG,
+         .summary = "Fetch a backup, or the part that a Range header names: a zstd-compressed "
+                    "tar"},
+        {HTTP_PUT, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY, .query = &upload_query,
+         .answer = &backup_shape, .status = 201, .handle = backup_upload, TAG,
+         .summary = "Bring a backup, under this name; it is read whole before it is taken"},
+        {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = backup_delete, TAG, .summary = "Remove a backup, or give up making it"},
+        {.path = NULL},
+};

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log of a build, as a page, as NDJSON and as server-sent events. */
+#include <inttypes.h>
+
+#include "calls/build_log.h"
+#include "calls/output.h"
+#include "surface/native/builds.h"
+
+#define PAGE_BYTES ((size_t)1 << 20)
+
+/* ---- shapes ---- */
+
+struct logs_query {
+	int64_t since;
+	bool follow;
+	const char *stream;
+	uint64_t present;
+};
+enum logs_row { LOGS_SINCE, LOGS_FOLLOW };
+static const struct json_member logs_query_members[] = {
+        [LOGS_SINCE] =
+                JSON_WHOLE_MEMBER(logs_query, since, .about = "first line that is wanted, from 0"),
+        [LOGS_FOLLOW] = JSON_BOOL_MEMBER(logs_query, follow,
+                                         .about = "of a stream: go on until the build has ended "
+                                                  "(default true)"),
+        JSON_TEXT_MEMBER(logs_query, stream, .max = 16,
+                         .about = "result (default), sse or ndjson; else as Accept says"),
+        JSON_END,
+};
+const struct json_shape build_logs_query = {
+        .name = "BuildLogsQuery",
+        .about = "Which lines, and how",
+        .size = sizeof(struct logs_query),
+        .members = logs_query_members,
+        .present_offset = offsetof(struct logs_query, present),
+};
+
+struct logs_answer {
+	struct span lines;
+	int64_t next;
+	const char *status;
+};
+static const struct json_member build_logs_shape_members[] = {
+        JSON_RAW_MEMBER(logs_answer, lines,
+                        .about = "list of {line, at, step, level, stream, text}"),
+        JSON_WHOLE_MEMBER(logs_answer, next, .about = "what to give as since to go on"),
+        JSON_TEXT_MEMBER(logs_answer, status, .about = "of the build"),
+        JSON_END,
+};
+JSON_SHAPE(build_logs_shape, "BuildLogs", logs_answer, "Lines of a build's log");
+
+/* ---- texts ---- */
+
+static void write_lines(struct buf *out, struct span lines, UNUSED int64_t first)
+{
+	buf_add_span(out, lines);
+}
+
+static void write_events(struct buf *out, struct span lines, int64_t first)
+{
+	struct span line;
+
+	while (span_split(&lines, '\n', &line))
+		buf_addf(out, "id: %" PRId64 "\ndata: %.*s\n\n", ++first, (int)line.size,
+		         line.data);
+}
+
+static const struct build_log_format as_lines = {.content_type = "application/x-ndjson",
+                                                 .write = write_lines};
+static const struct build_log_format as_events = {
+        .content_type = "text/event-stream", .write = write_events, .idle = ": still here\n\n"};
+
+static const char *list_of(struct arena *a, const struct buf *lines)
+{
+	char *text = arena_copy(a, buf_span(lines));
+
+	/* The last one ends the list. */
+	for (size_t i = 0; i + 1 < lines->size; i++)
+		if (text[i] == '\n')
+			text[i] = ',';
+	return arena_format(a, "[%s]", text);
+}
+
+/* ---- what there is ---- */
+
+/* The state first: lines that come after it are not missed by who goes on until it has ended. */
+static int answer_page(struct request *rq, const char *id, struct reply *reply, struct error *err)
+{
+	const struct logs_query *q = rq->query;
+	const struct fleet_ref ref = build_ref(rq);
+	AUTO(buf_done) struct buf lines = BUF(PAGE_BYTES);
+	struct build_record r;
+	struct logs_answer out;
+
+	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
+	    build_log_read(rq, id, q->since, &lines, &out.next, err) < 0)
+		return -1;
+	out.status = build_state_name(r.state);
+	out.lines = span_of(list_of(rq->arena, &lines));
+	reply_json(reply, &build_logs_shape, &out);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+/* A stream that was broken off goes on behind the last event that its client has seen. */
+static int read_since(struct request *rq, int64_t *ret, struct error *err)
+{
+	const struct logs_query *q = rq->query;
+	const char *last = request_header(rq, "Last-Event-ID");
+
+	*ret = q->since;
+	if (!last || q->present >> LOGS_SINCE & 1)
+		return 0;
+	if (span_parse_whole(span_of(last), 0, INT64_MAX, ret, err) < 0)
+		return FAIL_CONTEXT(err, "Last-Event-ID");
+	return 0;
+}
+
+int build_logs_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	const struct logs_query *q = rq->query;
+	const struct fleet_ref ref = build_ref(rq);
+	struct build_log_query ask = {.follows = !(q->present >> LOGS_FOLLOW & 1) || q->follow};
+	struct build_record r;
+	enum output_form form;
+
+	if (output_form_parse(q->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &form, err) <
+	            0 ||
+	    fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
+	    read_since(rq, &ask.since, err) < 0)
+		return -1;
+	if (form == OUTPUT_TEXT)
+		return FAIL(err, ERROR_INVALID, "stream 'text' is none that a build's log has");
+	if (form == OUTPUT_RESULT)
+		return answer_page(rq, r.id, reply, err);
+	ask.id = r.id;
+	ask.form = form == OUTPUT_SSE ? &as_events : &as_lines;
+	return build_log_answer(rq, &ask, reply, err);
+}

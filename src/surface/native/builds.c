@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/templates/builds — templates by steps. */
+#include "surface/native/builds.h"
+
+#include "edge/tables.h"
+
+/* ---- shapes ---- */
+
+struct build_answer {
+	const char *id, *name, *from, *template, *status, *message, *project, *node, *sandbox;
+	int64_t step, step_count, cached_count, exit_code, log_lines;
+	int64_t created_at, started_at, ended_at;
+	uint64_t present;
+};
+enum build_row { BUILD_ROW_EXIT_CODE };
+static const struct json_member build_shape_members[] = {
+        [BUILD_ROW_EXIT_CODE] = JSON_WHOLE_MEMBER(build_answer, exit_code, .flags = JSON_NULLABLE,
+                                                  .about = "of the command that failed"),
+        JSON_TEXT_MEMBER(build_answer, id),
+        JSON_TEXT_MEMBER(build_answer, name, .about = "of the template"),
+        JSON_TEXT_MEMBER(build_answer, from),
+        JSON_TEXT_MEMBER(build_answer, template, .flags = JSON_NULLABLE,
+                         .about = "id, once it is ready"),
+        JSON_TEXT_MEMBER(build_answer, status, .about = "waiting building ready error cancelled"),
+        JSON_TEXT_MEMBER(build_answer, message, .flags = JSON_NULLABLE, .about = "why it failed"),
+        JSON_WHOLE_MEMBER(build_answer, step,
+                          .about = "that it is at, or failed at, from 1; 0 = none yet"),
+        JSON_WHOLE_MEMBER(build_answer, step_count),
+        JSON_WHOLE_MEMBER(build_answer, cached_count, .about = "steps that were not executed"),
+        JSON_WHOLE_MEMBER(build_answer, log_lines),
+        JSON_TEXT_MEMBER(build_answer, sandbox, .flags = JSON_NULLABLE,
+                         .about = "id of the one that executes the step"),
+        JSON_TEXT_MEMBER(build_answer, project),
+        JSON_TEXT_MEMBER(build_answer, node),
+        JSON_TIME_MEMBER(build_answer, created_at),
+        JSON_TIME_MEMBER(build_answer, started_at, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(build_answer, ended_at, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static const struct json_shape build_shape = {
+        .name = "Build",
+        .about = "A template that is being made by steps, or was",
+        .size = sizeof(struct build_answer),
+        .members = build_shape_members,
+        .present_offset = offsetof(struct build_answer, present),
+};
+
+struct list_query {
+	const char *name, *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, name, .max = 63, .about = "only of this template"),
+        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "BuildListQuery", list_query, "Which builds");
+
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &build_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "BuildList", list_answer, "One page of builds");
+
+/* ---- record to answer ---- */
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static struct build_answer answer_of(const struct build_record *r)
+{
+	return (struct build_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .from = r->source,
+	        .template = or_null(r->template_id),
+	        .status = build_state_name(r->state),
+	        .message = or_null(r->message),
+	        .step = r->step,
+	        .step_count = r->step_count,
+	        .cached_count = r->cached_count,
+	        .exit_code = r->exit_code < 0 ? 0 : r->exit_code,
+	        .log_lines = r->log_lines,
+	        .sandbox = or_null(r->sandbox_id),
+	        .project = r->project_id,
+	        .node = r->node,
+	        .created_at = r->created_at,
+	        .started_at = r->started_at,
+	        .ended_at = r->ended_at,
+	        .present = r->exit_code < 0 ? 0 : UINT64_C(1) << BUILD_ROW_EXIT_CODE,
+	};
+}
+
+static int answer(struct reply *reply, const struct build_record *r)
+{
+	const struct build_answer out = answer_of(r);
+
+	reply_json(reply, &build_shape, &out);
+	return 0;
+}
+
+/* ---- handlers ---- */
+
+static int build_create(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct fleet_build request = {
+	        .project_id = api_project(rq), .key_id = api_account(rq)->key_id, .spec = body};
+	struct build_record made;
+
+	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
+		return -1;
+	reply_status(reply, 202);
+	return answer(reply, &made);
+}
+
+static int build_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
+{
+	const struct list_query *q = rq->query;
+	const struct build_filter filter = {
+	        .project_id = api_project(rq),
+	        .name = q->name,
+	        .page = q->page,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct build_list found;
+	struct build_answer *items;
+	struct list_answer out;
+
+	if (store_build_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct build_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(&found.items[i]);
+	out = (struct list_answer){{items, found.count, true}, found.next_page};
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+static int build_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
+{
+	const struct fleet_ref ref = build_ref(rq);
+	struct build_record found;
+
+	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
+		return -1;
+	return answer(reply, &found);
+}
+
+static int build_cancel(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct fleet_ref ref = build_ref(rq);
+	struct build_record ended;
+
+	if (fleet_build_cancel(api_of(rq)->fleet, rq->arena, &ref, &ended, err) < 0)
+		return -1;
+	return answer(reply, &ended);
+}
+
+static int build_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct fleet_ref ref = build_ref(rq);
+
+	if (fleet_build_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+#define TAG .tag = "templates"
+const struct route builds_routes[] = {
+        {HTTP_POST, BUILDS, SCOPE_TEMPLATE_WRITE, .body = &build_spec_shape, .answer = &build_shape,
+         .status = 202, .handle = build_create, TAG,
+         .summary = "Build a template by steps; answered at once"},
+        {HTTP_GET, BUILDS, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = build_list, TAG, .summary = "List builds, newest first"},
+        {HTTP_GET, BUILDS "/:build", SCOPE_SANDBOX_READ, .answer = &build_shape,
+         .handle = build_get, TAG, .summary = "Get a build"},
+        {HTTP_GET, BUILDS "/:build/logs", SCOPE_SANDBOX_READ, .query = &build_logs_query,
+         .answer = &build_logs_shape, .handle = build_logs_get, TAG,
+         .summary = "What a build's steps said, or say as they run"},
+        {HTTP_POST, BUILDS "/:build/cancel", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW,
+         .answer = &build_shape, .handle = build_cancel, TAG, .summary = "End a build at once"},
+        {HTTP_DELETE, BUILDS "/:build", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = build_delete, TAG, .summary = "End a build, and forget it and its log"},
+        {HTTP_GET, BUILDS "/files/:hash", SCOPE_SANDBOX_READ, .answer = &build_files_shape,
+         .handle = build_files_get, TAG, .summary = "Whether files for copy steps are there"},
+        {HTTP_PUT, BUILDS "/files/:hash", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY,
+         .answer = &build_files_shape, .status = 201, .handle = build_files_put, TAG,
+         .summary = "Put files for copy steps: a tar, tar.gz or tar.zst, under a digest of "
+                    "what is in it"},
+        {.path = NULL},
+};

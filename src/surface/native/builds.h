@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* surface/native/builds.h — what the files about builds share. Private to this folder. */
+#pragma once
+
+#include "edge/caller.h"
+#include "fleet/build.h"
+
+#define BUILDS "/api/sandbox/templates/builds"
+
+static inline struct fleet_ref build_ref(const struct request *rq)
+{
+	return (struct fleet_ref){.project_id = api_project(rq),
+	                          .id_or_name = request_param(rq, "build")};
+}
+
+/* build_logs.c */
+extern const struct json_shape build_logs_query, build_logs_shape;
+http_handler build_logs_get;
+/* build_files.c */
+extern const struct json_shape build_files_shape;
+http_handler build_files_get, build_files_put;

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sandbox changed: listed, as a patch, accepted as a snapshot, or taken back. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "edge/text.h"
+#include "fleet/changes.h"
+
+#define INSTANCE "/api/sandbox/instances/:id"
+#define SNAPSHOT "/api/sandbox/snapshots/:id"
+#define PAGE_TEXT_MAX (2 * PATH_SIZE_MAX)
+
+/* ---- shapes ---- */
+
+struct changes_query {
+	const char *base, *path, *page;
+	int64_t limit;
+	int format;
+};
+enum { FORMAT_JSON, FORMAT_PATCH };
+static const char *const formats[] = {"json", "patch", NULL};
+#define QUERY_ROWS(limit_max, limit_about)                                                         \
+	JSON_TEXT_MEMBER(changes_query, base, .max = 64,                                           \
+	                 .about = "a snapshot by name or id, or \"template\"; else a sandbox's "   \
+	                          "template, and what a snapshot was taken on"),                   \
+	        JSON_TEXT_MEMBER(changes_query, path, .max = PATH_SIZE_MAX - 1,                    \
+	                         .about = "only this file, or this folder with all in it"),        \
+	        JSON_TEXT_MEMBER(changes_query, page, .max = PAGE_TEXT_MAX,                        \
+	                         .about = "next_page of the page before"),                         \
+	        JSON_WHOLE_MEMBER(changes_query, limit, .min = 1, .max = (limit_max),              \
+	                          .about = (limit_about))
+static const struct json_member list_query_members[] = {
+        QUERY_ROWS(FLEET_CHANGES_MAX, "items of a page (default 1000)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "ChangesQuery", changes_query, "Which changes");
+static const struct json_member diff_query_members[] = {
+        QUERY_ROWS(FLEET_DIFFS_MAX, "items of a page (default 200)"),
+        JSON_CHOICE_MEMBER(changes_query, format, .choices = formats,
+                           .about = "patch: the texts alone, one after the other; when there is "
+                                    "more, the last line is \"# next_page: …\""),
+        JSON_END,
+};
+static JSON_SHAPE(diff_query, "DiffQuery", changes_query, "Which changes, and in which form");
+
+struct change_answer {
+	const char *path, *path_encoding, *kind, *type, *type_before, *mode, *mode_before;
+	const char *link, *link_before, *diff, *diff_encoding;
+	int64_t size, size_before, uid, gid, uid_before, gid_before;
+	int64_t lines_added, lines_deleted;
+	bool truncated, binary;
+};
+static const struct json_member change_shape_members[] = {
+        JSON_TEXT_MEMBER(change_answer, path, .about = "from the root, without '/' in front"),
+        JSON_TEXT_MEMBER(change_answer, path_encoding, .flags = JSON_OMIT_EMPTY,
+                         .about = "base64 when the path is not UTF-8"),
+        JSON_TEXT_MEMBER(change_answer, kind,
+                         .about = "added deleted modified; mode: its mode or owner alone; type: "
+                                  "it is another type of file now"),
+        JSON_TEXT_MEMBER(change_answer, type, .flags = JSON_NULLABLE,
+                         .about = "file dir link fifo socket device; null: it is not there"),
+        JSON_TEXT_MEMBER(change_answer, type_before, .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(change_answer, size, .about = "bytes of a file"),
+        JSON_WHOLE_MEMBER(change_answer, size_before),
+        JSON_TEXT_MEMBER(change_answer, mode, .flags = JSON_NULLABLE, .about = "octal",
+                         .example = "0644"),
+        JSON_TEXT_MEMBER(change_answer, mode_before, .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(change_answer, uid),
+        JSON_WHOLE_MEMBER(change_answer, gid),
+        JSON_WHOLE_MEMBER(change_answer, uid_before),
+        JSON_WHOLE_MEMBER(change_answer, gid_before),
+        JSON_TEXT_MEMBER(change_answer, link, .flags = JSON_OMIT_EMPTY, .about = "a link's target"),
+        JSON_TEXT_MEMBER(change_answer, link_before, .flags = JSON_OMIT_EMPTY),
+        JSON_BOOL_MEMBER(change_answer, truncated, .flags = JSON_OMIT_EMPTY,
+                         .about = "a folder that is too deep down to list what it holds"),
+        JSON_TEXT_MEMBER(change_answer, diff, .flags = JSON_OMIT_EMPTY,
+                         .about = "of diff: a patch as git writes them"),
+        JSON_WHOLE_MEMBER(change_answer, lines_added, .flags = JSON_OMIT_EMPTY),
+        JSON_WHOLE_MEMBER(change_answer, lines_deleted, .flags = JSON_OMIT_EMPTY),
+        JSON_BOOL_MEMBER(change_answer, binary, .flags = JSON_OMIT_EMPTY,
+                         .about = "no text, or too large to be compared by lines"),
+        JSON_TEXT_MEMBER(change_answer, diff_encoding, .flags = JSON_OMIT_EMPTY,
+                         .about = "base64 when the diff is not UTF-8"),
+        JSON_END,
+};
+static JSON_SHAPE(change_shape, "Change", change_answer, "A path that is not as it was");
+
+struct changes_answer {
+	struct json_list items;
+	const char *base, *next_page;
+};
+static const struct json_member changes_shape_members[] = {
+        JSON_LIST_MEMBER(changes_answer, items, &change_shape),
+        JSON_TEXT_MEMBER(changes_answer, base, .about = "id of a snapshot, or \"template\""),
+        JSON_TEXT_MEMBER(changes_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(changes_shape, "ChangeList", changes_answer,
+                  "One page of changes, by path; a folder before what it holds");
+
+struct revert_body {
+	const char **paths;
+	const char *base;
+	int encoding;
+};
+enum { ENCODING_TEXT, ENCODING_BASE64 };
+static const char *const encodings[] = {"text", "base64", NULL};
+static const struct json_member revert_request_members[] = {
+        JSON_TEXT_LIST_MEMBER(revert_body, paths, .flags = JSON_REQUIRED, .min = 1,
+                              .max = FLEET_REVERT_MAX,
+                              .about = "files, or folders with all in them; \"/\" is everything"),
+        JSON_CHOICE_MEMBER(revert_body, encoding, .choices = encodings,
+                           .about = "base64: the paths are that, each one"),
+        JSON_TEXT_MEMBER(revert_body, base, .max = 64,
+                         .about = "a snapshot by name or id, or \"template\" (the default)"),
+        JSON_END,
+};
+static JSON_SHAPE(revert_request, "Revert", revert_body, "What is to be as it was");
+
+struct reverted_answer {
+	const char *path, *error, *message, *hint;
+	bool ok;
+	int64_t restored, removed;
+};
+static const struct json_member reverted_shape_members[] = {
+        JSON_TEXT_MEMBER(reverted_answer, path, .about = "as in the request"),
+        JSON_BOOL_MEMBER(reverted_answer, ok, .about = "it is as it was in the base"),
+        JSON_WHOLE_MEMBER(reverted_answer, restored, .about = "files and folders put back"),
+        JSON_WHOLE_MEMBER(reverted_answer, removed, .about = "files and folders taken away"),
+        JSON_TEXT_MEMBER(reverted_answer, error, .flags = JSON_OMIT_EMPTY, .about = "a code"),
+        JSON_TEXT_MEMBER(reverted_answer, message, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(reverted_answer, hint, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_SHAPE(reverted_shape, "Reverted", reverted_answer, "What became of one path");
+
+struct reverts_answer {
+	struct json_list items;
+};
+static const struct json_member reverts_shape_members[] = {
+        JSON_LIST_MEMBER(reverts_answer, items, &reverted_shape),
+        JSON_END,
+};
+static JSON_SHAPE(reverts_shape, "RevertResult", reverts_answer,
+                  "What became of each path, in the order of the request");
+
+/* ---- pages: the last path, in hexadecimal, since it may hold any byte ---- */
+
+static const char *page_write(struct arena *a, const char *path)
+{
+	char *text = arena_alloc(a, 2 * strlen(path) + 1), *at = text;
+
+	for (*at = '\0'; *path; path++, at += 2)
+		(void)snprintf(at, 3, "%02x", (unsigned char)*path);
+	return text;
+}
+
+static int page_read(struct arena *a, const char *text, const char **ret, struct error *err)
+{
+	size_t size = strlen(text) / 2;
+	char *path = arena_alloc(a, size + 1);
+
+	if (hex_decode(span_of(text), path, size) < 0 || memchr(path, '\0', size))
+		return FAIL(err, ERROR_INVALID, "page is not one that was given out");
+	path[size] = '\0';
+	*ret = path;
+	return 0;
+}
+
+/* ---- record to answer ---- */
+
+/* Not a text: base64, and *ret_encoding says so. */
+static const char *as_text(struct arena *a, struct span bytes, const char **ret_encoding)
+{
+	AUTO(buf_done) struct buf out = BUF(2 * bytes.size + 8);
+
+	if (span_is_utf8(bytes) && span_find(bytes, '\0') < 0)
+		return bytes.size ? bytes.data : "";
+	*ret_encoding = "base64";
+	text_write_base64(&out, bytes);
+	return arena_copy(a, buf_span(&out));
+}
+
+static const char *octal(struct arena *a, uint32_t mode)
+{
+	return mode ? arena_format(a, "%04o", mode & 07777) : NULL;
+}
+
+static struct change_answer answer_of(struct arena *a, const struct sandbox_change *c,
+                                      const struct span *diff)
+{
+	const struct change_side *was = &c->sides[0], *is = &c->sides[1];
+	struct change_answer out = {
+	        .kind = change_kind_name(c->kind),
+	        .type = change_type_name(is->mode),
+	        .type_before = change_type_name(was->mode),
+	        .size = (int64_t)is->size,
+	        .size_before = (int64_t)was->size,
+	        .mode = octal(a, is->mode),
+	        .mode_before = octal(a, was->mode),
+	        .uid = is->uid,
+	        .gid = is->gid,
+	        .uid_before = was->uid,
+	        .gid_before = was->gid,
+	        .link = is->link,
+	        .link_before = was->link,
+	        .truncated = c->is_cut,
+	};
+
+	out.path = as_text(a, span_of(c->path), &out.path_encoding);
+	if (diff) {
+		struct change_lines lines = change_count_lines(*diff);
+
+		out.diff = as_text(a, *diff, &out.diff_encoding);
+		out.lines_added = (int64_t)lines.added;
+		out.lines_deleted = (int64_t)lines.deleted;
+		out.binary = lines.is_binary;
+	}
+	return out;
+}
+
+static void answer_list(struct request *rq, struct reply *reply, const struct fleet_changes *found)
+{
+	struct change_answer *items = ARENA_ARRAY(rq->arena, struct change_answer, found->count);
+	struct changes_answer out = {.items = {items, found->count, true}, .base = found->base};
+
+	for (size_t i = 0; i < found->count; i++)
+		items[i] = answer_of(rq->arena, &found->items[i],
+		                     found->diffs ? &found->diffs[i] : NULL);
+	if (found->is_more)
+		out.next_page = page_write(rq->arena, found->items[found->count - 1].path);
+	reply_json(reply, &changes_shape, &out);
+}
+
+static void answer_patch(struct request *rq, struct reply *reply, const struct fleet_changes *found)
+{
+	struct buf *out = reply_buf(reply, "text/x-diff");
+
+	for (size_t i = 0; i < found->count; i++)
+		buf_add_span(out, found->diffs[i]);
+	if (found->is_more)
+		buf_addf(out, "# next_page: %s\n",
+		         page_write(rq->arena, found->items[found->count - 1].path));
+}
+
+/* ---- handlers ---- */
+
+static int make_ask(struct request *rq, unsigned limit, struct fleet_changes_ask *ret,
+                    struct error *err)
+{
+	const struct changes_query *q = rq->query;
+
+	*ret = (struct fleet_changes_ask){
+	        .ref = {api_project(rq), request_param(rq, "id")},
+	        .base = q->base,
+	        .path = q->path,
+	        .limit = q->limit ? (unsigned)q->limit : limit,
+	};
+	return q->page ? page_read(rq->arena, q->page, &ret->after, err) : 0;
+}
+
+static int list(struct request *rq, bool of_snapshot, struct reply *reply, struct error *err)
+{
+	struct fleet_changes_ask ask;
+	struct fleet_changes found;
+
+	if (make_ask(rq, FLEET_CHANGES_MAX, &ask, err) < 0)
+		return -1;
+	ask.of_snapshot = of_snapshot;
+	if (fleet_changes(api_of(rq)->fleet, rq->arena, &ask, &found, err) < 0)
+		return -1;
+	answer_list(rq, reply, &found);
+	return 0;
+}
+
+static int diff(struct request *rq, bool of_snapshot, struct reply *reply, struct error *err)
+{
+	const struct changes_query *q = rq->query;
+	struct fleet_changes_ask ask;
+	struct fleet_changes found;
+
+	if (make_ask(rq, FLEET_DIFFS_MAX, &ask, err) < 0)
+		return -1;
+	ask.of_snapshot = of_snapshot;
+	if (fleet_diff(api_of(rq)->fleet, rq->arena, &ask, &found, err) < 0)
+		return -1;
+	if (q->format == FORMAT_PATCH)
+		answer_patch(rq, reply, &found);
+	else
+		answer_list(rq, reply, &found);
+	return 0;
+}
+
+static int sandbox_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	return list(rq, false, reply, err);
+}
+
+static int snapshot_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	return list(rq, true, reply, err);
+}
+
+static int sandbox_diff(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	return diff(rq, false, reply, err);
+}
+
+static int snapshot_diff(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	return diff(rq, true, reply, err);
+}
+
+static int read_paths(struct arena *a, const struct revert_body *b, struct fleet_revert *ret,
+                      struct error *err)
+{
+	size_t count = 0;
+	const char **paths;
+
+	while (b->paths[count])
+		count++;
+	paths = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++) {
+		paths[i] = b->paths[i];
+		if (b->encoding == ENCODING_BASE64 &&
+		    text_read_base64(a, b->paths[i], &paths[i], err) < 0)
+			return -1;
+	}
+	*ret = (struct fleet_revert){.paths = paths, .count = count, .base = b->base};
+	return 0;
+}
+
+static struct reverted_answer reverted_of(const struct fleet_reverted *r, const char *path)
+{
+	bool failed = r->err.code != ERROR_NONE;
+
+	return (struct reverted_answer){.path = path,
+	                                .ok = !failed,
+	                                .restored = r->restored,
+	                                .removed = r->removed,
+	                                .error = failed ? error_kind_get(r->err.code)->name : NULL,
+	                                .message = failed ? r->err.text : NULL,
+	                                .hint = failed ? r->err.hint : NULL};
+}
+
+static int sandbox_revert(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id"), NULL,
+	                              api_awaited_if_parking(rq)};
+	const struct revert_body *b = body;
+	struct fleet_reverted *results;
+	struct reverted_answer *items;
+	struct fleet_revert request;
+	struct reverts_answer out;
+
+	if (read_paths(rq->arena, b, &request, err) < 0)
+		return -1;
+	results = ARENA_ARRAY(rq->arena, struct fleet_reverted, request.count);
+	if (fleet_revert(api_of(rq)->fleet, rq->arena, &ref, &request, results, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct reverted_answer, request.count);
+	for (size_t i = 0; i < request.count; i++)
+		items[i] = reverted_of(&results[i], b->paths[i]);
+	out = (struct reverts_answer){{items, request.count, true}};
+	reply_json(reply, &reverts_shape, &out);
+	return 0;
+}
+
+#define TAG .tag = "changes"
+const struct route changes_routes[] = {
+        {HTTP_GET, INSTANCE "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &list_query, .answer = &changes_shape, .handle = sandbox_list, TAG,
+         .summary = "What a sandbox changed against its template or a snapshot"},
+        {HTTP_GET, INSTANCE "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &diff_query, .answer = &changes_shape, .handle = sandbox_diff, TAG,
+         .summary = "The same as a patch"},
+        {HTTP_POST, INSTANCE "/changes/accept", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
+         .body = &snapshot_request, .answer = &snapshot_shape, .status = 201,
+         .handle = snapshot_create, TAG, .summary = "Keep the changes: take a snapshot"},
+        {HTTP_POST, INSTANCE "/changes/revert", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
+         .body = &revert_request, .answer = &reverts_shape, .handle = sandbox_revert, TAG,
+         .summary = "Give paths of a sandbox the state that they have in the base"},
+        {HTTP_GET, SNAPSHOT "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &list_query, .answer = &changes_shape, .handle = snapshot_list, TAG,
+         .summary = "What a snapshot has that the one before it, or its template, has not"},
+        {HTTP_GET, SNAPSHOT "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &diff_query, .answer = &changes_shape, .handle = snapshot_diff, TAG,
+         .summary = "The same as a patch"},
+        {.path = NULL},
+};

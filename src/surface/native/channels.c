@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/channels — tokens of chat services; /v1/job-deliveries — messages that were sent with them.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "http/outbound.h"
+#include "store/channels.h"
+
+#define BASE "/v1/channels"
+#define DELIVERIES "/v1/job-deliveries"
+#define LIMIT_USUAL 100
+#define LIMIT_MAX 1000
+
+/* ---- shapes ---- */
+
+/* In the order of enum job_channel, from the first chat on. */
+static const char *const kinds[] = {"slack", "discord", "telegram", "github",
+                                    "zalo",  "pancake", NULL};
+struct channel_body {
+	int type;
+	const char *token, *base_url;
+};
+static const struct json_member channel_request_members[] = {
+        JSON_CHOICE_MEMBER(channel_body, type, .flags = JSON_REQUIRED, .choices = kinds),
+        JSON_TEXT_MEMBER(channel_body, token, .flags = JSON_REQUIRED | JSON_SECRET,
+                         .max = CHANNEL_TOKEN_MAX,
+                         .about = "of a bot, an app, an official account or a page"),
+        JSON_TEXT_MEMBER(channel_body, base_url, .max = OUTBOUND_URL_MAX,
+                         .about = "of a service of one's own; else the usual one"),
+        JSON_END,
+};
+static JSON_SHAPE(channel_request, "ChannelPut", channel_body, "What messages are sent with");
+
+struct channel_answer {
+	const char *name, *type, *base_url;
+	int64_t created_at, updated_at;
+};
+static const struct json_member channel_shape_members[] = {
+        JSON_TEXT_MEMBER(channel_answer, name),
+        JSON_TEXT_MEMBER(channel_answer, type),
+        JSON_TEXT_MEMBER(channel_answer, base_url, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(channel_answer, created_at),
+        JSON_TIME_MEMBER(channel_answer, updated_at),
+        JSON_END,
+};
+static JSON_SHAPE(channel_shape, "Channel", channel_answer, "A channel, without its token");
+struct channel_items {
+	struct json_list items;
+};
+static const struct json_member channel_list_shape_members[] = {
+        JSON_LIST_MEMBER(channel_items, items, &channel_shape),
+        JSON_END,
+};
+static JSON_SHAPE(channel_list_shape, "ChannelList", channel_items, "Channels by name");
+
+struct message_answer {
+	const char *result_id, *channel, *state, *error;
+	int64_t attempts, status, ended_at, next_at;
+};
+static const struct json_member message_shape_members[] = {
+        JSON_TEXT_MEMBER(message_answer, result_id, .name = "resultId"),
+        JSON_TEXT_MEMBER(message_answer, channel),
+        JSON_TEXT_MEMBER(message_answer, state, .about = "waiting, sending, delivered or dead"),
+        JSON_WHOLE_MEMBER(message_answer, attempts),
+        JSON_WHOLE_MEMBER(message_answer, status, .about = "of the last answer; 0 = none came"),
+        JSON_TEXT_MEMBER(message_answer, error, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(message_answer, ended_at, .about = "of the job", .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(message_answer, next_at, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(message_shape, "JobDelivery", message_answer, "A message about a job's end");
+struct message_items {
+	struct json_list items;
+};
+static const struct json_member message_list_shape_members[] = {
+        JSON_LIST_MEMBER(message_items, items, &message_shape),
+        JSON_END,
+};
+static JSON_SHAPE(message_list_shape, "JobDeliveryList", message_items, "Newest jobs first");
+
+struct messages_query {
+	const char *state;
+	int64_t before, limit;
+};
+static const struct json_member messages_query_members[] = {
+        JSON_TEXT_MEMBER(messages_query, state, .max = 16,
+                         .about = "waiting, sending, delivered or dead; else any"),
+        JSON_WHOLE_MEMBER(messages_query, before, .min = 0,
+                          .about = "unix ms: created_at of the last job of the page before"),
+        JSON_WHOLE_MEMBER(messages_query, limit, .min = 1, .max = LIMIT_MAX,
+                          .about = "default 100"),
+        JSON_END,
+};
+static JSON_SHAPE(messages_query, "JobDeliveriesQuery", messages_query, "Which messages");
+
+/* ---- channels ---- */
+
+static struct channel_answer answer_of(const struct channel_record *r)
+{
+	return (struct channel_answer){
+	        .name = r->name,
+	        .type = job_channel_name(r->kind),
+	        .base_url = r->base_url && *r->base_url ? r->base_url : NULL,
+	        .created_at = r->created_at,
+	        .updated_at = r->updated_at,
+	};
+}
+
+static int channel_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct channel_body *b = body;
+	struct api *api = api_of(rq);
+	struct id id = id_new();
+	int64_t now = clock_unix_ms();
+	const struct channel_record record = {
+	        .id = id.text,
+	        .project_id = api_project(rq),
+	        .name = request_param(rq, "name"),
+	        .kind = (enum job_channel)(JOB_CHANNEL_SLACK + b->type),
+	        .base_url = b->base_url ? b->base_url : "",
+	        .token = b->token,
+	        .created_at = now,
+	        .updated_at = now,
+	};
+	const struct channel_answer answer = answer_of(&record);
+
+	if (job_channel_check(&record, api->config->webhook_allow_private, err) < 0 ||
+	    store_channel_put(api->store, &record, CHANNELS_MAX, err) < 0)
+		return -1;
+	reply_json(reply, &channel_shape, &answer);
+	return 0;
+}
+
+static int channels_list(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	struct channel_list found;
+	struct channel_answer *items;
+	struct channel_items out;
+
+	(void)body;
+	if (store_channel_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct channel_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(&found.items[i]);
+	out = (struct channel_items){.items = {items, found.count, true}};
+	reply_json(reply, &channel_list_shape, &out);
+	return 0;
+}
+
+static int channel_delete(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct channel_ref ref = {api_project(rq), request_param(rq, "name")};
+
+	(void)body;
+	if (store_channel_remove(api_of(rq)->store, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- messages ---- */
+
+static int check_state(const char *state, struct error *err)
+{
+	for (unsigned i = JOB_DELIVERY_WAITING; state && i < JOB_DELIVERY_COUNT; i++)
+		if (strcmp(state, job_delivery_name((enum job_delivery)i)) == 0)
+			return 0;
+	if (!state)
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "state '%.16s' is none that messages have", state);
+	error_hint(err, "waiting, sending, delivered or dead");
+	return -1;
+}
+
+static struct message_answer message_of(const struct job_record *r)
+{
+	return (struct message_answer){
+	        .result_id = r->id,
+	        .channel = job_channel_name(r->channel),
+	        .state = job_delivery_name(r->delivery),
+	        .attempts = r->delivery_tries,
+	        .status = r->delivery_status,
+	        .error = *r->delivery_error ? r->delivery_error : NULL,
+	        .ended_at = r->ended_at,
+	        .next_at = r->delivery == JOB_DELIVERY_WAITING ? r->delivery_at : 0,
+	};
+}
+
+static int messages_list(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct messages_query *q = rq->query;
+	const struct job_delivery_page page = {.project_id = api_project(rq),
+	                                       .delivery = q->state,
+	                                       .before = q->before,
+	                                       .limit = q->limit ? q->limit : LIMIT_USUAL};
+	struct job_list found;
+	struct message_answer *items;
+	struct message_items out;
+
+	(void)body;
+	if (check_state(q->state, err) < 0 ||
+	    store_job_deliveries(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct message_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = message_of(&found.items[i]);
+	out = (struct message_items){.items = {items, found.count, true}};
+	reply_json(reply, &message_list_shape, &out);
+	return 0;
+}
+
+static int message_retry(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct job_ref ref = {.project_id = api_project(rq), .id = request_param(rq, "job")};
+	struct job_record r;
+
+	(void)body;
+	if (store_job_find(api_of(rq)->store, rq->arena, &ref, &r, err) < 0 ||
+	    store_job_deliver_again(api_of(rq)->store, &ref, err) < 0)
+		return -1;
+	if (api_of(rq)->jobs)
+		job_redelivered(api_of(rq)->jobs);
+	reply_status(reply, 202);
+	return 0;
+}
+
+#define TAG .tag = "jobs"
+#define WRITE SCOPE_SANDBOX_WRITE
+const struct route channels_routes[] = {
+        {HTTP_GET, BASE, WRITE, .answer = &channel_list_shape, .handle = channels_list, TAG,
+         .summary = "List the chat services that jobs may be told through"},
+        {HTTP_PUT, BASE "/:name", WRITE, .body = &channel_request, .answer = &channel_shape,
+         .handle = channel_put, TAG, .summary = "Set the token of a chat service"},
+        {HTTP_DELETE, BASE "/:name", WRITE, .status = 204, .handle = channel_delete, TAG,
+         .summary = "Forget it"},
+        {HTTP_GET, DELIVERIES, WRITE, .query = &messages_query, .answer = &message_list_shape,
+         .handle = messages_list, TAG,
+         .summary = "Messages about jobs: sent, waiting, or given up"},
+        {HTTP_POST, DELIVERIES "/:job/retry", WRITE, .status = 202, .handle = message_retry, TAG,
+         .summary = "Send a message again"},
+        {.path = NULL},
+};

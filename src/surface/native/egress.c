@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom a sandbox may reach: as it is asked for and shown. */
+#include "surface/native/egress.h"
+
+#include "sandbox/egress.h"
+
+static const struct json_member native_egress_shape_members[] = {
+        JSON_TEXT_LIST_MEMBER(native_egress, allow, .max = SANDBOX_EGRESS_ALLOW_MAX,
+                              .about = "addresses, ranges and hosts that it may reach, whatever is "
+                                       "denied; a host's name (by TLS on port 443, and HTTP on 80) "
+                                       "needs all to be denied",
+                              .example = "[\"203.0.113.0/24\",\"*.example.com\"]"),
+        JSON_TEXT_LIST_MEMBER(native_egress, deny, .max = SANDBOX_EGRESS_MAX,
+                              .about = "that it may not; \"0.0.0.0/0\" is all of them",
+                              .example = "[\"0.0.0.0/0\"]"),
+        JSON_END,
+};
+JSON_SHAPE(native_egress_shape, "SandboxEgress", native_egress, "Whom a sandbox may reach");
+
+struct native_egress native_egress_of(struct arena *a, const char *text)
+{
+	struct sandbox_egress lists = {0};
+	struct error ignored = {0};
+
+	/* It was checked when it was kept. */
+	if (sandbox_egress_parse(a, text, &lists, &ignored) < 0)
+		return (struct native_egress){0};
+	return (struct native_egress){(const char **)(uintptr_t)lists.allow,
+	                              (const char **)(uintptr_t)lists.deny};
+}
+
+int native_egress_text(struct arena *a, const struct native_egress *body, const char **ret,
+                       struct error *err)
+{
+	const struct sandbox_egress lists = {body->allow, body->deny, "egress.allow",
+	                                     "egress.deny"};
+
+	return sandbox_egress_format(a, &lists, ret, err);
+}

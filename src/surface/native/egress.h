@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* surface/native/egress.h — which addresses a sandbox may reach, as requests and answers tell it.
+ * Private to this folder. */
+#pragma once
+
+#include "json/json.h"
+
+struct native_egress {
+	const char **allow, **deny;
+};
+extern const struct json_shape native_egress_shape;
+struct native_egress native_egress_of(struct arena *a, const char *text);
+/* As sandbox/egress.h has it. */
+MUST_CHECK int native_egress_text(struct arena *a, const struct native_egress *body,
+                                  const char **ret, struct error *err);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/events — what happened, page by page or as it happens. */
+#include <string.h>
+
+#include "calls/feed.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "fleet/events.h"
+#include "sandbox/events.h"
+
+#define LIMIT_USUAL 100
+#define LIMIT_MAX 1000
+
+struct events_answer {
+	struct json_list items;
+	int64_t after, oldest;
+};
+static const struct json_member events_shape_members[] = {
+        JSON_LIST_MEMBER(events_answer, items, &fleet_event_shape),
+        JSON_WHOLE_MEMBER(events_answer, after, .about = "for the next page, or for a stream"),
+        JSON_WHOLE_MEMBER(events_answer, oldest,
+                          .about = "of all that are kept; 0 = there are none"),
+        JSON_END,
+};
+static JSON_SHAPE(events_shape, "EventList", events_answer, "Events, oldest first");
+
+struct events_query {
+	int64_t after, last, limit;
+	const char *sandbox, *kind, *stream;
+	uint64_t present;
+};
+enum events_row { EVENTS_AFTER, EVENTS_LAST };
+static const struct json_member events_query_members[] = {
+        [EVENTS_AFTER] = JSON_WHOLE_MEMBER(events_query, after, .min = 0,
+                                           .about = "sequence of the last one that is known; a "
+                                                    "stream without it begins with what comes"),
+        [EVENTS_LAST] = JSON_WHOLE_MEMBER(events_query, last, .min = 1, .max = LIMIT_MAX,
+                                          .about = "the newest so many, instead of after"),
+        JSON_WHOLE_MEMBER(events_query, limit, .min = 1, .max = LIMIT_MAX,
+                          .about = "of a page, default 100"),
+        JSON_TEXT_MEMBER(events_query, sandbox, .max = SANDBOX_NAME_MAX, .about = "id or name"),
+        JSON_TEXT_MEMBER(events_query, kind, .max = EVENT_PATTERN_MAX,
+                         .about = "sandbox.started, or sandbox.* for all of a subject"),
+        JSON_TEXT_MEMBER(events_query, stream, .max = 16,
+                         .about = "result, sse or ndjson; else by Accept"),
+        JSON_END,
+};
+static const struct json_shape events_query = {
+        .name = "EventsQuery",
+        .about = "Which events",
+        .size = sizeof(struct events_query),
+        .members = events_query_members,
+        .present_offset = offsetof(struct events_query, present),
+};
+
+static bool has(const struct events_query *q, enum events_row row)
+{
+	return q->present >> row & 1;
+}
+
+static int read_filter(struct request *rq, struct feed_filter *ret, struct error *err)
+{
+	const struct events_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_visible_project(rq), q->sandbox};
+
+	*ret = (struct feed_filter){.project_id = sandbox.project_id, .pattern = q->kind};
+	if (q->kind && event_pattern_check(q->kind, err) < 0)
+		return FAIL_CONTEXT(err, "kind");
+	return api_resolve_sandbox_id(rq, &sandbox, &ret->sandbox_id, err);
+}
+
+/* Whether the client says what it knows: a header of one who comes back, or the query. */
+static int read_after(const struct request *rq, bool *ret_given, int64_t *ret, struct error *err)
+{
+	const struct events_query *q = rq->query;
+	const char *id = request_header(rq, "Last-Event-ID");
+
+	*ret_given = id || has(q, EVENTS_AFTER);
+	*ret = q->after;
+	if (id && span_parse_whole(span_of(id), 0, INT64_MAX, ret, err) < 0)
+		return FAIL_CONTEXT(err, "Last-Event-ID");
+	return 0;
+}
+
+static int reply_page(struct request *rq, const struct event_page *page, struct reply *reply,
+                      struct error *err)
+{
+	struct store *store = api_of(rq)->store;
+	struct event_page settled = *page;
+	struct event_bounds bounds;
+	struct event_list found;
+	struct fleet_event *items;
+	struct events_answer out;
+
+	if (store_event_bounds(store, &bounds, err) < 0)
+		return -1;
+	settled.before = bounds.newest + 1;
+	if (store_event_list(store, rq->arena, &settled, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct fleet_event, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = fleet_event_of(&found.items[i]);
+	out = (struct events_answer){
+	        .items = {items, found.count, true},
+	        .after = found.count > 0 ? items[found.count - 1].sequence : page->after,
+	        .oldest = bounds.oldest,
+	};
+	reply_json(reply, &events_shape, &out);
+	return 0;
+}
+
+static int answer_page(struct request *rq, const struct feed_filter *filter, struct reply *reply,
+                       struct error *err)
+{
+	const struct events_query *q = rq->query;
+	bool newest = has(q, EVENTS_LAST);
+	const struct event_page page = {
+	        .project_id = filter->project_id,
+	        .sandbox_id = filter->sandbox_id,
+	        .pattern = filter->pattern,
+	        .after = q->after,
+	        .limit = newest     ? q->last
+	                 : q->limit ? q->limit
+	                            : LIMIT_USUAL,
+	        .newest = newest,
+	};
+
+	if (newest && (has(q, EVENTS_AFTER) || q->limit))
+		return FAIL(err, ERROR_INVALID, "last goes with neither after nor limit");
+	return reply_page(rq, &page, reply, err);
+}
+
+/* The number before the newest so many, for a stream that begins with them. */
+static int before_last(struct request *rq, const struct feed_filter *filter, int64_t *ret,
+                       struct error *err)
+{
+	const struct events_query *q = rq->query;
+	const struct event_page page = {
+	        .project_id = filter->project_id,
+	        .sandbox_id = filter->sandbox_id,
+	        .pattern = filter->pattern,
+	        .limit = q->last,
+	        .newest = true,
+	};
+	struct event_list found;
+
+	if (store_event_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
+		return -1;
+	if (found.count > 0)
+		*ret = found.items[0].sequence - 1;
+	return 0;
+}
+
+static int answer_stream(struct request *rq, const struct feed_options *options,
+                         struct reply *reply, struct error *err)
+{
+	struct feed_options o = *options;
+	struct event_bounds bounds;
+	bool is_given;
+
+	if (o.form == OUTPUT_TEXT)
+		return FAIL(err, ERROR_INVALID, "stream 'text' is none that events have");
+	if (store_event_bounds(api_of(rq)->store, &bounds, err) < 0 ||
+	    read_after(rq, &is_given, &o.after, err) < 0)
+		return -1;
+	if (!is_given)
+		o.after = bounds.newest;
+	if (!is_given && has(rq->query, EVENTS_LAST) &&
+	    before_last(rq, &o.filter, &o.after, err) < 0)
+		return -1;
+	/* A number from another server, or from before a restored copy. */
+	if (o.after > bounds.newest)
+		o.after = bounds.newest;
+	api_feed_reply(api_of(rq)->feed, &o, reply);
+	return 0;
+}
+
+static int events_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct events_query *q = rq->query;
+	struct feed_options options = {.after = 0};
+
+	(void)body;
+	if (output_form_parse(q->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &options.form,
+	                      err) < 0 ||
+	    read_filter(rq, &options.filter, err) < 0)
+		return -1;
+	if (options.form == OUTPUT_RESULT)
+		return answer_page(rq, &options.filter, reply, err);
+	return answer_stream(rq, &options, reply, err);
+}
+
+struct sandbox_events_query {
+	int64_t after, limit;
+};
+static const struct json_member sandbox_events_query_members[] = {
+        JSON_WHOLE_MEMBER(sandbox_events_query, after, .min = 0,
+                          .about = "sequence of the last one that is known"),
+        JSON_WHOLE_MEMBER(sandbox_events_query, limit, .min = 1, .max = LIMIT_MAX,
+                          .about = "default 100"),
+        JSON_END,
+};
+static JSON_SHAPE(sandbox_events_query, "SandboxEventsQuery", sandbox_events_query, "Which events");
+
+static int sandbox_events(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct sandbox_events_query *q = rq->query;
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id")};
+	struct sandbox_record r;
+	struct event_page page = {.after = q->after, .limit = q->limit ? q->limit : LIMIT_USUAL};
+
+	(void)body;
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	page.sandbox_id = r.id;
+	return reply_page(rq, &page, reply, err);
+}
+
+const struct route events_routes[] = {
+        {HTTP_GET, "/v1/events", SCOPE_SANDBOX_READ, ROUTE_STANDING, .query = &events_query,
+         .answer = &events_shape, .handle = events_get, .tag = "events",
+         .summary = "What happened, oldest first, or as it happens"},
+        {HTTP_GET, "/api/sandbox/instances/:id/events", SCOPE_SANDBOX_READ,
+         .query = &sandbox_events_query, .answer = &events_shape, .handle = sandbox_events,
+         .tag = "sandboxes", .summary = "What happened to a sandbox"},
+        {.path = NULL},
+};

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances/:id/exec and /code — commands and blocks of code. */
+#include "surface/native/exec.h"
+
+#include "base/path.h"
+#include "calls/command.h"
+#include "calls/jobs.h"
+#include "code/code.h"
+#include "edge/tables.h"
+#include "surface/native/contexts.h"
+
+#define BASE "/api/sandbox/instances/:id"
+#define TIMEOUT_MAX ((int64_t)7 * 24 * 3600 * 1000)
+
+struct exec_query {
+	const char *stream;
+};
+static const struct json_member exec_query_members[] = {
+        JSON_TEXT_MEMBER(exec_query, stream, .max = 16,
+                         .about = "result, sse, ndjson or text; else by Accept"),
+        JSON_END,
+};
+JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
+
+/* What both bodies have. */
+struct run_body {
+	const char *artifacts, *cwd, *user, *label, *stdin_text, *conversation;
+	struct job_origin origin;
+	struct json_map env;
+	struct span stdin_base64;
+	int64_t timeout_ms, output_limit_bytes, rows, columns;
+	bool background, stdin_open, tty, end_on_disconnect;
+};
+struct exec_body {
+	const char *command, *cmd;
+	const char **args;
+	struct run_body run;
+};
+struct code_body {
+	int language;
+	const char *code, *context_id;
+	struct run_body run;
+};
+
+#define RUN_ROWS(s)                                                                                \
+	{.kind = JSON_TEXT,                                                                        \
+	 .name = "cwd",                                                                            \
+	 .offset = offsetof(struct s, run.cwd),                                                    \
+	 .max = 4096,                                                                              \
+	 .about = "folder to run in; relative ones are below the default"},                        \
+	        {.kind = JSON_TEXT_MAP,                                                            \
+	         .name = "env",                                                                    \
+	         .offset = offsetof(struct s, run.env),                                            \
+	         .max = 256,                                                                       \
+	         .flags = JSON_SECRET,                                                             \
+	         .about = "over the sandbox's own"},                                               \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "user",                                                                   \
+	         .offset = offsetof(struct s, run.user),                                           \
+	         .max = 64,                                                                        \
+	         .about = "name or number; else the template's"},                                  \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "stdin",                                                                  \
+	         .offset = offsetof(struct s, run.stdin_text),                                     \
+	         .about = "text for its standard input"},                                          \
+	        {.kind = JSON_BYTES,                                                               \
+	         .name = "stdin_base64",                                                           \
+	         .offset = offsetof(struct s, run.stdin_base64),                                   \
+	         .about = "bytes for its standard input"},                                         \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "stdin_open",                                                             \
+	         .offset = offsetof(struct s, run.stdin_open),                                     \
+	         .about = "keep standard input open for POST …/processes/:process/stdin"},         \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "timeout_ms",                                                             \
+	         .offset = offsetof(struct s, run.timeout_ms),                                     \
+	         .min = 0,                                                                         \
+	         .max = TIMEOUT_MAX,                                                               \
+	         .about = "kill it and all it started after so long; 0 = the server's default"},   \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "outputLimitBytes",                                                       \
+	         .offset = offsetof(struct s, run.output_limit_bytes),                             \
+	         .min = 1,                                                                         \
+	         .max = OUTPUT_LIMIT_MAX,                                                          \
+	         .about = "kept per stream in a collected result"},                                \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "background",                                                             \
+	         .offset = offsetof(struct s, run.background),                                     \
+	         .about = "a job: answer at once, with a resultId to ask for its end by"},         \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "conversation",                                                           \
+	         .offset = offsetof(struct s, run.conversation),                                   \
+	         .max = JOB_CONVERSATION_MAX,                                                      \
+	         .about = "of a job: who may ask for it; else the header Atoll-Conversation"},     \
+	        {.kind = JSON_OBJECT,                                                              \
+	         .name = "origin",                                                                 \
+	         .offset = offsetof(struct s, run.origin),                                         \
+	         .of = &job_origin_shape,                                                          \
+	         .about = "of a job: where its end is told"},                                      \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "end_on_disconnect",                                                      \
+	         .offset = offsetof(struct s, run.end_on_disconnect),                              \
+	         .about = "kill it when this connection breaks; else it goes on"},                 \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "tty",                                                                    \
+	         .offset = offsetof(struct s, run.tty),                                            \
+	         .about = "on a terminal; its output is all stdout"},                              \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "rows",                                                                   \
+	         .offset = offsetof(struct s, run.rows),                                           \
+	         .min = 1,                                                                         \
+	         .max = 10000},                                                                    \
+	        {.kind = JSON_WHOLE,                                                               \
+	         .name = "columns",                                                                \
+	         .offset = offsetof(struct s, run.columns),                                        \
+	         .min = 1,                                                                         \
+	         .max = 10000},                                                                    \
+	        {.kind = JSON_TEXT,                                                                \
+	         .name = "artifacts",                                                              \
+	         .offset = offsetof(struct s, run.artifacts),                                      \
+	         .max = 4095,                                                                      \
+	         .about = "folder: its files that were made or changed meanwhile are kept, and "   \
+	                  "told before the end"},                                                  \
+	{                                                                                          \
+		.kind = JSON_TEXT, .name = "label", .offset = offsetof(struct s, run.label),       \
+		.max = 128, .about = "what lists call it"                                          \
+	}
+
+static const struct json_member exec_request_members[] = {
+        JSON_TEXT_MEMBER(exec_body, command, .about = "a shell line (bash, else sh)",
+                         .example = "ls -l | wc -l"),
+        JSON_TEXT_MEMBER(exec_body, cmd, .min = 1, .max = 4096,
+                         .about = "a program, run without a shell"),
+        JSON_TEXT_LIST_MEMBER(exec_body, args, .max = AGENT_ARGS_MAX - 1,
+                              .about = "arguments of cmd"),
+        RUN_ROWS(exec_body),
+        JSON_END,
+};
+JSON_SHAPE(exec_request, "Exec", exec_body, "A command: either command, or cmd and args");
+
+static const struct json_member code_request_members[] = {
+        JSON_CHOICE_MEMBER(code_body, language, .flags = JSON_REQUIRED,
+                           .choices = command_languages),
+        JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED, .about = "at most 128 KiB",
+                         .example = "print(6 * 7)"),
+        JSON_TEXT_MEMBER(code_body, context_id, .name = "contextId", .min = 1, .max = CODE_ID_MAX,
+                         .about = "the context that runs it and keeps its state; default: the "
+                                  "language's own, made when it is not there"),
+        RUN_ROWS(code_body),
+        JSON_END,
+};
+JSON_SHAPE(code_request, "Code", code_body, "A block of code");
+
+static int set_stdin(struct sandbox_command *c, const struct run_body *b, struct error *err)
+{
+	if (b->stdin_text && b->stdin_base64.size > 0)
+		return FAIL(err, ERROR_INVALID, "stdin and stdin_base64 are both given");
+	if (b->stdin_open && (b->stdin_text || b->stdin_base64.size > 0))
+		return FAIL(err, ERROR_INVALID, "stdin_open goes without stdin");
+	c->stdin_bytes = b->stdin_text ? span_of(b->stdin_text) : b->stdin_base64;
+	return 0;
+}
+
+static int set_artifacts(struct request *rq, const struct api_target *t, const struct run_body *b,
+                         struct sandbox_command *c, struct error *err)
+{
+	const char *workdir =
+	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+	const char *base = c->exec.cwd[0] ? c->exec.cwd : workdir;
+
+	return path_resolve(rq->arena, base, span_of(b->artifacts), &c->keep_root, err);
+}
+
+static uint32_t flags_of(const struct run_body *b)
+{
+	return (b->tty ? AGENT_EXEC_TTY | AGENT_EXEC_STDIN : 0) |
+	       (b->stdin_open ? AGENT_EXEC_STDIN : 0) |
+	       (b->end_on_disconnect ? AGENT_EXEC_END_ON_CLOSE : 0);
+}
+
+static int fill_command(struct request *rq, const struct api_target *t, const struct run_body *b,
+                        struct sandbox_command *c, struct error *err)
+{
+	const struct exec_query *query = rq->query;
+	struct fleet_defaults defaults;
+
+	if (set_stdin(c, b, err) < 0 || command_set_cwd(c, rq->arena, t, b->cwd, err) < 0 ||
+	    output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form,
+	                      err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &b->env, &defaults, err) < 0)
+		return -1;
+	if (b->artifacts && set_artifacts(rq, t, b, c, err) < 0)
+		return -1;
+	c->exec.env = defaults.env;
+	c->exec.user = b->user ? b->user : defaults.user;
+	c->exec.label = b->label;
+	c->exec.flags = flags_of(b);
+	c->exec.rows = b->rows ? (uint32_t)b->rows : 24;
+	c->exec.columns = b->columns ? (uint32_t)b->columns : 80;
+	/* Nobody waits for a job: it has the time that it was given, or any. */
+	c->exec.timeout_ms =
+	        (uint64_t)(b->timeout_ms || b->background ? b->timeout_ms
+	                                                  : api_of(rq)->config->exec_timeout_ms);
+	c->output_limit = b->output_limit_bytes;
+	return 0;
+}
+
+/* What it does, for people: the line, or the code, or the program. */
+static const char *command_text(const struct sandbox_command *c)
+{
+	const char *const *args = c->alternatives[0].args;
+
+	return args[1] && args[2] && !args[3] ? args[2] : args[0];
+}
+
+static int run(struct request *rq, struct api_target *t, struct sandbox_command *c,
+               const struct run_body *b, struct reply *reply, struct error *err)
+{
+	const struct background_command background = {b->conversation, &b->origin, command_text(c)};
+
+	if (fill_command(rq, t, b, c, err) < 0)
+		return -1;
+	if (!b->background)
+		return command_start(rq, t, c, reply, err);
+	return background_command_start(rq, t, c, &background, reply, err);
+}
+
+int exec_check(const struct exec_body *b, struct error *err)
+{
+	if (!b->command != !b->cmd && (b->cmd || !b->args))
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "either command, or cmd with args, is needed");
+	error_hint(err, "{\"command\":\"ls | wc\"} or {\"cmd\":\"ls\",\"args\":[\"-l\"]}");
+	return -1;
+}
+
+/* What a context has already, or cannot have. */
+static int check_context(const struct code_body *b, struct error *err)
+{
+	const struct run_body *run = &b->run;
+	const struct {
+		const char *name;
+		bool is_given;
+	} others[] = {
+	        {"cwd", run->cwd != NULL},
+	        {"user", run->user != NULL},
+	        {"label", run->label != NULL},
+	        {"stdin", run->stdin_text || run->stdin_base64.size > 0 || run->stdin_open},
+	        {"tty", run->tty},
+	        {"background", run->background},
+	};
+
+	for (unsigned i = 0; i < COUNT_OF(others); i++)
+		if (others[i].is_given)
+			return FAIL(err, ERROR_INVALID, "%s goes without contextId",
+			            others[i].name);
+	return 0;
+}
+
+int code_check(struct arena *a, const struct code_body *b, struct error *err)
+{
+	struct sandbox_command c = {.count = 0};
+
+	if (b->context_id)
+		return check_context(b, err);
+	return command_set_code(&c, a, (enum command_language)b->language, b->code, err);
+}
+
+int exec_run(struct request *rq, struct api_target *t, const struct exec_body *b,
+             struct reply *reply, struct error *err)
+{
+	struct sandbox_command c = {.count = 0};
+
+	if (b->command)
+		command_set_line(&c, rq->arena, b->command);
+	else
+		command_set_program(&c, rq->arena, b->cmd, b->args);
+	return run(rq, t, &c, &b->run, reply, err);
+}
+
+static int exec_command(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+
+	if (exec_check(body, err) < 0 || api_target_open(rq, &target, err) < 0)
+		return -1;
+	return exec_run(rq, &target, body, reply, err);
+}
+
+static int run_in_context(struct request *rq, struct api_target *t, const struct code_body *b,
+                          struct reply *reply, struct error *err)
+{
+	const struct exec_query *query = rq->query;
+	struct context_run options = {
+	        .id = b->context_id,
+	        .language = command_languages[b->language],
+	        .code = b->code,
+	        .env = &b->run.env,
+	        .timeout_ms = b->run.timeout_ms,
+	        .output_limit = b->run.output_limit_bytes,
+	        .artifacts = b->run.artifacts,
+	};
+
+	if (output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT,
+	                      &options.form, err) < 0)
+		return -1;
+	return context_run(rq, t, &options, reply, err);
+}
+
+int code_run(struct request *rq, struct api_target *t, const struct code_body *b,
+             struct reply *reply, struct error *err)
+{
+	struct sandbox_command c = {.count = 0};
+
+	if (b->context_id)
+		return run_in_context(rq, t, b, reply, err);
+	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0)
+		return -1;
+	return run(rq, t, &c, &b->run, reply, err);
+}
+
+static int exec_code(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+
+	if (code_check(rq->arena, body, err) < 0 || api_target_open(rq, &target, err) < 0)
+		return -1;
+	return code_run(rq, &target, body, reply, err);
+}
+
+const struct route exec_routes[] = {
+        {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_NEEDS_BODY,
+         .query = &exec_query, .body = &exec_request, .answer = &result_shape,
+         .handle = exec_command, .tag = "commands",
+         .summary = "Run a command: collected, or streamed as server-sent events or NDJSON"},
+        {HTTP_POST, BASE "/code", SCOPE_SANDBOX_WRITE, ROUTE_TRY, .query = &exec_query,
+         .body = &code_request, .answer = &result_shape, .handle = exec_code, .tag = "commands",
+         .summary = "Run a block of python, javascript, typescript or bash"},
+        {.path = NULL},
+};

@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances/:id/files — the sandbox's file system, as one of its users sees it; and
+ * /api/sandbox/volumes/:volume/files — the same for a volume that no running sandbox writes to; and
+ * /v1/leases/:key/files — the same for the sandbox of a lease. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "calls/files.h"
+#include "edge/session.h"
+#include "edge/tables.h"
+#include "fleet/volume.h"
+
+#define VOLUME "/api/sandbox/volumes/:volume/files"
+#define BASE "/api/sandbox/instances/:id/files"
+#define LEASE "/v1/leases/:key/files"
+#define READ_MAX (16 * 1024 * 1024)
+#define ENTRIES_MAX 100000
+
+/* ---- shapes ---- */
+
+/* All queries of this file: each shape names the members that it takes. */
+struct files_query {
+	const char *path, *user, *mode, *stream;
+	int64_t depth, limit, offset, length;
+	bool recursive, append, no_replace, follow;
+};
+#define PATH_ROW                                                                                   \
+	JSON_TEXT_MEMBER(files_query, path, .flags = JSON_REQUIRED, .max = 4096,                   \
+	                 .about = "absolute, or below the default folder")
+#define USER_ROW                                                                                   \
+	JSON_TEXT_MEMBER(files_query, user, .max = 64, .about = "who does it; else the template's")
+#define FILES_QUERY(variable, json_name)                                                           \
+	static JSON_SHAPE(variable, json_name, files_query, "Which file, and how")
+
+static const struct json_member list_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64, .about = "levels (default 1)"),
+        JSON_WHOLE_MEMBER(files_query, limit, .min = 1, .max = ENTRIES_MAX),
+        JSON_END,
+};
+FILES_QUERY(list_query, "FilesListQuery");
+static const struct json_member read_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_WHOLE_MEMBER(files_query, offset, .min = 0, .about = "first byte"),
+        JSON_WHOLE_MEMBER(files_query, length, .min = 0, .about = "bytes at most; 0 = all"),
+        JSON_END,
+};
+FILES_QUERY(read_query, "FileReadQuery");
+static const struct json_member write_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_TEXT_MEMBER(files_query, mode, .max = 5, .about = "octal, of a new file",
+                         .example = "0644"),
+        JSON_BOOL_MEMBER(files_query, append),
+        JSON_BOOL_MEMBER(files_query, no_replace, .about = "fail when the file exists"),
+        JSON_END,
+};
+FILES_QUERY(write_query, "FileWriteQuery");
+static const struct json_member stat_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_BOOL_MEMBER(files_query, follow, .about = "tell of a link's target, not of the link"),
+        JSON_END,
+};
+FILES_QUERY(stat_query, "FileStatQuery");
+static const struct json_member remove_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_BOOL_MEMBER(files_query, recursive, .about = "folders with all that is in them"),
+        JSON_END,
+};
+FILES_QUERY(remove_query, "FileRemoveQuery");
+static const struct json_member place_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_END,
+};
+FILES_QUERY(place_query, "FilePlaceQuery");
+static const struct json_member unpack_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_WHOLE_MEMBER(files_query, offset, .name = "changed_since_ms", .min = 0,
+                          .about = "files that have changed since are not replaced but kept "
+                                   "beside, as NAME.conflict-TIME"),
+        JSON_END,
+};
+FILES_QUERY(unpack_query, "FileUnpackQuery");
+static const struct json_member watch_query_members[] = {
+        PATH_ROW,
+        USER_ROW,
+        JSON_BOOL_MEMBER(files_query, recursive, .about = "folders below it too"),
+        JSON_TEXT_MEMBER(files_query, stream, .max = 16, .about = "sse (default) or ndjson"),
+        JSON_END,
+};
+FILES_QUERY(watch_query, "FileWatchQuery");
+
+/* All JSON bodies of this file. */
+struct files_body {
+	const char *path, *target, *user, *mode, *content;
+	const char **names;
+	struct span content_base64;
+	int64_t offset, length;
+	bool recursive, parents, append, no_replace;
+};
+#define BODY_PATH_ROW                                                                              \
+	JSON_TEXT_MEMBER(files_body, path, .flags = JSON_REQUIRED, .max = 4096,                    \
+	                 .about = "absolute, or below the default folder")
+#define BODY_USER_ROW JSON_TEXT_MEMBER(files_body, user, .max = 64)
+static const struct json_member mkdir_request_members[] = {
+        BODY_PATH_ROW,
+        BODY_USER_ROW,
+        JSON_TEXT_MEMBER(files_body, mode, .max = 5, .about = "octal (default 0755)"),
+        JSON_BOOL_MEMBER(files_body, parents,
+                         .about = "missing parents too; one that is there is "
+                                  "fine"),
+        JSON_END,
+};
+static JSON_SHAPE(mkdir_request, "FileMkdir", files_body, "A folder to make");
+static const struct json_member move_request_members[] = {
+        BODY_PATH_ROW,
+        JSON_TEXT_MEMBER(files_body, target, .flags = JSON_REQUIRED, .max = 4096,
+                         .about = "the new path"),
+        BODY_USER_ROW,
+        JSON_BOOL_MEMBER(files_body, parents, .about = "make the target's missing parents"),
+        JSON_BOOL_MEMBER(files_body, no_replace, .about = "fail when the target exists"),
+        JSON_BOOL_MEMBER(files_body, recursive, .about = "copy folders too"),
+        JSON_END,
+};
+static JSON_SHAPE(move_request, "FileMove", files_body, "A file and its new path");
+static const struct json_member remove_request_members[] = {
+        BODY_PATH_ROW,
+        BODY_USER_ROW,
+        JSON_BOOL_MEMBER(files_body, recursive),
+        JSON_END,
+};
+static JSON_SHAPE(remove_request, "FileRemove", files_body, "A file to remove");
+static const struct json_member read_request_members[] = {
+        BODY_PATH_ROW,
+        BODY_USER_ROW,
+        JSON_WHOLE_MEMBER(files_body, offset, .min = 0, .about = "first byte"),
+        JSON_WHOLE_MEMBER(files_body, length, .min = 1, .max = READ_MAX,
+                          .about = "bytes at most (default 1 MiB)"),
+        JSON_END,
+};
+static JSON_SHAPE(read_request, "FileRead", files_body, "A file to read as text");
+static const struct json_member write_request_members[] = {
+        BODY_PATH_ROW,
+        BODY_USER_ROW,
+        JSON_TEXT_MEMBER(files_body, content, .about = "text"),
+        JSON_BYTES_MEMBER(files_body, content_base64, .about = "bytes, instead of content"),
+        JSON_TEXT_MEMBER(files_body, mode, .max = 5, .about = "octal, of a new file"),
+        JSON_BOOL_MEMBER(files_body, append),
+        JSON_BOOL_MEMBER(files_body, no_replace, .about = "fail when the file exists"),
+        JSON_END,
+};
+static JSON_SHAPE(write_request, "FileWrite", files_body, "A file to write");
+
+static const struct json_member pack_request_members[] = {
+        BODY_PATH_ROW,
+        JSON_TEXT_LIST_MEMBER(files_body, names, .flags = JSON_REQUIRED, .min = 1,
+                              .max = AGENT_NAMES_MAX,
+                              .about = "relative to the folder; a folder comes without what it "
+                                       "holds, what is not there or may not be read is left out",
+                              .example = "[\"src/main.c\",\"README.md\"]"),
+        BODY_USER_ROW,
+        JSON_END,
+};
+static JSON_SHAPE(pack_request, "FilePack", files_body, "A folder, and what is wanted of it");
+
+/* ---- from query or body to a call ---- */
+
+static int mode_parse(const char *text, uint32_t *ret, struct error *err)
+{
+	uint32_t mode = 0;
+
+	for (const char *c = text; c && *c; c++) {
+		if (*c < '0' || *c > '7')
+			return FAIL(err, ERROR_INVALID, "mode '%s' is not octal", text);
+		mode = mode << 3 | (uint32_t)(*c - '0');
+	}
+	if (mode > 07777)
+		return FAIL(err, ERROR_INVALID, "mode '%s' is too large", text);
+	*ret = mode;
+	return 0;
+}
+
+struct files_target {
+	struct api_target target;
+	struct files_call call;
+};
+
+static void files_target_done(struct files_target *f)
+{
+	api_target_done(&f->target);
+}
+
+static bool is_of_volume(const struct request *rq)
+{
+	return strncmp(rq->route->path, VOLUME, strlen(VOLUME)) == 0;
+}
+
+static bool is_of_lease(const struct request *rq)
+{
+	return strncmp(rq->route->path, LEASE, strlen(LEASE)) == 0;
+}
+
+static int open_sandbox(struct request *rq, struct api_target *ret, struct error *err)
+{
+	return is_of_lease(rq) ? session_open_lease(rq, request_param(rq, "key"), ret, err)
+	                       : api_target_open(rq, ret, err);
+}
+
+/* From the volume's top, whether it begins with a '/' or not; no link leads out of it. */
+static int resolve_in_volume(struct request *rq, const char *path, const char **ret,
+                             struct error *err)
+{
+	const char *absolute;
+
+	if (path_resolve(rq->arena, "/", span_of(path), &absolute, err) < 0)
+		return -1;
+	*ret = absolute[1] ? absolute + 1 : ".";
+	return 0;
+}
+
+/* Root sees all that is there; what is uploaded is the user's, as in a sandbox. */
+static int open_volume(struct request *rq, const char *path, const char *user,
+                       struct files_target *f, struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "volume")};
+	bool for_writing = rq->route->scope == SCOPE_SANDBOX_WRITE;
+	bool is_upload = f->call.type == AGENT_WRITE || f->call.type == AGENT_TAR_IN ||
+	                 f->call.type == AGENT_MKDIR;
+
+	if (resolve_in_volume(rq, path, &f->call.path.path, err) < 0 ||
+	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &f->target.hold,
+	                        err) < 0)
+		return -1;
+	f->call.path.root = FLEET_MOUNT_PATH;
+	f->call.path.flags |= AGENT_PATH_BENEATH;
+	f->call.path.user = user ? user : is_upload ? "user" : "root";
+	return 0;
+}
+
+static int open_place(struct request *rq, const char *path, const char *user,
+                      struct files_target *f, struct error *err)
+{
+	if (is_of_volume(rq))
+		return open_volume(rq, path, user, f, err);
+	if (open_sandbox(rq, &f->target, err) < 0 ||
+	    files_resolve(rq, &f->target, path, &f->call.path.path, err) < 0)
+		return -1;
+	f->call.path.user = user ? user : f->target.defaults.user;
+	return 0;
+}
+
+#define FLAG(condition, flag) ((condition) ? (uint32_t)(flag) : 0u)
+
+static int open_query(struct request *rq, uint16_t type, struct files_target *f, struct error *err)
+{
+	const struct files_query *q = rq->query;
+
+	f->call.type = type;
+	f->call.path.depth = q->depth ? (uint32_t)q->depth : 1;
+	f->call.path.offset = (uint64_t)q->offset;
+	f->call.path.size_max = (uint64_t)q->length;
+	f->call.path.flags = FLAG(q->recursive, AGENT_PATH_RECURSIVE) |
+	                     FLAG(q->append, AGENT_PATH_APPEND) |
+	                     FLAG(q->no_replace, AGENT_PATH_NO_REPLACE) |
+	                     FLAG(type == AGENT_STAT && !q->follow, AGENT_PATH_NO_FOLLOW) |
+	                     FLAG(type == AGENT_WRITE || type == AGENT_TAR_IN, AGENT_PATH_PARENTS);
+	if (mode_parse(q->mode, &f->call.path.mode, err) < 0)
+		return -1;
+	return open_place(rq, q->path, q->user, f, err);
+}
+
+static int open_body(struct request *rq, uint16_t type, const struct files_body *b,
+                     struct files_target *f, struct error *err)
+{
+	f->call.type = type;
+	f->call.path.flags = FLAG(b->recursive, AGENT_PATH_RECURSIVE) |
+	                     FLAG(b->append, AGENT_PATH_APPEND) |
+	                     FLAG(b->no_replace, AGENT_PATH_NO_REPLACE) |
+	                     FLAG(b->parents || type == AGENT_WRITE, AGENT_PATH_PARENTS) |
+	                     FLAG(b->parents && type == AGENT_MKDIR, AGENT_PATH_MAY_EXIST);
+	if (mode_parse(b->mode, &f->call.path.mode, err) < 0 ||
+	    open_place(rq, b->path, b->user, f, err) < 0)
+		return -1;
+	if (b->target && is_of_volume(rq))
+		return resolve_in_volume(rq, b->target, &f->call.path.target, err);
+	if (b->target)
+		return files_resolve(rq, &f->target, b->target, &f->call.path.target, err);
+	return 0;
+}
+
+#define FILES_TARGET AUTO(files_target_done) struct files_target
+
+/* ---- handlers ---- */
+
+static int files_list_get(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct files_query *q = rq->query;
+	FILES_TARGET f = {.call = {.type = AGENT_LIST}};
+	struct files_list_options options = {.max = q->limit ? (uint64_t)q->limit : ENTRIES_MAX};
+
+	(void)body;
+	if (open_query(rq, AGENT_LIST, &f, err) < 0)
+		return -1;
+	return files_list(rq, &f.target, &f.call, &options, reply, err);
+}
+
+static int content_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = AGENT_READ}};
+
+	(void)body;
+	if (open_query(rq, AGENT_READ, &f, err) < 0)
+		return -1;
+	return files_download(rq, &f.target, &f.call, reply, err);
+}
+
+static int content_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = AGENT_WRITE}};
+
+	(void)body;
+	if (open_query(rq, AGENT_WRITE, &f, err) < 0)
+		return -1;
+	return files_upload(rq, &f.target, &f.call, reply, err);
+}
+
+static int tar_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = AGENT_TAR_OUT}};
+
+	(void)body;
+	if (open_query(rq, AGENT_TAR_OUT, &f, err) < 0)
+		return -1;
+	return files_download(rq, &f.target, &f.call, reply, err);
+}
+
+static int pack_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_body *b = body;
+	FILES_TARGET f = {.call = {.names = b->names}};
+
+	for (const char **name = b->names; *name; name++)
+		if (path_check_relative(rq->arena, span_of(*name), name, err) < 0)
+			return -1;
+	if (open_body(rq, AGENT_TAR_OUT, b, &f, err) < 0)
+		return -1;
+	f.call.path.flags |= AGENT_PATH_NAMES;
+	return files_download(rq, &f.target, &f.call, reply, err);
+}
+
+static int tar_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = AGENT_TAR_IN}};
+
+	(void)body;
+	if (open_query(rq, AGENT_TAR_IN, &f, err) < 0)
+		return -1;
+	return files_upload(rq, &f.target, &f.call, reply, err);
+}
+
+static int form_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = AGENT_WRITE}};
+
+	(void)body;
+	if (open_query(rq, AGENT_WRITE, &f, err) < 0)
+		return -1;
+	return files_upload_form(rq, &f.target, &f.call, reply, err);
+}
+
+static int stat_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = AGENT_STAT}};
+
+	(void)body;
+	if (open_query(rq, AGENT_STAT, &f, err) < 0)
+		return -1;
+	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
+}
+
+static int path_delete(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = AGENT_REMOVE}};
+
+	(void)body;
+	if (open_query(rq, AGENT_REMOVE, &f, err) < 0)
+		return -1;
+	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
+}
+
+static int watch_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_query *q = rq->query;
+	FILES_TARGET f = {.call = {.type = AGENT_WATCH}};
+	enum output_form form;
+
+	(void)body;
+	if (output_form_parse(q->stream, request_header(rq, "Accept"), OUTPUT_SSE, &form, err) < 0)
+		return -1;
+	if (form != OUTPUT_NDJSON)
+		form = OUTPUT_SSE;
+	if (open_query(rq, AGENT_WATCH, &f, err) < 0)
+		return -1;
+	return files_watch(rq, &f.target, &f.call, form, reply, err);
+}
+
+static int post_answer(struct request *rq, uint16_t type, const struct files_body *b,
+                       struct reply *reply, struct error *err)
+{
+	FILES_TARGET f = {.call = {.type = type}};
+
+	if (open_body(rq, type, b, &f, err) < 0)
+		return -1;
+	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
+}
+
+static int mkdir_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	return post_answer(rq, AGENT_MKDIR, body, reply, err);
+}
+
+static int rename_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	return post_answer(rq, AGENT_RENAME, body, reply, err);
+}
+
+static int copy_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	return post_answer(rq, AGENT_COPY, body, reply, err);
+}
+
+static int remove_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	return post_answer(rq, AGENT_REMOVE, body, reply, err);
+}
+
+static int read_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_body *b = body;
+	FILES_TARGET f = {.call = {.path = {.offset = (uint64_t)b->offset}}};
+	struct files_read_options options = {
+	        .path = b->path,
+	        .bytes_max = b->length ? (size_t)b->length : 1024 * 1024,
+	};
+
+	if (open_body(rq, AGENT_READ, b, &f, err) < 0)
+		return -1;
+	return files_read(rq, &f.target, &f.call, &options, reply, err);
+}
+
+static int write_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct files_body *b = body;
+	FILES_TARGET f = {.call = {.type = AGENT_WRITE}};
+
+	if (b->content && b->content_base64.size > 0)
+		return FAIL(err, ERROR_INVALID, "content and content_base64 are both given");
+	if (open_body(rq, AGENT_WRITE, b, &f, err) < 0)
+		return -1;
+	return files_answer(rq, &f.target, &f.call,
+	                    b->content ? span_of(b->content) : b->content_base64, reply, err);
+}
+
+#define READ SCOPE_SANDBOX_READ
+#define WRITE SCOPE_SANDBOX_WRITE
+#define TAG .tag = "files"
+const struct route files_routes[] = {
+        {HTTP_GET, BASE, READ, .query = &list_query, .answer = &file_list_shape,
+         .handle = files_list_get, TAG, .summary = "List a folder"},
+        {HTTP_DELETE, BASE, WRITE, .query = &remove_query, .answer = &count_shape,
+         .handle = path_delete, TAG, .summary = "Remove a file or folder"},
+        {HTTP_GET, BASE "/content", READ, .query = &read_query, .handle = content_get, TAG,
+         .summary = "Download a file; obeys Range"},
+        {HTTP_PUT, BASE "/content", WRITE, ROUTE_STREAM_BODY, .query = &write_query,
+         .answer = &file_entry_shape, .handle = content_put, TAG,
+         .summary = "Upload a file; missing folders are made"},
+        {HTTP_POST, BASE "/content", WRITE, ROUTE_STREAM_BODY, .query = &write_query,
+         .answer = &file_entry_shape, .handle = content_put, TAG, .summary = "The same as PUT"},
+        {HTTP_POST, BASE "/upload", WRITE, ROUTE_STREAM_BODY, .query = &place_query,
+         .answer = &file_list_shape, .handle = form_post, TAG,
+         .summary = "Upload the files of a form into a folder"},
+        {HTTP_GET, BASE "/tar", READ, .query = &place_query, .handle = tar_get, TAG,
+         .summary = "Download a folder as a tar archive"},
+        {HTTP_POST, BASE "/tar", WRITE, ROUTE_STREAM_BODY, .query = &unpack_query,
+         .answer = &count_shape, .handle = tar_post, TAG,
+         .summary = "Unpack a tar archive into a folder"},
+        {HTTP_GET, BASE "/stat", READ, .query = &stat_query, .answer = &file_entry_shape,
+         .handle = stat_get, TAG, .summary = "Tell about a file"},
+        {HTTP_GET, BASE "/watch", READ, ROUTE_STANDING, .query = &watch_query, .handle = watch_get,
+         TAG, .summary = "Changes in a folder, as events"},
+        {HTTP_POST, BASE "/mkdir", WRITE, .body = &mkdir_request, .answer = &file_entry_shape,
+         .handle = mkdir_post, TAG, .summary = "Make a folder"},
+        {HTTP_POST, BASE "/rename", WRITE, .body = &move_request, .answer = &file_entry_shape,
+         .handle = rename_post, TAG, .summary = "Rename or move"},
+        {HTTP_POST, BASE "/copy", WRITE, .body = &move_request, .answer = &file_entry_shape,
+         .handle = copy_post, TAG, .summary = "Copy"},
+        {HTTP_POST, BASE "/remove", WRITE, .body = &remove_request, .answer = &count_shape,
+         .handle = remove_post, TAG, .summary = "Remove, as DELETE does"},
+        {HTTP_POST, BASE "/read", READ, .body = &read_request, .answer = &file_content_shape,
+         .handle = read_post, TAG, .summary = "Read a file into JSON"},
+        {HTTP_POST, BASE "/pack", READ, .body_max = AGENT_NAMES_BYTES_MAX, .body = &pack_request,
+         .handle = pack_post, TAG,
+         .summary = "Download what is named of a folder as a tar archive"},
+        {HTTP_POST, BASE "/write", WRITE, .body_max = READ_MAX, .body = &write_request,
+         .answer = &file_entry_shape, .handle = write_post, TAG,
+         .summary = "Write a file from JSON"},
+        {.path = NULL},
+};
+
+#undef TAG
+#define TAG .tag = "volumes"
+const struct route volume_files_routes[] = {
+        {HTTP_GET, VOLUME, READ, ROUTE_SLOW | ROUTE_FILES, .query = &list_query,
+         .answer = &file_list_shape, .handle = files_list_get, TAG,
+         .summary = "List a folder of a volume"},
+        {HTTP_DELETE, VOLUME, WRITE, ROUTE_SLOW | ROUTE_FILES, .query = &remove_query,
+         .answer = &count_shape, .handle = path_delete, TAG,
+         .summary = "Remove a file or folder of a volume"},
+        {HTTP_GET, VOLUME "/content", READ, ROUTE_SLOW | ROUTE_FILES, .query = &read_query,
+         .handle = content_get, TAG, .summary = "Download a file of a volume; obeys Range"},
+        {HTTP_PUT, VOLUME "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW | ROUTE_FILES,
+         .query = &write_query, .answer = &file_entry_shape, .handle = content_put, TAG,
+         .summary = "Upload a file into a volume; missing folders are made"},
+        {HTTP_GET, VOLUME "/tar", READ, ROUTE_SLOW | ROUTE_FILES, .query = &place_query,
+         .handle = tar_get, TAG, .summary = "Download a folder of a volume as a tar archive"},
+        {HTTP_POST, VOLUME "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW | ROUTE_FILES,
+         .query = &unpack_query, .answer = &count_shape, .handle = tar_post, TAG,
+         .summary = "Unpack a tar archive into a volume"},
+        {HTTP_GET, VOLUME "/stat", READ, ROUTE_SLOW | ROUTE_FILES, .query = &stat_query,
+         .answer = &file_entry_shape, .handle = stat_get, TAG,
+         .summary = "Tell about a file of a volume"},
+        {HTTP_POST, VOLUME "/mkdir", WRITE, ROUTE_SLOW | ROUTE_FILES, .body = &mkdir_request,
+         .answer = &file_entry_shape, .handle = mkdir_post, TAG,
+         .summary = "Make a folder in a volume"},
+        {HTTP_POST, VOLUME "/rename", WRITE, ROUTE_SLOW | ROUTE_FILES, .body = &move_request,
+         .answer = &file_entry_shape, .handle = rename_post, TAG,
+         .summary = "Rename or move within a volume"},
+        {.path = NULL},
+};
+
+/* ---- of a lease ---- */
+
+/* The same call for a sandbox that is named by its id. */
+static http_handler *find_same(const struct route *route)
+{
+	for (const struct route *row = files_routes; row->path; row++)
+		if (row->method == route->method &&
+		    strcmp(row->path + strlen(BASE), route->path + strlen(LEASE)) == 0)
+			return row->handle;
+	return NULL;
+}
+
+static int lease_file(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	http_handler *handle = find_same(rq->route);
+
+	assert(handle);
+	return session_retry(rq, body, reply, handle, err);
+}
+
+#undef TAG
+#define TAG .tag = "leases"
+/* All with the scope to write: the first call makes a sandbox. */
+const struct route lease_files_routes[] = {
+        {HTTP_GET, LEASE, WRITE, ROUTE_SLOW, .query = &list_query, .answer = &file_list_shape,
+         .handle = lease_file, TAG,
+         .summary = "List a folder of the lease's sandbox, which is made if need be"},
+        {HTTP_DELETE, LEASE, WRITE, ROUTE_SLOW, .query = &remove_query, .answer = &count_shape,
+         .handle = lease_file, TAG, .summary = "Remove a file or folder there"},
+        {HTTP_GET, LEASE "/content", WRITE, ROUTE_SLOW, .query = &read_query, .handle = lease_file,
+         TAG, .summary = "Download a file from there; obeys Range"},
+        {HTTP_PUT, LEASE "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &write_query,
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Upload a file to there; missing folders are made"},
+        {HTTP_GET, LEASE "/tar", WRITE, ROUTE_SLOW, .query = &place_query, .handle = lease_file,
+         TAG, .summary = "Download a folder from there as a tar archive"},
+        {HTTP_POST, LEASE "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &unpack_query,
+         .answer = &count_shape, .handle = lease_file, TAG,
+         .summary = "Unpack a tar archive there"},
+        {HTTP_GET, LEASE "/stat", WRITE, ROUTE_SLOW, .query = &stat_query,
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Tell about a file there"},
+        {HTTP_POST, LEASE "/mkdir", WRITE, ROUTE_SLOW, .body = &mkdir_request,
+         .answer = &file_entry_shape, .handle = lease_file, TAG, .summary = "Make a folder there"},
+        {HTTP_POST, LEASE "/rename", WRITE, ROUTE_SLOW, .body = &move_request,
+         .answer = &file_entry_shape, .handle = lease_file, TAG, .summary = "Rename or move there"},
+        {HTTP_POST, LEASE "/read", WRITE, ROUTE_SLOW, .body = &read_request,
+         .answer = &file_content_shape, .handle = lease_file, TAG,
+         .summary = "Read a file from there into JSON"},
+        {HTTP_POST, LEASE "/pack", WRITE, ROUTE_SLOW, .body_max = AGENT_NAMES_BYTES_MAX,
+         .body = &pack_request, .handle = lease_file, TAG,
+         .summary = "Download what is named of a folder there as a tar archive"},
+        {HTTP_POST, LEASE "/write", WRITE, ROUTE_SLOW, .body_max = READ_MAX, .body = &write_request,
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Write a file there from JSON"},
+        {.path = NULL},
+};

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/jobs — background jobs, and /sandbox-jobs, where the agents inside post their ends. */
+#include <string.h>
+
+#include "calls/jobs.h"
+#include "calls/stored_artifact.h"
+#include "edge/tables.h"
+#include "fleet/artifacts.h"
+#include "wire/agent_cause.h"
+
+#define BASE "/v1/jobs"
+#define LIMIT_USUAL 100
+#define LIMIT_MAX 1000
+#define TAIL_USUAL (64 * 1024)
+#define COMPLETE_BODY_MAX (256 * 1024)
+
+/* ---- shapes ---- */
+
+struct job_answer {
+	const char *result_id, *status, *reason, *cause, *sandbox_id, *conversation, *command;
+	int64_t exit_code, process, stdout_bytes, stderr_bytes, created_at, ended_at, duration_ms;
+	struct span origin, logs;
+	struct json_list artifacts;
+	const char *delivery;
+};
+#define ANSWER_ROWS                                                                                \
+	JSON_TEXT_MEMBER(job_answer, result_id, .name = "resultId"),                               \
+	        JSON_TEXT_MEMBER(job_answer, status,                                               \
+	                         .about = "running, completed, failed or stopped"),                \
+	        JSON_WHOLE_MEMBER(job_answer, exit_code, .name = "exitCode",                       \
+	                          .about = "-1 while it runs, and when nobody knows"),             \
+	        JSON_TEXT_MEMBER(job_answer, reason, .flags = JSON_NULLABLE,                       \
+	                         .about = "why it has not completed"),                             \
+	        JSON_TEXT_MEMBER(job_answer, cause, .flags = JSON_NULLABLE,                        \
+	                         .about = AGENT_CAUSES_ABOUT "; of a job also lost: its process "  \
+	                                                     "is not there. null while it runs"),  \
+	        JSON_TEXT_MEMBER(job_answer, sandbox_id), JSON_TEXT_MEMBER(job_answer, command),   \
+	        JSON_TEXT_MEMBER(job_answer, conversation, .flags = JSON_NULLABLE),                \
+	        JSON_RAW_MEMBER(job_answer, origin),                                               \
+	        JSON_WHOLE_MEMBER(job_answer, process, .about = "its number in the sandbox"),      \
+	        JSON_WHOLE_MEMBER(job_answer, stdout_bytes, .about = "in all, once it has ended"), \
+	        JSON_WHOLE_MEMBER(job_answer, stderr_bytes),                                       \
+	        JSON_TIME_MEMBER(job_answer, created_at),                                          \
+	        JSON_TIME_MEMBER(job_answer, ended_at, .flags = JSON_NULLABLE),                    \
+	        JSON_WHOLE_MEMBER(job_answer, duration_ms)
+
+static const struct json_member job_shape_members[] = {
+        ANSWER_ROWS,
+        JSON_RAW_MEMBER(job_answer, logs, .flags = JSON_OMIT_EMPTY,
+                        .about = "once it has ended: the ends of stdout and stderr"),
+        JSON_LIST_MEMBER(job_answer, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "once it has ended: files that it left, and that are kept"),
+        JSON_END,
+};
+static JSON_SHAPE(job_shape, "Job", job_answer, "A background job");
+static const struct json_member job_item_shape_members[] = {ANSWER_ROWS, JSON_END};
+static JSON_SHAPE(job_item_shape, "JobItem", job_answer, "A background job, without its logs");
+
+struct job_items {
+	struct json_list items;
+};
+static const struct json_member job_list_shape_members[] = {
+        JSON_LIST_MEMBER(job_items, items, &job_item_shape),
+        JSON_END,
+};
+static JSON_SHAPE(job_list_shape, "JobList", job_items, "Background jobs, newest first");
+
+#define CONVERSATION_ROW(s)                                                                        \
+	JSON_TEXT_MEMBER(s, conversation, .max = JOB_CONVERSATION_MAX,                             \
+	                 .about = "that it was started with; Atoll-Conversation does the same")
+struct job_query {
+	const char *conversation;
+};
+static const struct json_member job_query_members[] = {CONVERSATION_ROW(job_query), JSON_END};
+static JSON_SHAPE(job_query, "JobQuery", job_query, "Who asks");
+
+struct jobs_query {
+	const char *conversation, *sandbox;
+	int status;
+	int64_t before, limit;
+	uint64_t present;
+};
+enum { JOBS_STATUS = 2 };
+static const char *const statuses[] = {"running", "completed", "failed", "stopped", NULL};
+static const struct json_member jobs_query_members[] = {
+        CONVERSATION_ROW(jobs_query),
+        JSON_TEXT_MEMBER(jobs_query, sandbox, .max = 64,
+                         .about = "name or id: only those of this one"),
+        [JOBS_STATUS] = JSON_CHOICE_MEMBER(jobs_query, status, .choices = statuses),
+        JSON_WHOLE_MEMBER(jobs_query, before, .min = 0,
+                          .about = "unix ms: created_at of the last one of the page before"),
+        JSON_WHOLE_MEMBER(jobs_query, limit, .min = 1, .max = LIMIT_MAX, .about = "default 100"),
+        JSON_END,
+};
+static const struct json_shape jobs_query = {
+        .name = "JobsQuery",
+        .size = sizeof(struct jobs_query),
+        .members = jobs_query_members,
+        .present_offset = offsetof(struct jobs_query, present),
+};
+
+struct logs_query {
+	const char *conversation;
+	int64_t since_stdout, since_stderr, tail;
+	uint64_t present;
+};
+enum { LOGS_SINCE_STDOUT = 1, LOGS_SINCE_STDERR };
+static const struct json_member job_logs_query_members[] = {
+        CONVERSATION_ROW(logs_query),
+        [LOGS_SINCE_STDOUT] = JSON_WHOLE_MEMBER(logs_query, since_stdout, .min = 0,
+                                                .about = "from this byte on, else the tail"),
+        [LOGS_SINCE_STDERR] = JSON_WHOLE_MEMBER(logs_query, since_stderr, .min = 0),
+        JSON_WHOLE_MEMBER(logs_query, tail, .min = 1, .max = JOB_LOGS_MAX,
+                          .about = "bytes of each stream at most, default 65536"),
+        JSON_END,
+};
+static const struct json_shape job_logs_query = {
+        .name = "JobLogsQuery",
+        .size = sizeof(struct logs_query),
+        .members = job_logs_query_members,
+        .present_offset = offsetof(struct logs_query, present),
+};
+struct logs_answer {
+	const char *result_id, *status, *out, *err;
+	int64_t out_offset, err_offset, out_next, err_next, out_end, err_end;
+};
+static const struct json_member job_logs_shape_members[] = {
+        JSON_TEXT_MEMBER(logs_answer, result_id, .name = "resultId"),
+        JSON_TEXT_MEMBER(logs_answer, status),
+        JSON_TEXT_MEMBER(logs_answer, out, .name = "stdout"),
+        JSON_TEXT_MEMBER(logs_answer, err, .name = "stderr"),
+        JSON_WHOLE_MEMBER(logs_answer, out_offset, .name = "stdout_offset",
+                          .about = "of its first byte"),
+        JSON_WHOLE_MEMBER(logs_answer, err_offset, .name = "stderr_offset"),
+        JSON_WHOLE_MEMBER(logs_answer, out_next, .name = "stdout_next",
+                          .about = "since_stdout of the next call"),
+        JSON_WHOLE_MEMBER(logs_answer, err_next, .name = "stderr_next"),
+        JSON_WHOLE_MEMBER(logs_answer, out_end, .name = "stdout_bytes", .about = "written in all"),
+        JSON_WHOLE_MEMBER(logs_answer, err_end, .name = "stderr_bytes"),
+        JSON_END,
+};
+static JSON_SHAPE(job_logs_shape, "JobLogs", logs_answer, "What a background job wrote");
+
+struct complete_body {
+	int status, cause;
+	int64_t exit_code, signal, duration_ms;
+	bool timed_out;
+	uint64_t present;
+	const char *output;
+	struct span out, err;
+};
+enum { COMPLETE_CAUSE };
+static const char *const complete_statuses[] = {"completed", "failed", NULL};
+static const struct json_member complete_request_members[] = {
+        [COMPLETE_CAUSE] = JSON_CHOICE_MEMBER(complete_body, cause, .choices = agent_causes,
+                                              .about = AGENT_CAUSES_ABOUT),
+        JSON_CHOICE_MEMBER(complete_body, status, .flags = JSON_REQUIRED,
+                           .choices = complete_statuses),
+        JSON_WHOLE_MEMBER(complete_body, exit_code, .name = "exitCode", .min = -1, .max = 255),
+        JSON_WHOLE_MEMBER(complete_body, signal, .min = 0, .max = 64),
+        JSON_WHOLE_MEMBER(complete_body, duration_ms, .name = "durationMs", .min = 0),
+        JSON_BOOL_MEMBER(complete_body, timed_out, .name = "timedOut"),
+        JSON_TEXT_MEMBER(complete_body, output, .max = 65536, .about = "its end, or as bytes:"),
+        JSON_BYTES_MEMBER(complete_body, out, .name = "stdoutBase64", .max = 65536),
+        JSON_BYTES_MEMBER(complete_body, err, .name = "stderrBase64", .max = 65536),
+        JSON_END,
+};
+static const struct json_shape complete_request = {
+        .name = "JobComplete",
+        .about = "How a background job has ended",
+        .size = sizeof(struct complete_body),
+        .members = complete_request_members,
+        .present_offset = offsetof(struct complete_body, present),
+};
+
+/* ---- between rows and shapes ---- */
+
+static const char *text_or_null(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+static const char *logs_json(struct arena *a, const struct job_record *r)
+{
+	return arena_format(a, "{\"stdout\":%s,\"stderr\":%s}",
+	                    *r->stdout_json ? r->stdout_json : "\"\"",
+	                    *r->stderr_json ? r->stderr_json : "\"\"");
+}
+
+static struct job_answer answer_of(struct arena *a, const struct job_record *r)
+{
+	int64_t until = r->ended_at > 0 ? r->ended_at : clock_unix_ms();
+
+	return (struct job_answer){
+	        .result_id = r->id,
+	        .status = job_state_name(r->state),
+	        .exit_code = r->exit_code,
+	        .reason = text_or_null(r->reason),
+	        .cause = text_or_null(r->cause),
+	        .sandbox_id = r->sandbox_id,
+	        .command = r->command,
+	        .conversation = text_or_null(r->conversation),
+	        .origin = span_of(r->origin_json),
+	        .process = r->process,
+	        .stdout_bytes = r->stdout_bytes,
+	        .stderr_bytes = r->stderr_bytes,
+	        .created_at = r->created_at,
+	        .ended_at = r->ended_at,
+	        .duration_ms = until > r->created_at ? until - r->created_at : 0,
+	        .logs = r->state == JOB_RUNNING ? (struct span){NULL, 0} : span_of(logs_json(a, r)),
+	};
+}
+
+static int reply_job(struct request *rq, struct reply *reply, const struct job_record *r,
+                     struct error *err)
+{
+	const struct artifact_filter filter = {
+	        .project_id = r->project_id, .job = r->id, .limit = FLEET_ARTIFACTS_MADE_MAX};
+	struct job_answer answer = answer_of(rq->arena, r);
+	struct artifact_list kept;
+
+	if (*r->keep_root && r->state != JOB_RUNNING) {
+		if (store_artifact_list(api_of(rq)->store, rq->arena, &filter, &kept, err) < 0)
+			return -1;
+		answer.artifacts = stored_artifact_items(rq, &kept);
+	}
+	reply_json(reply, &job_shape, &answer);
+	return 0;
+}
+
+static struct job_ref path_ref(struct request *rq, const char *conversation)
+{
+	return (struct job_ref){.project_id = api_project(rq),
+	                        .conversation = api_conversation(rq, conversation),
+	                        .id = request_param(rq, "job")};
+}
+
+/* ---- handlers ---- */
+
+static int jobs_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct jobs_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_project(rq), q->sandbox};
+	struct job_page page = {
+	        .project_id = api_project(rq),
+	        .conversation = api_conversation(rq, q->conversation),
+	        .state = q->present >> JOBS_STATUS & 1 ? statuses[q->status] : NULL,
+	        .before = q->before,
+	        .limit = q->limit ? q->limit : LIMIT_USUAL,
+	};
+	struct job_list found;
+	struct job_items out;
+	struct job_answer *items;
+
+	(void)body;
+	if (job_conversation_check(page.conversation, err) < 0 ||
+	    api_resolve_sandbox_id(rq, &sandbox, &page.sandbox_id, err) < 0 ||
+	    store_job_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct job_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(rq->arena, &found.items[i]);
+	out = (struct job_items){.items = {items, found.count, true}};
+	reply_json(reply, &job_list_shape, &out);
+	return 0;
+}
+
+static int job_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct job_query *q = rq->query;
+	const struct job_ref ref = path_ref(rq, q->conversation);
+	struct job_record r;
+
+	(void)body;
+	if (job_find(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return reply_job(rq, reply, &r, err);
+}
+
+/* A job that runs is asked of its sandbox's agent. */
+static int find_to_call(struct request *rq, const struct job_ref *ref, struct job_record *ret,
+                        struct error *err)
+{
+	struct request_sandbox sandbox;
+
+	if (job_find(api_of(rq)->jobs, rq->arena, ref, ret, err) < 0)
+		return -1;
+	sandbox = (struct request_sandbox){ret->project_id, ret->sandbox_id};
+	return ret->state == JOB_RUNNING ? request_may_call(rq, &sandbox, err) : 0;
+}
+
+static int job_stop_it(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct job_query *q = rq->query;
+	const struct job_ref ref = path_ref(rq, q->conversation);
+	struct job_record r;
+
+	(void)body;
+	if (find_to_call(rq, &ref, &r, err) < 0 ||
+	    job_stop(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return reply_job(rq, reply, &r, err);
+}
+
+static void fill_logs(struct request *rq, const struct job_record *r, const struct job_logs *logs,
+                      struct logs_answer *ret)
+{
+	*ret = (struct logs_answer){
+	        .result_id = r->id,
+	        .status = job_state_name(r->state),
+	        .out = arena_copy(rq->arena, logs->out[0]),
+	        .err = arena_copy(rq->arena, logs->out[1]),
+	        .out_offset = logs->offset[0],
+	        .err_offset = logs->offset[1],
+	        .out_next = logs->next[0],
+	        .err_next = logs->next[1],
+	        .out_end = logs->end[0],
+	        .err_end = logs->end[1],
+	};
+}
+
+static int job_logs_get(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct logs_query *q = rq->query;
+	const struct job_ref ref = path_ref(rq, q->conversation);
+	struct job_logs_request wanted = {.max = q->tail ? (size_t)q->tail : TAIL_USUAL};
+	bool has_out = q->present >> LOGS_SINCE_STDOUT & 1;
+	bool has_err = q->present >> LOGS_SINCE_STDERR & 1;
+	struct logs_answer answer;
+	struct job_record r;
+	struct job_logs logs;
+
+	(void)body;
+	wanted.since[0] = has_out ? q->since_stdout : -(int64_t)wanted.max;
+	wanted.since[1] = has_err ? q->since_stderr : -(int64_t)wanted.max;
+	if (find_to_call(rq, &ref, &r, err) < 0 ||
+	    job_logs(api_of(rq)->jobs, rq->arena, &r, &wanted, &logs, err) < 0)
+		return -1;
+	fill_logs(rq, &r, &logs, &answer);
+	reply_json(reply, &job_logs_shape, &answer);
+	return 0;
+}
+
+/* ---- from inside ---- */
+
+/* Agents of before tell only whether its time was over. */
+static const char *posted_cause(const struct complete_body *b)
+{
+	if (b->present >> COMPLETE_CAUSE & 1)
+		return agent_causes[b->cause];
+	if (b->timed_out)
+		return "timeout";
+	return b->signal > 0 ? "signal" : "exit";
+}
+
+static int job_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct complete_body *b = body;
+	struct span token = account_bearer(request_header(rq, "Authorization"), NULL);
+	const struct job_completion completion = {
+	        .is_completed = b->status == 0,
+	        .exit_code = b->exit_code,
+	        .cause = posted_cause(b),
+	        .out = {b->output ? span_of(b->output) : b->out, b->err},
+	};
+
+	if (b->output && b->out.size > 0)
+		return FAIL(err, ERROR_INVALID, "output and stdoutBase64 are both given");
+	if (!api_of(rq)->jobs)
+		return FAIL(err, ERROR_UNAVAILABLE, "this server has no background jobs");
+	if (job_complete(api_of(rq)->jobs, request_param(rq, "job"), token, &completion, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+#define TAG .tag = "jobs"
+const struct route jobs_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &jobs_query, .answer = &job_list_shape,
+         .handle = jobs_list, TAG, .summary = "List the background jobs of a conversation"},
+        {HTTP_GET, BASE "/:job", SCOPE_SANDBOX_READ, .query = &job_query, .answer = &job_shape,
+         .handle = job_get, TAG, .summary = "How a background job is doing"},
+        {HTTP_GET, BASE "/:job/logs", SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &job_logs_query,
+         .answer = &job_logs_shape, .handle = job_logs_get, TAG,
+         .summary = "What it wrote: the tail, or from an offset on"},
+        {HTTP_POST, BASE "/:job/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
+         .query = &job_query, .answer = &job_shape, .handle = job_stop_it, TAG,
+         .summary = "End a background job and all that it started"},
+        {HTTP_POST, "/sandbox-jobs/:job/complete", SCOPE_NONE, ROUTE_PUBLIC,
+         .body_max = COMPLETE_BODY_MAX, .body = &complete_request, .status = 204,
+         .handle = job_post, TAG,
+         .summary = "From inside a sandbox, by the job's own token: how it has ended"},
+        {.path = NULL},
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/keys — API keys. A key's text is told once, when it is made. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/caller.h"
+#include "edge/keys.h"
+#include "edge/tables.h"
+#include "store/accounts.h"
+
+#define BASE "/api/sandbox/keys"
+
+struct key_body {
+	const char *name;
+	const char *member;
+	const char **scopes;
+	int64_t expires_at, expires_in_ms;
+};
+static const struct json_member key_request_members[] = {
+        JSON_TEXT_MEMBER(key_body, name, .flags = JSON_REQUIRED, .min = 1, .max = 100),
+        JSON_TEXT_LIST_MEMBER(key_body, scopes, .max = 16,
+                              .about = "sandbox:read and the like; else all but admin that the "
+                                       "caller has, and the member's role allows"),
+        JSON_TEXT_MEMBER(key_body, member, .max = ACCOUNT_USER_MAX,
+                         .about = "user whom it belongs to: it may never do more than his role, "
+                                  "and ends with his membership"),
+        JSON_TIME_MEMBER(key_body, expires_at, .flags = JSON_NULLABLE, .about = "else never"),
+        JSON_WHOLE_MEMBER(key_body, expires_in_ms, .min = 0, .max = ACCOUNT_KEY_LIFE_MAX_MS,
+                          .about = "the same from now on; 0 = never"),
+        JSON_END,
+};
+static JSON_SHAPE(key_request, "KeyCreate", key_body, "A key to make");
+
+struct rotate_body {
+	int64_t grace_ms;
+};
+static const struct json_member rotate_request_members[] = {
+        JSON_WHOLE_MEMBER(rotate_body, grace_ms, .min = 0, .max = ACCOUNT_KEY_GRACE_MAX_MS,
+                          .about = "how long the old text is valid still, at most 7 days; 0 = no "
+                                   "longer"),
+        JSON_END,
+};
+static JSON_SHAPE(rotate_request, "KeyRotate", rotate_body, "What becomes of the old text");
+
+struct key_answer {
+	const char *id, *name, *prefix, *project, *key, *e2b_key, *member, *role;
+	const char **scopes;
+	int64_t created_at, expires_at, revoked_at, last_used_at;
+};
+#define KEY_ROWS                                                                                   \
+	JSON_TEXT_MEMBER(key_answer, id), JSON_TEXT_MEMBER(key_answer, name),                      \
+	        JSON_TEXT_MEMBER(key_answer, prefix, .about = "its first characters"),             \
+	        JSON_TEXT_MEMBER(key_answer, project), JSON_TEXT_LIST_MEMBER(key_answer, scopes),  \
+	        JSON_TEXT_MEMBER(key_answer, member, .flags = JSON_NULLABLE),                      \
+	        JSON_TEXT_MEMBER(key_answer, role, .flags = JSON_NULLABLE,                         \
+	                         .about = "the member's, which bounds the scopes"),                \
+	        JSON_TIME_MEMBER(key_answer, created_at),                                          \
+	        JSON_TIME_MEMBER(key_answer, expires_at, .flags = JSON_NULLABLE),                  \
+	        JSON_TIME_MEMBER(key_answer, revoked_at, .flags = JSON_NULLABLE),                  \
+	        JSON_TIME_MEMBER(key_answer, last_used_at, .flags = JSON_NULLABLE)
+static const struct json_member key_shape_members[] = {KEY_ROWS, JSON_END};
+static JSON_SHAPE(key_shape, "Key", key_answer, "A key, without its text");
+static const struct json_member key_made_shape_members[] = {
+        KEY_ROWS,
+        JSON_TEXT_MEMBER(key_answer, key, .about = "its text, told only now"),
+        JSON_TEXT_MEMBER(key_answer, e2b_key,
+                         .about = "the same key, as clients of E2B's API want it written"),
+        JSON_END,
+};
+static JSON_SHAPE(key_made_shape, "KeyMade", key_answer, "A new key, with its text");
+
+struct key_items {
+	struct json_list items;
+};
+static const struct json_member key_list_shape_members[] = {
+        JSON_LIST_MEMBER(key_items, items, &key_shape),
+        JSON_END,
+};
+static JSON_SHAPE(key_list_shape, "KeyList", key_items, "Keys");
+
+static const char *or_null(const char *text)
+{
+	return text && text[0] ? text : NULL;
+}
+
+const char **api_scope_names(struct arena *a, int64_t scopes)
+{
+	const char **names = ARENA_ARRAY(a, const char *, 32);
+	size_t count = 0;
+
+	for (unsigned bit = 0; SCOPE_ALL >> bit; bit++) {
+		if (scopes >> bit & 1)
+			names[count++] = account_scope_name((enum account_scope)(1u << bit));
+	}
+	return names;
+}
+
+static void fill_answer(struct arena *a, const struct key_record *r, struct key_answer *ret)
+{
+	*ret = (struct key_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .prefix = r->prefix,
+	        .member = or_null(r->user_id),
+	        .role = or_null(r->role),
+	        .project = r->project_id,
+	        .scopes = api_scope_names(a, r->scopes),
+	        .created_at = r->created_at,
+	        .expires_at = r->expires_at,
+	        .revoked_at = r->revoked_at,
+	        .last_used_at = r->last_used_at,
+	};
+}
+
+static int keys_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct key_list found;
+	struct key_answer *items;
+	struct key_items out;
+
+	(void)body;
+	if (store_key_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct key_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		fill_answer(rq->arena, &found.items[i], &items[i]);
+	out = (struct key_items){.items = {items, found.count, true}};
+	reply_json(reply, &key_list_shape, &out);
+	return 0;
+}
+
+static int grant(struct request *rq, const struct key_body *b, struct key_record *r,
+                 struct error *err)
+{
+	struct account_grant wanted = {.own = api_account(rq)->scopes, .names = b->scopes};
+	struct member_record member;
+	unsigned scopes;
+
+	if (b->member) {
+		wanted.has_member = true;
+		if (store_member_find(api_of(rq)->store, rq->arena, r->project_id, b->member,
+		                      &member, err) < 0 ||
+		    account_role_parse(member.role, &wanted.role, err) < 0)
+			return -1;
+		r->user_id = member.user_id;
+		r->role = member.role;
+	}
+	if (account_scopes_grant(&wanted, &scopes, err) < 0)
+		return -1;
+	r->scopes = scopes;
+	return 0;
+}
+
+/* The only answer that has a key's text. */
+static int answer_made(struct request *rq, struct reply *reply, const struct key_record *r,
+                       const struct account_key *key)
+{
+	char e2b[ACCOUNT_KEY_E2B_SIZE + 1];
+	struct key_answer answer;
+
+	fill_answer(rq->arena, r, &answer);
+	account_key_write_e2b(key, e2b);
+	answer.key = key->text;
+	answer.e2b_key = e2b;
+	reply_header(reply, "Cache-Control", "no-store");
+	reply_json(reply, &key_made_shape, &answer);
+	return 0;
+}
+
+static int key_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct key_body *b = body;
+	struct id id = id_new();
+	struct account_key key;
+	struct key_record record = {
+	        .id = id.text,
+	        .project_id = api_project(rq),
+	        .name = b->name,
+	        .created_at = clock_unix_ms(),
+	};
+	const struct account_term term = {b->expires_at, b->expires_in_ms, record.created_at};
+
+	if (account_term_resolve(&term, &record.expires_at, err) < 0 ||
+	    grant(rq, b, &record, err) < 0)
+		return -1;
+	account_key_generate(&key);
+	record.prefix = key.prefix;
+	memcpy(record.hash, key.hash, sizeof(record.hash));
+	if (store_key_insert(api_of(rq)->store, &record, err) < 0)
+		return -1;
+	api_audit_subject(rq, record.id);
+	reply_status(reply, 201);
+	return answer_made(rq, reply, &record, &key);
+}
+
+static int key_rotate(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct rotate_body *b = body;
+	struct api *api = api_of(rq);
+	struct account_key key;
+	struct key_record record;
+	struct key_rotation rotation = {
+	        .project_id = api_project(rq),
+	        .id = request_param(rq, "key"),
+	        .now = clock_unix_ms(),
+	};
+
+	rotation.until = rotation.now + b->grace_ms;
+	account_key_generate(&key);
+	rotation.prefix = key.prefix;
+	memcpy(rotation.hash, key.hash, sizeof(rotation.hash));
+	if (store_key_rotate(api->store, rq->arena, &rotation, &record, err) < 0)
+		return -1;
+	api_key_cache_clear(api->keys);
+	return answer_made(rq, reply, &record, &key);
+}
+
+static int key_revoke(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+
+	(void)body;
+	if (store_key_revoke(api->store, api_project(rq), request_param(rq, "key"), clock_unix_ms(),
+	                     err) < 0)
+		return -1;
+	api_key_cache_clear(api->keys);
+	reply_status(reply, 204);
+	return 0;
+}
+
+#define TAG .tag = "keys"
+const struct route keys_routes[] = {
+        {HTTP_GET, BASE, SCOPE_KEY_WRITE, .answer = &key_list_shape, .handle = keys_list, TAG,
+         .summary = "List the project's keys, revoked ones too"},
+        {HTTP_POST, BASE, SCOPE_KEY_WRITE, .body = &key_request, .answer = &key_made_shape,
+         .status = 201, .handle = key_create, TAG, .summary = "Make a key"},
+        {HTTP_DELETE, BASE "/:key", SCOPE_KEY_WRITE, .status = 204, .handle = key_revoke, TAG,
+         .summary = "Revoke a key, at once"},
+        {HTTP_POST, BASE "/:key/rotate", SCOPE_KEY_WRITE, .body = &rotate_request,
+         .answer = &key_made_shape, .handle = key_rotate, TAG, .summary = "Give a key a new text"},
+        {.path = NULL},
+};

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/leases — the one warm sandbox of a key. */
+#include "fleet/lease.h"
+#include "fleet/usage.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "edge/caller.h"
+#include "edge/forward.h"
+#include "edge/idempotency.h"
+#include "edge/tables.h"
+#include "fleet/settings.h"
+#include "surface/native/exec.h"
+#include "surface/native/resources.h"
+
+#define BASE "/v1/leases"
+
+/* ---- shapes ---- */
+
+struct acquire_body {
+	const char *key, *template, *idempotency_key, *persistent_home;
+	struct json_map env, labels;
+	struct resources_body resources;
+	bool internet, persistent, goes_on, update;
+	int64_t wait_ms, persistent_disk_gb;
+	uint64_t present;
+};
+enum acquire_row {
+	ACQUIRE_KEY,
+	ACQUIRE_TEMPLATE,
+	ACQUIRE_ENV,
+	ACQUIRE_LABELS,
+	ACQUIRE_RESOURCES,
+	ACQUIRE_INTERNET,
+	ACQUIRE_PERSISTENT,
+	ACQUIRE_CONTINUE,
+	ACQUIRE_WAIT,
+	ACQUIRE_ONCE,
+	ACQUIRE_HOME,
+	ACQUIRE_DISK,
+	ACQUIRE_UPDATE,
+};
+static const struct json_member acquire_request_members[] = {
+        [ACQUIRE_KEY] = JSON_TEXT_MEMBER(
+                acquire_body, key, .flags = JSON_REQUIRED, .min = 1, .max = LEASE_KEY_MAX,
+                .about = "of a user, a workspace, a chat, a session", .example = "workspace:42"),
+        [ACQUIRE_TEMPLATE] = JSON_TEXT_MEMBER(acquire_body, template, .max = 128,
+                                              .about = "of the sandbox, should one be made; else "
+                                                       "the server's default",
+                                              .example = "base"),
+        [ACQUIRE_ENV] = JSON_TEXT_MAP_MEMBER(acquire_body, env, .max = 256, .flags = JSON_SECRET,
+                                             .about = "the same; never shown again"),
+        [ACQUIRE_LABELS] = JSON_TEXT_MAP_MEMBER(acquire_body, labels, .max = SANDBOX_LABELS_MAX - 1,
+                                                .about = "the same; " LEASE_LABEL " is added"),
+        [ACQUIRE_RESOURCES] = JSON_OBJECT_MEMBER(acquire_body, resources, &resources_request),
+        [ACQUIRE_INTERNET] = JSON_BOOL_MEMBER(acquire_body, internet,
+                                              .about = "the same; false = no network at all"),
+        [ACQUIRE_PERSISTENT] = JSON_BOOL_MEMBER(acquire_body, persistent,
+                                                .about = "the same; exempt from the idle reaper"),
+        [ACQUIRE_CONTINUE] =
+                JSON_BOOL_MEMBER(acquire_body, goes_on, .name = "continue",
+                                 .about = "false: a fresh filesystem; what runs is ended, and the "
+                                          "sandbox reset or, where that cannot be, replaced. "
+                                          "Default true; of a run (header Atoll-Run) false, "
+                                          "unless the files are that run's already"),
+        [ACQUIRE_WAIT] =
+                JSON_WHOLE_MEMBER(acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
+                                  .about = "for others who make it; 0 = 30 s"),
+        [ACQUIRE_ONCE] =
+                JSON_TEXT_MEMBER(acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
+                                 .about = "the same as the header Idempotency-Key"),
+        [ACQUIRE_HOME] =
+                JSON_TEXT_MEMBER(acquire_body, persistent_home, .name = "persistentHome", .max = 58,
+                                 .about = "NAME: the volume home-NAME is at /home/user of the "
+                                          "sandbox that is made, and outlives it"),
+        [ACQUIRE_DISK] = JSON_WHOLE_MEMBER(
+                acquire_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
+                .max = 1 << 18,
+                .about = "GiB that volume can hold, when it is made (default: no limit)"),
+        [ACQUIRE_UPDATE] = JSON_BOOL_MEMBER(
+                acquire_body, update,
+                .about = "what is given replaces that member of the lease's specification, and a "
+                         "sandbox that was made otherwise is replaced, with its files; without it, "
+                         "409 names what differs from the sandbox that is there"),
+        JSON_END,
+};
+static const struct json_shape acquire_request = {
+        .name = "LeaseAcquire",
+        .about = "Whose sandbox, and what it is like should it have to be made",
+        .size = sizeof(struct acquire_body),
+        .members = acquire_request_members,
+        .present_offset = offsetof(struct acquire_body, present),
+};
+
+struct keep_body {
+	int64_t timeout_ms;
+};
+static const struct json_member keep_request_members[] = {
+        JSON_WHOLE_MEMBER(keep_body, timeout_ms, .name = "timeoutMs", .min = 0,
+                          .max = FLEET_KEEP_MAX_MS,
+                          .about = "not idle for so long; 0 = as after any other use"),
+        JSON_END,
+};
+static JSON_SHAPE(keep_request, "LeaseKeepAlive", keep_body, "For how long");
+
+struct lease_answer {
+	const char *key, *username, *sandbox_id, *status, *type, *node, *run;
+	bool paused, created, reset;
+	int64_t lock_version, total_usage_seconds, last_activity_at, created_at, keep_until;
+	struct span specification;
+};
+#define LEASE_ROWS                                                                                 \
+	JSON_TEXT_MEMBER(lease_answer, key),                                                       \
+	        JSON_TEXT_MEMBER(lease_answer, username, .about = "the same as key"),              \
+	        JSON_TEXT_MEMBER(lease_answer, sandbox_id, .flags = JSON_NULLABLE,                 \
+	                         .about = "null while it has none"),                               \
+	        JSON_TEXT_MEMBER(lease_answer, status,                                             \
+	                         .about = "ready, creating, or empty: its sandbox has gone, and "  \
+	                                  "the next acquire makes another one"),                   \
+	        JSON_BOOL_MEMBER(lease_answer, paused,                                             \
+	                         .about = "its sandbox does not run; acquire wakes it"),           \
+	        JSON_TEXT_MEMBER(lease_answer, type, .flags = JSON_NULLABLE, .about = "provider"), \
+	        JSON_TEXT_MEMBER(lease_answer, node, .flags = JSON_NULLABLE,                       \
+	                         .about = "the server that has the sandbox, and works on it"),     \
+	        JSON_TEXT_MEMBER(lease_answer, run, .flags = JSON_NULLABLE,                        \
+	                         .about = "whose files it has"),                                   \
+	        JSON_WHOLE_MEMBER(lease_answer, lock_version, .about = "grows with every change"), \
+	        JSON_WHOLE_MEMBER(lease_answer, total_usage_seconds,                               \
+	                          .about = "that its sandboxes were active; paused or stopped "    \
+	                                   "time is free"),                                        \
+	        JSON_TIME_MEMBER(lease_answer, last_activity_at),                                  \
+	        JSON_TIME_MEMBER(lease_answer, created_at),                                        \
+	        JSON_TIME_MEMBER(lease_answer, keep_until, .flags = JSON_NULLABLE,                 \
+	                         .about = "not idle before")
+static const struct json_member lease_shape_members[] = {
+        LEASE_ROWS,
+        JSON_RAW_MEMBER(lease_answer, specification, .flags = JSON_NULLABLE,
+                        .about = "what its sandbox is made like, each time; its environment is "
+                                 "kept with it, and not told. null: of before leases kept it"),
+        JSON_END,
+};
+static JSON_SHAPE(lease_shape, "Lease", lease_answer, "A key and its sandbox");
+static const struct json_member acquired_shape_members[] = {
+        LEASE_ROWS,
+        JSON_BOOL_MEMBER(lease_answer, created, .about = "this call has made the sandbox"),
+        JSON_BOOL_MEMBER(lease_answer, reset,
+                         .about = "this call has given it the files of a new one"),
+        JSON_END,
+};
+static JSON_SHAPE(acquired_shape, "LeaseAcquired", lease_answer,
+                  "A key and its sandbox, which takes commands");
+
+struct lease_query {
+	const char *prefix, *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(lease_query, prefix, .max = LEASE_KEY_MAX,
+                         .about = "only keys that begin so"),
+        JSON_TEXT_MEMBER(lease_query, page, .max = LEASE_KEY_MAX,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(lease_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "LeaseListQuery", lease_query, "Which leases");
+static const struct json_member prefix_query_members[] = {
+        JSON_TEXT_MEMBER(lease_query, prefix, .flags = JSON_REQUIRED, .min = 1,
+                         .max = LEASE_KEY_MAX, .example = "workspace:42:"),
+        JSON_END,
+};
+static JSON_SHAPE(prefix_query, "LeasePrefixQuery", lease_query, "Which leases");
+
+struct lease_list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member lease_list_members[] = {
+        JSON_LIST_MEMBER(lease_list_answer, items, &lease_shape),
+        JSON_TEXT_MEMBER(lease_list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(lease_list, "LeaseList", lease_list_answer, "One page of leases");
+struct deleted_answer {
+	int64_t deleted;
+};
+static const struct json_member deleted_shape_members[] = {
+        JSON_WHOLE_MEMBER(deleted_answer, deleted),
+        JSON_END,
+};
+static JSON_SHAPE(deleted_shape, "LeasesDeleted", deleted_answer, "How many there were");
+
+/* ---- record to answer ---- */
+
+static int64_t latest(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void fill_answer(const struct request *rq, const struct lease_record *r,
+                        struct lease_answer *ret)
+{
+	bool is_ready = r->status == LEASE_READY;
+
+	*ret = (struct lease_answer){
+	        .key = r->key,
+	        .username = r->key,
+	        .sandbox_id = is_ready ? r->sandbox_id : NULL,
+	        .status = lease_status_name(r->status),
+	        .type = r->provider[0] ? r->provider : NULL,
+	        .node = r->node[0] ? r->node : NULL,
+	        .run = r->run[0] ? r->run : NULL,
+	        .paused = is_ready && (r->actual == SANDBOX_PAUSED || r->actual == SANDBOX_STOPPED),
+	        .lock_version = r->lock_version,
+	        .total_usage_seconds =
+	                fleet_lease_usage_ms(api_of(rq)->fleet, r, clock_unix_ms()) / 1000,
+	        .last_activity_at = latest(r->last_activity_at, r->sandbox_activity_at),
+	        .created_at = r->created_at,
+	        .keep_until = r->keep_until,
+	        .specification = span_of(r->spec_json),
+	};
+}
+
+static int answer(const struct request *rq, struct reply *reply, const struct lease_record *r)
+{
+	struct lease_answer out;
+
+	fill_answer(rq, r, &out);
+	reply_json(reply, &lease_shape, &out);
+	return 0;
+}
+
+/* ---- handlers ---- */
+
+static bool has(uint64_t present, unsigned row)
+{
+	return present >> row & 1;
+}
+
+static struct fleet_create create_of(const struct request *rq, const struct acquire_body *b)
+{
+	return (struct fleet_create){
+	        .key_id = api_account(rq)->key_id,
+	        .template = b->template,
+	        .labels = b->labels,
+	        .env = b->env,
+	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
+	                      b->resources.pids},
+	        .internet = has(b->present, ACQUIRE_INTERNET) ? b->internet : -1,
+	        .persistent = b->persistent,
+	        .persistent_home = b->persistent_home,
+	        .persistent_home_mb = b->persistent_disk_gb * 1024,
+	};
+}
+
+static int answer_acquired(const struct request *rq, struct reply *reply,
+                           const struct fleet_leased *leased)
+{
+	struct lease_answer out;
+
+	fill_answer(rq, &leased->lease, &out);
+	out.created = leased->created;
+	out.reset = leased->reset;
+	reply_status(reply, leased->created ? 201 : 200);
+	reply_json(reply, &acquired_shape, &out);
+	return 0;
+}
+
+/* With an idempotency key, a repeated request for a fresh sandbox finds the one that the first
+ * made, and is told so in the same words. */
+static int acquire_once(struct request *rq, const char *key, struct fleet_lease *request,
+                        struct reply *reply, struct error *err)
+{
+	struct fleet_leased leased;
+	struct fleet_once_result result;
+	struct idempotent_request once;
+
+	if (request_may_wait(rq, err) < 0 || idempotency_begin(rq, "acquire", key, &once, err) < 0)
+		return -1;
+	request->is_fresh = request->is_fresh && once.found.is_first;
+	if (!once.found.is_first)
+		request->run = NULL;
+	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, request, &leased, err) < 0) {
+		idempotency_end(rq, &once, NULL);
+		return -1;
+	}
+	if (once.found.is_first) {
+		result = (struct fleet_once_result){leased.sandbox.id, leased.created};
+		idempotency_end(rq, &once, &result);
+	} else {
+		reply_header(reply, "Idempotent-Replayed", "true");
+		if (strcmp(leased.sandbox.id, once.found.id) == 0)
+			leased.created = once.found.created;
+	}
+	return answer_acquired(rq, reply, &leased);
+}
+
+static int may_wait(void *rq, struct error *err)
+{
+	return request_may_wait(rq, err);
+}
+
+/* A warm one is answered from the fast lane; what has to be made or waited for is slow work. */
+static int lease_acquire(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct acquire_body *b = body;
+	const struct fleet_create make = create_of(rq, b);
+	struct fleet_lease request = {
+	        .project_id = api_project(rq),
+	        .key = b->key,
+	        .make = &make,
+	        .names_persistent = has(b->present, ACQUIRE_PERSISTENT),
+	        .terms = b->update ? LEASE_TERMS_UPDATE : LEASE_TERMS_SAME,
+	        .is_fresh = has(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
+	        .wait_ms = b->wait_ms,
+	        .parks = api_can_park(rq),
+	        .awaited = api_awaited(rq),
+	        .may_wait = may_wait,
+	        .context = rq,
+	};
+	struct fleet_leased leased;
+	struct fleet_use use;
+
+	if (b->persistent_disk_gb && !b->persistent_home)
+		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
+	if (api_describe_use(rq, &use, err) < 0)
+		return -1;
+	/* Who continues takes the files as they are, and leaves them whose they are. */
+	if (!b->goes_on)
+		request.run = use.run;
+	if (idempotency_is_used(rq, b->idempotency_key))
+		return acquire_once(rq, b->idempotency_key, &request, reply, err);
+	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0)
+		return -1;
+	return answer_acquired(rq, reply, &leased);
+}
+
+static struct lease_ref path_ref(const struct request *rq)
+{
+	return (struct lease_ref){api_project(rq), request_param(rq, "key")};
+}
+
+static int lease_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct lease_ref ref = path_ref(rq);
+	struct lease_record r;
+
+	(void)body;
+	if (fleet_lease_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return answer(rq, reply, &r);
+}
+
+static int lease_keep(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct keep_body *b = body;
+	const struct lease_ref ref = path_ref(rq);
+	struct lease_record r;
+
+	if (fleet_lease_keep(api_of(rq)->fleet, rq->arena, &ref, b->timeout_ms, &r, err) < 0)
+		return -1;
+	return answer(rq, reply, &r);
+}
+
+static int lease_release(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct lease_ref ref = path_ref(rq);
+	struct lease_record r;
+
+	(void)body;
+	if (fleet_lease_release(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return answer(rq, reply, &r);
+}
+
+static int lease_pause(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct lease_ref ref = path_ref(rq);
+	struct lease_record r;
+
+	(void)body;
+	if (fleet_lease_pause(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return answer(rq, reply, &r);
+}
+
+static int lease_delete(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct lease_ref ref = path_ref(rq);
+
+	(void)body;
+	if (fleet_lease_delete(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* 1: another server has some of the sandboxes, and is asked to delete them, and all the leases. */
+static int delete_elsewhere(struct request *rq, const struct lease_ref *prefix, struct reply *reply,
+                            struct error *err)
+{
+	if (!api_hop_is_allowed(rq) || fleet_lease_delete_ours(api_of(rq)->fleet, prefix, err) == 0)
+		return 0;
+	if (!err->node[0])
+		return -1;
+	if (api_forward(rq, reply, err) == 0)
+		return 1;
+	log_info("leases are deleted without who has their sandboxes", FAILURE(err));
+	error_clear(err);
+	return 0;
+}
+
+static int leases_delete(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct lease_query *q = rq->query;
+	const struct lease_ref prefix = {api_project(rq), q->prefix};
+	struct deleted_answer out;
+	uint64_t count;
+	int result;
+
+	(void)body;
+	result = delete_elsewhere(rq, &prefix, reply, err);
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	if (fleet_lease_delete_all(api_of(rq)->fleet, &prefix, &count, err) < 0)
+		return -1;
+	out.deleted = (int64_t)count;
+	reply_json(reply, &deleted_shape, &out);
+	return 0;
+}
+
+static int leases_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct lease_query *q = rq->query;
+	const struct lease_filter filter = {
+	        .project_id = api_project(rq),
+	        .prefix = q->prefix ? q->prefix : "",
+	        .after = q->page ? q->page : "",
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct lease_list found;
+	struct lease_list_answer out;
+	struct lease_answer *items;
+
+	(void)body;
+	if (store_lease_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct lease_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		fill_answer(rq, &found.items[i], &items[i]);
+	out = (struct lease_list_answer){{items, found.count, true}, found.next};
+	reply_json(reply, &lease_list, &out);
+	return 0;
+}
+
+/* ---- exec, code ---- */
+
+struct lease_run {
+	struct request *rq;
+	const void *body;
+	struct reply *reply;
+	int (*run)(struct request *rq, struct api_target *t, const void *body, struct reply *reply,
+	           struct error *err);
+};
+
+static int run_command(struct request *rq, struct api_target *t, const void *body,
+                       struct reply *reply, struct error *err)
+{
+	return exec_run(rq, t, body, reply, err);
+}
+
+static int run_code(struct request *rq, struct api_target *t, const void *body, struct reply *reply,
+                    struct error *err)
+{
+	return code_run(rq, t, body, reply, err);
+}
+
+static int run_inside(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
+                      struct error *err)
+{
+	const struct lease_run *run = context;
+	struct request *rq = run->rq;
+	struct api_target target = {.record = *r, .hold = *hold};
+	int result = fleet_defaults(api_of(rq)->fleet, rq->arena, r, NULL, &target.defaults, err);
+
+	hold->fleet = NULL; /* the target's now */
+	if (result == 0)
+		result = api_may_call(rq, r, &target.hold, err);
+	if (result == 0)
+		result = run->run(rq, &target, run->body, run->reply, err);
+	api_target_done(&target);
+	return result;
+}
+
+/* Nothing that was made by another call is missing when this is the first one. */
+static int lease_run(struct lease_run *run, struct error *err)
+{
+	struct request *rq = run->rq;
+	const struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
+	struct fleet_use used;
+	const struct fleet_lease request = {.project_id = api_project(rq),
+	                                    .key = request_param(rq, "key"),
+	                                    .make = &make,
+	                                    .use = &used,
+	                                    .parks = api_can_park(rq),
+	                                    .awaited = api_awaited(rq)};
+	const struct fleet_lease_use use = {run_inside, run};
+
+	if (api_describe_use(rq, &used, err) < 0)
+		return -1;
+	return fleet_lease_with(api_of(rq)->fleet, rq->arena, &request, &use, err);
+}
+
+static int lease_exec_command(struct request *rq, const void *body, struct reply *reply,
+                              struct error *err)
+{
+	struct lease_run run = {rq, body, reply, run_command};
+
+	return exec_check(body, err) < 0 ? -1 : lease_run(&run, err);
+}
+
+static int lease_exec_code(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	struct lease_run run = {rq, body, reply, run_code};
+
+	return code_check(rq->arena, body, err) < 0 ? -1 : lease_run(&run, err);
+}
+
+#define TAG .tag = "leases"
+#define READ SCOPE_SANDBOX_READ
+#define WRITE SCOPE_SANDBOX_WRITE
+const struct route leases_routes[] = {
+        {HTTP_POST, BASE "/acquire", WRITE, ROUTE_QUICK | ROUTE_PROGRESS, .body = &acquire_request,
+         .answer = &acquired_shape, .handle = lease_acquire, TAG,
+         .summary = "The one warm sandbox of a key: found, started or made"},
+        {HTTP_GET, BASE, READ, .query = &list_query, .answer = &lease_list, .handle = leases_list,
+         TAG, .summary = "List leases by key"},
+        {HTTP_DELETE, BASE, WRITE, ROUTE_SLOW, .query = &prefix_query, .answer = &deleted_shape,
+         .handle = leases_delete, TAG,
+         .summary = "Delete all leases whose keys begin so, with their sandboxes"},
+        {HTTP_GET, BASE "/:key", READ, .answer = &lease_shape, .handle = lease_get, TAG,
+         .summary = "Look at a lease"},
+        {HTTP_DELETE, BASE "/:key", WRITE, ROUTE_SLOW, .status = 204, .handle = lease_delete, TAG,
+         .summary = "Delete a lease and its sandbox"},
+        {HTTP_POST, BASE "/:key/keepalive", WRITE, .body = &keep_request, .answer = &lease_shape,
+         .handle = lease_keep, TAG, .summary = "Keep the sandbox from being idle for a while"},
+        {HTTP_POST, BASE "/:key/release", WRITE, .answer = &lease_shape, .handle = lease_release,
+         TAG, .summary = "End its use; the sandbox stays warm"},
+        {HTTP_POST, BASE "/:key/pause", WRITE, ROUTE_SLOW, .answer = &lease_shape,
+         .handle = lease_pause, TAG,
+         .summary = "End its use and freeze its processes until the next acquire"},
+        {HTTP_POST, BASE "/:key/exec", WRITE, ROUTE_SLOW | ROUTE_NEEDS_BODY, .query = &exec_query,
+         .body = &exec_request, .answer = &result_shape, .handle = lease_exec_command, TAG,
+         .summary = "Run a command in the lease's sandbox, which is made if need be"},
+        {HTTP_POST, BASE "/:key/code", WRITE, ROUTE_SLOW, .query = &exec_query,
+         .body = &code_request, .answer = &result_shape, .handle = lease_exec_code, TAG,
+         .summary = "Run a block of code in the lease's sandbox, which is made if need be"},
+        {.path = NULL},
+};

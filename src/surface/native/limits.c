@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances/:id/resize and /env — what of a sandbox that is there can be changed. */
+#include <inttypes.h>
+
+#include "calls/configs.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "fleet/settings.h"
+#include "surface/native/resources.h"
+
+#define BASE "/api/sandbox/instances/:id"
+
+static struct fleet_ref path_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}
+
+struct resize_body {
+	double cpu;
+	int64_t memory_mb, disk_mb, pids;
+};
+static const struct json_member resize_request_members[] = {
+        JSON_NUMBER_MEMBER(resize_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
+                           .example = "2"),
+        JSON_WHOLE_MEMBER(resize_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
+                          .example = "2048"),
+        JSON_WHOLE_MEMBER(resize_body, disk_mb, .min = 0, .max = 1 << 28,
+                          .about = "MiB; more of it, while it is stopped"),
+        JSON_WHOLE_MEMBER(resize_body, pids, .min = 0, .max = 1 << 22,
+                          .about = "processes and threads"),
+        JSON_END,
+};
+static JSON_SHAPE(resize_request, "SandboxResize", resize_body,
+                  "Other limits; what is left out or 0 stays as it is");
+
+/* No more memory than the config that it was made from allows. */
+static int check_config(struct request *rq, const struct fleet_ref *ref,
+                        const struct sandbox_resources *change, struct error *err)
+{
+	struct sandbox_record r;
+	struct run_limits limits;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, ref, &r, err) < 0 ||
+	    run_limits_find(rq, &r, &limits, err) < 0)
+		return -1;
+	if (limits.memory_mb == 0 || change->memory_mb <= limits.memory_mb)
+		return 0;
+	return FAIL(err, ERROR_LIMIT, "memory_mb %" PRId64 ": the sandbox's config allows %" PRId64,
+	            change->memory_mb, limits.memory_mb);
+}
+
+static int sandbox_resize(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct resize_body *b = body;
+	const struct fleet_ref ref = path_ref(rq);
+	const struct sandbox_resources change = {
+	        .cpu = b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb, .pids = b->pids};
+	struct sandbox_record r;
+
+	if (check_config(rq, &ref, &change, err) < 0 ||
+	    fleet_resize(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &r);
+}
+
+struct env_body {
+	struct json_map set;
+	const char **unset;
+};
+static const struct json_member env_request_members[] = {
+        JSON_TEXT_MAP_MEMBER(env_body, set, .max = 256, .flags = JSON_SECRET,
+                             .about = "variables to add or to replace"),
+        JSON_TEXT_LIST_MEMBER(env_body, unset, .max = 256, .about = "names that go, before that"),
+        JSON_END,
+};
+static JSON_SHAPE(env_request, "SandboxEnvironment", env_body,
+                  "A change of its own variables; those of its template stay");
+
+static int sandbox_env(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct env_body *b = body;
+	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_environment change = {.set = &b->set,
+	                                         .unset = (const char *const *)b->unset};
+	struct sandbox_record r;
+
+	if (fleet_set_environment(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &r);
+}
+
+#define TAG .tag = "sandboxes"
+const struct route limits_routes[] = {
+        {HTTP_POST, BASE "/resize", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &resize_request,
+         .answer = &sandbox_shape, .handle = sandbox_resize, TAG,
+         .summary = "Give a sandbox other limits, at once if it runs"},
+        {HTTP_POST, BASE "/env", SCOPE_SANDBOX_WRITE, .body = &env_request,
+         .answer = &sandbox_shape, .handle = sandbox_env, TAG,
+         .summary = "Change a sandbox's variables, for what is started from now on"},
+        {.path = NULL},
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /accounts/me — who am I, by the key that asks. */
+#include "edge/caller.h"
+#include "edge/tables.h"
+
+struct me {
+	const char *project, *project_name, *key, *key_name, *user, *role;
+	const char **scopes;
+	int64_t expires_at;
+};
+static const struct json_member me_shape_members[] = {
+        JSON_TEXT_MEMBER(me, project, .about = "that it acts in"),
+        JSON_TEXT_MEMBER(me, project_name),
+        JSON_TEXT_MEMBER(me, key, .about = "id of the key"),
+        JSON_TEXT_MEMBER(me, key_name),
+        JSON_TEXT_LIST_MEMBER(me, scopes, .about = "what it may do now"),
+        JSON_TEXT_MEMBER(me, user, .flags = JSON_NULLABLE,
+                         .about = "the member whom the key belongs to"),
+        JSON_TEXT_MEMBER(me, role, .flags = JSON_NULLABLE, .about = "his role now"),
+        JSON_TIME_MEMBER(me, expires_at, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(me_shape, "Me", me, "The caller");
+
+static int me_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct api_caller *caller = rq->caller;
+	const struct account_caller *account = &caller->account;
+	struct key_record key;
+	struct project_record project;
+	struct me out;
+
+	(void)body;
+	if (store_key_find_by_hash(api_of(rq)->store, rq->arena, caller->key_hash, &key, err) < 0 ||
+	    store_project_find(api_of(rq)->store, rq->arena, account->project_id, &project, err) <
+	            0)
+		return -1;
+	out = (struct me){
+	        .project = project.id,
+	        .project_name = project.name,
+	        .key = key.id,
+	        .key_name = key.name,
+	        .scopes = api_scope_names(rq->arena, account->scopes),
+	        .user = key.user_id[0] ? key.user_id : NULL,
+	        .role = key.role[0] ? key.role : NULL,
+	        .expires_at = key.expires_at,
+	};
+	reply_json(reply, &me_shape, &out);
+	return 0;
+}
+
+const struct route me_routes[] = {
+        {HTTP_GET, "/accounts/me", SCOPE_NONE, .answer = &me_shape, .handle = me_get,
+         .tag = "accounts", .summary = "Who asks: project, key, scopes, role"},
+        {.path = NULL},
+};

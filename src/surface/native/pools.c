@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/pools — how many sandboxes are prepared before anybody asks; docs/pools.md. */
+#include "surface/native/pools.h"
+
+#include "edge/caller.h"
+#include "edge/tables.h"
+
+#define BASE "/api/sandbox/pools"
+#define NOT_GIVEN (-1)
+
+/* ---- shapes ---- */
+
+struct pool_problem {
+	const char *code, *message, *hint;
+};
+static const struct json_member pool_problem_shape_members[] = {
+        JSON_TEXT_MEMBER(pool_problem, code, .example = "not_found"),
+        JSON_TEXT_MEMBER(pool_problem, message),
+        JSON_TEXT_MEMBER(pool_problem, hint, .about = "the cure"),
+        JSON_END,
+};
+static JSON_SHAPE(pool_problem_shape, "PoolProblem", pool_problem, "Why a pool cannot be filled");
+
+struct pool_answer {
+	const char *state;
+	struct pool_problem problem;
+	const char *template, *template_id;
+	bool automatic, internet;
+	int64_t min, target, max, ready, preparing, hits, misses, depth, memory_mb, disk_mb, pids;
+	double hit_ratio, cpu;
+};
+static const struct json_member pool_shape_members[] = {
+        JSON_TEXT_MEMBER(pool_answer, state,
+                         .about = "ready, filling (fewer than min are prepared) or failing"),
+        JSON_OBJECT_MEMBER(pool_answer, problem, &pool_problem_shape, .flags = JSON_OMIT_EMPTY,
+                           .about = "of one that is failing"),
+        JSON_TEXT_MEMBER(pool_answer, template),
+        JSON_TEXT_MEMBER(pool_answer, template_id, .flags = JSON_NULLABLE,
+                         .about = "null: an automatic one, of the template's folder"),
+        JSON_BOOL_MEMBER(pool_answer, automatic, .about = "it follows what is asked for"),
+        JSON_WHOLE_MEMBER(pool_answer, min, .about = "held even when nobody asks"),
+        JSON_WHOLE_MEMBER(pool_answer, target, .about = "held while it is used"),
+        JSON_WHOLE_MEMBER(pool_answer, max, .about = "that misses let it grow to"),
+        JSON_WHOLE_MEMBER(pool_answer, ready, .about = "prepared now"),
+        JSON_WHOLE_MEMBER(pool_answer, preparing),
+        JSON_WHOLE_MEMBER(pool_answer, hits,
+                          .about = "creates that got one; since the broker's start"),
+        JSON_WHOLE_MEMBER(pool_answer, misses, .about = "creates that found none"),
+        JSON_NUMBER_MEMBER(pool_answer, hit_ratio,
+                           .about = "hits / (hits + misses), over the same time; 0 before the "
+                                    "first create"),
+        JSON_WHOLE_MEMBER(pool_answer, depth,
+                          .about = "layers of the snapshot that it is for, 0 = none"),
+        JSON_BOOL_MEMBER(pool_answer, internet),
+        JSON_NUMBER_MEMBER(pool_answer, cpu),
+        JSON_WHOLE_MEMBER(pool_answer, memory_mb),
+        JSON_WHOLE_MEMBER(pool_answer, disk_mb),
+        JSON_WHOLE_MEMBER(pool_answer, pids),
+        JSON_END,
+};
+static JSON_SHAPE(pool_shape, "Pool", pool_answer, "Sandboxes that are prepared");
+
+struct pools_answer {
+	struct json_list items;
+};
+static const struct json_member pools_shape_members[] = {
+        JSON_LIST_MEMBER(pools_answer, items, &pool_shape),
+        JSON_END,
+};
+static JSON_SHAPE(pools_shape, "PoolList", pools_answer, "Pools");
+
+static const struct json_member pool_body_members[] = {
+        [POOL_MIN] = JSON_WHOLE_MEMBER(pool_body, min, .max = FLEET_POOL_MAX,
+                                       .about = "held even when nobody asks; default: the target"),
+        [POOL_TARGET] = JSON_WHOLE_MEMBER(pool_body, target, .max = FLEET_POOL_MAX,
+                                          .about = "held while it is used; 0 = no pool"),
+        [POOL_MAX] =
+                JSON_WHOLE_MEMBER(pool_body, max, .max = FLEET_POOL_MAX,
+                                  .about = "that misses let it grow to; default: twice the target"),
+        [POOL_INTERNET] = JSON_BOOL_MEMBER(
+                pool_body, internet, .about = "the server's default is the only one that there is"),
+        JSON_END,
+};
+const struct json_shape pool_body_shape = {
+        .name = "PoolSize",
+        .about = "How many sandboxes are prepared before anybody asks",
+        .size = sizeof(struct pool_body),
+        .members = pool_body_members,
+        .present_offset = offsetof(struct pool_body, present),
+};
+
+static int64_t given(const struct pool_body *b, unsigned member, int64_t value)
+{
+	return b->present & UINT64_C(1) << member ? value : NOT_GIVEN;
+}
+
+static int check_network(const struct pool_body *b, bool server_internet, struct error *err)
+{
+	if (!(b->present & UINT64_C(1) << POOL_INTERNET) || b->internet == server_internet)
+		return 0;
+	error_set(err, ERROR_UNSUPPORTED, 0, HERE,
+	          "a template's pool has the server's network: sandboxes %s internet",
+	          server_internet ? "with" : "without");
+	error_hint(err, "creates that ask for another network get automatic pools "
+	                "(pool_automatic), or change the server's option 'internet'");
+	return -1;
+}
+
+int pool_body_parse(const struct pool_body *b, bool server_internet, struct fleet_pool_size *ret,
+                    struct error *err)
+{
+	if (check_network(b, server_internet, err) < 0)
+		return -1;
+	if ((b->present & ~(UINT64_C(1) << POOL_INTERNET)) == 0)
+		return FAIL(err, ERROR_INVALID, "pool: give a target, 0 for none");
+	return fleet_pool_size(given(b, POOL_MIN, b->min), given(b, POOL_TARGET, b->target),
+	                       given(b, POOL_MAX, b->max), ret, err);
+}
+
+/* ---- answers ---- */
+
+static const char *state_of(const struct fleet_pool *pool)
+{
+	if (pool->is_failing)
+		return "failing";
+	return pool->state.ready < pool->state.min ? "filling" : "ready";
+}
+
+static struct pool_answer answer_of(const struct fleet_pool *pool)
+{
+	const struct provider_pool *s = &pool->state;
+	struct pool_problem problem = {NULL, NULL, NULL};
+
+	if (pool->is_failing)
+		problem = (struct pool_problem){error_kind_get(pool->problem.code)->name,
+		                                pool->problem.text, pool->problem.hint};
+	return (struct pool_answer){
+	        .state = state_of(pool),
+	        .problem = problem,
+	        .template = pool->template_name ? pool->template_name : s->template_dir,
+	        .template_id = pool->template_id,
+	        .automatic = !pool->template_id,
+	        .internet = s->network == SANDBOX_NETWORK_INTERNET,
+	        .min = s->min,
+	        .target = s->target,
+	        .max = s->max,
+	        .ready = s->ready,
+	        .preparing = s->preparing,
+	        .hits = (int64_t)s->hits,
+	        .misses = (int64_t)s->misses,
+	        .hit_ratio = fleet_pool_hit_ratio(s->hits, s->misses),
+	        .depth = s->depth,
+	        .cpu = s->resources.cpu,
+	        .memory_mb = s->resources.memory_mb,
+	        .disk_mb = s->resources.disk_mb,
+	        .pids = s->resources.pids,
+	};
+}
+
+static bool is_admin(const struct request *rq)
+{
+	return (api_account(rq)->scopes & SCOPE_ADMIN) != 0;
+}
+
+static int pools_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
+{
+	struct fleet_pools found;
+	struct pool_answer *items;
+	struct pools_answer out;
+
+	/* What is asked for is not every project's business. */
+	if (fleet_pools_list(api_of(rq)->fleet, rq->arena, api_project(rq), is_admin(rq), &found,
+	                     err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct pool_answer, found.count + 1);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(&found.items[i]);
+	out = (struct pools_answer){.items = {items, found.count, true}};
+	reply_json(reply, &pools_shape, &out);
+	return 0;
+}
+
+static int pool_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct fleet_pool_change change = {
+	        .template = {api_project(rq), request_param(rq, "template")},
+	        .may_change_shared = is_admin(rq),
+	};
+	struct fleet_pool pool;
+	struct pool_answer out;
+
+	if (pool_body_parse(body, api_of(rq)->config->internet, &change.size, err) < 0 ||
+	    fleet_pool_set(api_of(rq)->fleet, rq->arena, &change, &pool, err) < 0)
+		return -1;
+	out = answer_of(&pool);
+	reply_json(reply, &pool_shape, &out);
+	return 0;
+}
+
+#define TAG .tag = "templates"
+const struct route pools_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &pools_shape, .handle = pools_list, TAG,
+         .summary = "List the pools of the project's templates and everybody's"},
+        {HTTP_PUT, BASE "/:template", SCOPE_TEMPLATE_WRITE, ROUTE_NEEDS_BODY,
+         .body = &pool_body_shape, .answer = &pool_shape, .handle = pool_put, TAG,
+         .summary = "Set how many sandboxes of a template are prepared"},
+        {.path = NULL},
+};

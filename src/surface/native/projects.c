@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/projects — who owns what. Made and ended by an admin of the platform, changed by its own. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/keys.h"
+#include "edge/tables.h"
+#include "fleet/usage.h"
+#include "store/accounts.h"
+#include "surface/native/project_limits.h"
+
+#define BASE "/v1/projects"
+#define PAGE_DEFAULT 100
+
+struct project_body {
+	const char *id, *name, *owner;
+	struct resource_limits defaults, maximums;
+	int64_t sandboxes_max, storage_max_mb, created_at;
+	bool closing;
+	uint64_t present;
+};
+enum {
+	PROJECT_NAME,
+	PROJECT_SANDBOXES_MAX,
+	PROJECT_STORAGE_MAX_MB,
+	PROJECT_DEFAULTS,
+	PROJECT_MAXIMUMS,
+};
+#define ROW_NAME(...)                                                                              \
+	[PROJECT_NAME] = JSON_TEXT_MEMBER(project_body, name, .min = 1, .max = 100, __VA_ARGS__)
+#define OTHER_ROWS                                                                                 \
+	[PROJECT_SANDBOXES_MAX] = JSON_WHOLE_MEMBER(                                               \
+	        project_body, sandboxes_max, .min = 0, .max = 1000000,                             \
+	        .about = "0 = the platform's; only by an admin of the platform"),                  \
+	[PROJECT_STORAGE_MAX_MB] = JSON_WHOLE_MEMBER(                                              \
+	        project_body, storage_max_mb, .min = 0, .max = 1 << 30,                            \
+	        .about = "MiB of its templates, snapshots, backups and volumes together; 0 = the " \
+	                 "platform's; only by an admin of the platform"),                          \
+	[PROJECT_DEFAULTS] =                                                                       \
+	        JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape,                 \
+	                           .about = "limits of a sandbox that asks for none"),             \
+	[PROJECT_MAXIMUMS] = JSON_OBJECT_MEMBER(                                                   \
+	        project_body, maximums, &resource_limits_shape,                                    \
+	        .about = "that no sandbox exceeds; only by an admin of the platform")
+static const struct json_member project_request_members[] = {
+        ROW_NAME(.flags = JSON_REQUIRED),
+        OTHER_ROWS,
+        JSON_TEXT_MEMBER(project_body, id, .max = SANDBOX_NAME_MAX, .about = "else generated"),
+        JSON_TEXT_MEMBER(project_body, owner, .max = ACCOUNT_USER_MAX,
+                         .about = "user who becomes its first member, an admin",
+                         .example = "ann@example.com"),
+        JSON_END,
+};
+static const struct json_shape project_request = {
+        .name = "ProjectCreate",
+        .about = "A project to make",
+        .size = sizeof(struct project_body),
+        .members = project_request_members,
+        .present_offset = offsetof(struct project_body, present),
+};
+static const struct json_member project_change_members[] = {ROW_NAME(), OTHER_ROWS, JSON_END};
+static const struct json_shape project_change = {
+        .name = "ProjectChange",
+        .about = "What is given replaces what was",
+        .size = sizeof(struct project_body),
+        .members = project_change_members,
+        .present_offset = offsetof(struct project_body, present),
+};
+static const struct json_member project_shape_members[] = {
+        JSON_TEXT_MEMBER(project_body, id),
+        JSON_TEXT_MEMBER(project_body, name),
+        JSON_WHOLE_MEMBER(project_body, sandboxes_max),
+        JSON_WHOLE_MEMBER(project_body, storage_max_mb, .about = "0 = the platform's"),
+        JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape),
+        JSON_OBJECT_MEMBER(project_body, maximums, &resource_limits_shape),
+        JSON_BOOL_MEMBER(project_body, closing, .about = "it is being deleted"),
+        JSON_TIME_MEMBER(project_body, created_at),
+        JSON_END,
+};
+static JSON_SHAPE(project_shape, "Project", project_body,
+                  "Owns keys, templates and sandboxes; an admin acts in it by the header "
+                  "X-Atoll-Project");
+
+struct list_query {
+	const char *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, page, .max = 100, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "ProjectListQuery", list_query, "Which projects");
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &project_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "ProjectList", list_answer, "Projects by name");
+
+struct delete_query {
+	bool force;
+};
+static const struct json_member delete_query_members[] = {
+        JSON_BOOL_MEMBER(delete_query, force, .about = "delete its sandboxes, too"),
+        JSON_END,
+};
+static JSON_SHAPE(delete_query, "ProjectDeleteQuery", delete_query, "How to delete");
+
+static struct project_body answer_of(const struct project_record *r)
+{
+	return (struct project_body){
+	        .id = r->id,
+	        .name = r->name,
+	        .sandboxes_max = r->sandboxes_max,
+	        .storage_max_mb = r->storage_max_mb,
+	        .defaults = resource_limits_from(&r->defaults),
+	        .maximums = resource_limits_from(&r->maximums),
+	        .closing = r->closing,
+	        .created_at = r->created_at,
+	};
+}
+
+static int answer(struct reply *reply, const struct project_record *r)
+{
+	const struct project_body out = answer_of(r);
+
+	reply_json(reply, &project_shape, &out);
+	return 0;
+}
+
+/* ---- list and get ---- */
+
+/* Who is no admin of the platform sees the one that he is in. */
+static int find_own(struct request *rq, struct project_list *ret, struct error *err)
+{
+	struct project_record *own = ARENA_NEW(rq->arena, struct project_record);
+
+	*ret = (struct project_list){own, 1};
+	return store_project_find(api_of(rq)->store, rq->arena, api_project(rq), own, err);
+}
+
+static int projects_list(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct list_query *q = rq->query;
+	int64_t limit = q->limit ? q->limit : PAGE_DEFAULT;
+	/* One more than asked for tells whether there is another page. */
+	const struct project_page page = {q->page ? q->page : "", limit + 1};
+	struct project_list found;
+	struct project_body *items;
+	struct list_answer out = {.next_page = NULL};
+
+	(void)body;
+	if (!(api_account(rq)->scopes & SCOPE_ADMIN)) {
+		if (find_own(rq, &found, err) < 0)
+			return -1;
+	} else if (store_project_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0) {
+		return -1;
+	}
+	if ((int64_t)found.count > limit) {
+		found.count = (size_t)limit;
+		out.next_page = found.items[found.count - 1].name;
+	}
+	items = ARENA_ARRAY(rq->arena, struct project_body, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(&found.items[i]);
+	out.items = (struct json_list){items, found.count, true};
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+static int project_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct project_record record;
+	const char *id;
+
+	(void)body;
+	if (api_path_project(rq, &id, err) < 0 ||
+	    store_project_find(api_of(rq)->store, rq->arena, id, &record, err) < 0)
+		return -1;
+	return answer(reply, &record);
+}
+
+/* ---- make and change ---- */
+
+static int add_owner(struct request *rq, const struct project_record *r, const char *owner,
+                     struct error *err)
+{
+	const struct member_record member = {.project_id = r->id,
+	                                     .user_id = owner,
+	                                     .role = account_role_name(ROLE_ADMIN),
+	                                     .created_at = r->created_at,
+	                                     .updated_at = r->created_at};
+
+	if (!owner)
+		return 0;
+	return store_member_insert(api_of(rq)->store, &member, err);
+}
+
+static int project_create(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct project_body *b = body;
+	const struct resource_limits_change limits = {&b->defaults, &b->maximums,
+	                                              &api_of(rq)->config->caps};
+	struct id id = id_new();
+	struct project_record record = {
+	        .id = b->id ? b->id : id.text,
+	        .name = b->name,
+	        .sandboxes_max = b->sandboxes_max,
+	        .storage_max_mb = b->storage_max_mb,
+	        .created_at = clock_unix_ms(),
+	};
+
+	if (sandbox_name_check(record.id, err) < 0)
+		return FAIL_CONTEXT(err, "id");
+	if (strcmp(record.id, API_PROJECT_ME) == 0)
+		return FAIL(err, ERROR_INVALID, "id: '" API_PROJECT_ME "' is everybody's own");
+	if ((b->owner && account_user_check(b->owner, err) < 0) ||
+	    resource_limits_apply(&limits, &record, err) < 0 ||
+	    store_project_insert(api_of(rq)->store, &record, err) < 0 ||
+	    add_owner(rq, &record, b->owner, err) < 0)
+		return -1;
+	api_audit_subject(rq, record.id);
+	reply_status(reply, 201);
+	return answer(reply, &record);
+}
+
+struct change {
+	const struct project_body *body;
+	const struct sandbox_resources *caps;
+};
+
+static bool has(const struct project_body *b, unsigned row)
+{
+	return b->present >> row & 1;
+}
+
+static int edit(struct project_record *r, const void *context, struct error *err)
+{
+	const struct change *change = context;
+	const struct project_body *b = change->body;
+	const struct resource_limits_change limits = {
+	        has(b, PROJECT_DEFAULTS) ? &b->defaults : NULL,
+	        has(b, PROJECT_MAXIMUMS) ? &b->maximums : NULL,
+	        change->caps,
+	};
+
+	if (has(b, PROJECT_NAME))
+		r->name = b->name;
+	if (has(b, PROJECT_SANDBOXES_MAX))
+		r->sandboxes_max = b->sandboxes_max;
+	if (has(b, PROJECT_STORAGE_MAX_MB))
+		r->storage_max_mb = b->storage_max_mb;
+	return limits.defaults || limits.maximums ? resource_limits_apply(&limits, r, err) : 0;
+}
+
+static int project_patch(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct change change = {body, &api_of(rq)->config->caps};
+	bool is_platforms = has(body, PROJECT_SANDBOXES_MAX) || has(body, PROJECT_MAXIMUMS) ||
+	                    has(body, PROJECT_STORAGE_MAX_MB);
+	struct project_edit request = {.edit = edit, .context = &change};
+	struct project_record record;
+
+	if (is_platforms && account_require(api_account(rq), SCOPE_ADMIN, err) < 0)
+		return FAIL_CONTEXT(err, "sandboxes_max, storage_max_mb and maximums");
+	if (api_path_project(rq, &request.id, err) < 0 ||
+	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)
+		return -1;
+	fleet_project_changed(api_of(rq)->fleet, record.id);
+	return answer(reply, &record);
+}
+
+/* ---- what it keeps ---- */
+
+struct storage_answer {
+	int64_t limit_mb, bytes, templates_bytes, snapshots_bytes, backups_bytes, volumes_bytes;
+};
+static const struct json_member storage_answer_members[] = {
+        JSON_WHOLE_MEMBER(storage_answer, limit_mb, .about = "0 = no limit"),
+        JSON_WHOLE_MEMBER(storage_answer, bytes, .about = "of all that follow"),
+        JSON_WHOLE_MEMBER(storage_answer, templates_bytes),
+        JSON_WHOLE_MEMBER(storage_answer, snapshots_bytes),
+        JSON_WHOLE_MEMBER(storage_answer, backups_bytes, .about = "archived sandboxes among them"),
+        JSON_WHOLE_MEMBER(storage_answer, volumes_bytes),
+        JSON_END,
+};
+static JSON_SHAPE(storage_answer, "ProjectStorage", storage_answer,
+                  "What a project keeps, as it was measured last, and what it may keep");
+
+static int project_storage(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	struct storage_answer out;
+	struct fleet_storage found;
+	const char *id;
+
+	(void)body;
+	if (api_path_project(rq, &id, err) < 0 ||
+	    fleet_project_storage(api_of(rq)->fleet, id, &found, err) < 0)
+		return -1;
+	out = (struct storage_answer){found.limit_mb,     found.bytes,      found.of.templates,
+	                              found.of.snapshots, found.of.backups, found.of.volumes};
+	reply_json(reply, &storage_answer, &out);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+static int project_delete(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct api_caller *caller = rq->caller;
+	const struct delete_query *q = rq->query;
+	struct api *api = api_of(rq);
+	const char *id;
+	int result;
+
+	(void)body;
+	if (api_path_project(rq, &id, err) < 0)
+		return -1;
+	if (strcmp(id, caller->own_project) == 0)
+		return FAIL(err, ERROR_CONFLICT,
+		            "this key belongs to project '%s': delete it by one of another", id);
+	result = fleet_project_remove(api->fleet, id, q->force, err);
+	/* Its keys are of no use from the first step on, whether or not the rest was done. */
+	api_key_cache_clear(api->keys);
+	if (result < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+#define TAG .tag = "projects"
+const struct route projects_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = projects_list, TAG,
+         .summary = "List all projects, or the caller's when he is no admin of the platform"},
+        {HTTP_POST, BASE, SCOPE_ADMIN, .body = &project_request, .answer = &project_shape,
+         .status = 201, .handle = project_create, TAG, .summary = "Make a project"},
+        {HTTP_GET, BASE "/:project", SCOPE_SANDBOX_READ, .answer = &project_shape,
+         .handle = project_get, TAG, .summary = "Get a project; 'me' is the caller's own"},
+        {HTTP_PATCH, BASE "/:project", SCOPE_PROJECT_WRITE, .body = &project_change,
+         .answer = &project_shape, .handle = project_patch, TAG, .summary = "Change a project"},
+        {HTTP_GET, BASE "/:project/storage", SCOPE_SANDBOX_READ, .answer = &storage_answer,
+         .handle = project_storage, TAG,
+         .summary = "What a project keeps on the disk, and how much it may"},
+        {HTTP_DELETE, BASE "/:project", SCOPE_ADMIN, ROUTE_SLOW, .query = &delete_query,
+         .status = 204, .handle = project_delete, TAG,
+         .summary = "Delete a project and all that is its own"},
+        {.path = NULL},
+};

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sandbox as its own routes show it. */
+#include "surface/native/sandbox_answer.h"
+
+#include "base/clock.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "fleet/preview.h"
+#include "provider/agent_health.h"
+#include "surface/native/egress.h"
+#include "surface/native/resources.h"
+
+/* ---- shapes ---- */
+
+struct event_answer {
+	int64_t at;
+	const char *text;
+};
+static const struct json_member last_event_shape_members[] = {
+        JSON_TIME_MEMBER(event_answer, at),
+        JSON_TEXT_MEMBER(event_answer, text),
+        JSON_END,
+};
+static JSON_SHAPE(last_event_shape, "LastEvent", event_answer, "What happened to it last");
+
+struct sandbox_preview_answer {
+	bool enabled, is_public, sharing_enabled;
+	const char *ports;
+};
+static const struct json_member sandbox_preview_shape_members[] = {
+        JSON_BOOL_MEMBER(sandbox_preview_answer, enabled),
+        JSON_BOOL_MEMBER(sandbox_preview_answer, is_public, .name = "public"),
+        JSON_TEXT_MEMBER(sandbox_preview_answer, ports, .flags = JSON_NULLABLE,
+                         .about = "the server's and the template's, or any; null but in the "
+                                  "answer to GET of one sandbox"),
+        JSON_BOOL_MEMBER(sandbox_preview_answer, sharing_enabled, .name = "sharingEnabled",
+                         .about = "the server has a SANDBOX_PREVIEW_SECRET"),
+        JSON_END,
+};
+static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
+                  "What of it may be seen; more at /preview");
+
+struct origin_answer {
+	const char *kind, *snapshot, *snapshot_name, *sandbox, *sandbox_name;
+};
+static const struct json_member sandbox_origin_members[] = {
+        JSON_TEXT_MEMBER(origin_answer, kind, .flags = JSON_NULLABLE,
+                         .about = "template or snapshot; a fork is of a snapshot, too"),
+        JSON_TEXT_MEMBER(origin_answer, snapshot, .flags = JSON_NULLABLE, .about = "its id"),
+        JSON_TEXT_MEMBER(origin_answer, snapshot_name, .flags = JSON_NULLABLE,
+                         .about = "null: it is removed"),
+        JSON_TEXT_MEMBER(origin_answer, sandbox, .flags = JSON_NULLABLE,
+                         .about = "id of the one that the snapshot was taken of: of a fork, the "
+                                  "one that was forked"),
+        JSON_TEXT_MEMBER(origin_answer, sandbox_name, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(sandbox_origin, "SandboxOrigin", origin_answer, "What a sandbox was made of");
+
+static const struct json_member lineage_step_shape_members[] = {
+        JSON_TEXT_MEMBER(lineage_step, kind, .about = "snapshot or template"),
+        JSON_TEXT_MEMBER(lineage_step, id),
+        JSON_TEXT_MEMBER(lineage_step, name, .flags = JSON_NULLABLE,
+                         .about = "null: it is removed"),
+        JSON_TEXT_MEMBER(lineage_step, sandbox, .flags = JSON_NULLABLE,
+                         .about = "id of the one that the snapshot was taken of"),
+        JSON_TEXT_MEMBER(lineage_step, sandbox_name, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+JSON_SHAPE(lineage_step_shape, "LineageStep", lineage_step, "What files lie on");
+
+static const struct json_member attached_volume_members[] = {
+        JSON_TEXT_MEMBER(volume_answer, volume, .about = "its name"),
+        JSON_TEXT_MEMBER(volume_answer, volume_id),
+        JSON_TEXT_MEMBER(volume_answer, path, .about = "where it is inside"),
+        JSON_BOOL_MEMBER(volume_answer, read_only),
+        JSON_END,
+};
+JSON_SHAPE(attached_volume, "AttachedVolume", volume_answer, "A volume of a sandbox");
+
+struct sandbox_answer {
+	const char *id, *name, *state, *desired_state, *reason, *agent;
+	const char *template, *provider, *isolation, *region, *project, *network;
+	struct span labels;
+	const char **env_names;
+	struct resources_body resources;
+	bool persistent;
+	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
+	int64_t idle_reap_ms, lifetime_max_ms, auto_pause_ms, auto_stop_ms, auto_archive_ms,
+	        auto_delete_ms;
+	int64_t awake_until;
+	struct sandbox_preview_answer preview;
+	struct native_egress egress;
+	struct event_answer last_event;
+	struct origin_answer made_from;
+	struct json_list lineage, volumes;
+};
+static const struct json_member sandbox_shape_members[] = {
+        JSON_TEXT_MEMBER(sandbox_answer, id),
+        JSON_TEXT_MEMBER(sandbox_answer, name),
+        JSON_TEXT_MEMBER(sandbox_answer, state,
+                         .about = "what it really is: pending creating started paused stopping "
+                                  "stopped archived deleting deleted failed"),
+        JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "what was asked for last"),
+        JSON_TEXT_MEMBER(sandbox_answer, reason,
+                         .about = "why it ended or was paused: none user idle lifetime oom exit "
+                                  "host_lost error budget disk"),
+        JSON_TEXT_MEMBER(sandbox_answer, agent, .flags = JSON_NULLABLE,
+                         .about = "ok, or unresponsive: it does not answer, and calls that need "
+                                  "it are refused until it does; null: it does not run"),
+        JSON_TEXT_MEMBER(sandbox_answer, template),
+        JSON_TEXT_MEMBER(sandbox_answer, provider),
+        JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "what really stands around it"),
+        JSON_TEXT_MEMBER(sandbox_answer, region),
+        JSON_TEXT_MEMBER(sandbox_answer, project),
+        JSON_TEXT_MEMBER(sandbox_answer, network, .about = "blocked or internet"),
+        JSON_RAW_MEMBER(sandbox_answer, labels, .about = "object of texts"),
+        JSON_TEXT_LIST_MEMBER(sandbox_answer, env_names,
+                              .about = "names of its environment; values are never shown"),
+        JSON_OBJECT_MEMBER(sandbox_answer, resources, &resources_answer),
+        JSON_BOOL_MEMBER(sandbox_answer, persistent),
+        JSON_TIME_MEMBER(sandbox_answer, created_at),
+        JSON_TIME_MEMBER(sandbox_answer, started_at, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(sandbox_answer, last_activity_at, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(sandbox_answer, timeout_at, .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(sandbox_answer, uptime_ms, .about = "since its start; 0 when stopped"),
+        JSON_WHOLE_MEMBER(sandbox_answer, idle_reap_ms),
+        JSON_WHOLE_MEMBER(sandbox_answer, lifetime_max_ms),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_pause_ms, .name = "autoPauseMs",
+                          .about = "paused after so long without use; 0 = never"),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_stop_ms, .name = "autoStopMs",
+                          .about = "stopped after so long without use; 0 = never"),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_archive_ms, .name = "autoArchiveMs",
+                          .about = "0 = never"),
+        JSON_WHOLE_MEMBER(sandbox_answer, auto_delete_ms, .name = "autoDeleteMs",
+                          .about = "deleted so long after a stop; 0 = never"),
+        JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
+                         .about = "not paused, stopped or deleted for idleness before that"),
+        JSON_OBJECT_MEMBER(sandbox_answer, preview, &sandbox_preview_shape),
+        JSON_OBJECT_MEMBER(sandbox_answer, egress, &native_egress_shape),
+        JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
+        JSON_OBJECT_MEMBER(sandbox_answer, made_from, &sandbox_origin, .flags = JSON_NULLABLE,
+                           .about = "null but in the answers to GET of one sandbox and of a list"),
+        JSON_LIST_MEMBER(sandbox_answer, lineage, &lineage_step_shape, .flags = JSON_NULLABLE,
+                         .about = "what its files lie on, the uppermost first, its template last; "
+                                  "at most 64 snapshots; null but in the answer to GET of one "
+                                  "sandbox"),
+        JSON_LIST_MEMBER(sandbox_answer, volumes, &attached_volume, .flags = JSON_NULLABLE,
+                         .about = "that it has; null as made_from is"),
+        JSON_END,
+};
+JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "One isolated computer");
+
+/* ---- where it comes from ---- */
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+struct json_list lineage_answer(struct arena *a, const struct relation_list *relations,
+                                const struct lineage_step *template)
+{
+	struct lineage_step *steps = ARENA_ARRAY(a, struct lineage_step, relations->count + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < relations->count; i++) {
+		const struct relation_record *r = &relations->items[i];
+
+		if (r->kind == RELATION_BELOW)
+			steps[count++] = (struct lineage_step){"snapshot", r->id, or_null(r->name),
+			                                       or_null(r->sandbox_id),
+			                                       or_null(r->sandbox_name)};
+	}
+	steps[count++] = *template;
+	return (struct json_list){steps, count, true};
+}
+
+static struct json_list volumes_answer(struct arena *a, const struct relation_list *relations)
+{
+	struct volume_answer *items = ARENA_ARRAY(a, struct volume_answer, relations->count + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < relations->count; i++) {
+		const struct relation_record *r = &relations->items[i];
+
+		if (r->kind == RELATION_VOLUME)
+			items[count++] =
+			        (struct volume_answer){r->name, r->id, r->path, r->is_read_only};
+	}
+	return (struct json_list){items, count, true};
+}
+
+static struct origin_answer origin_of(const struct relation_list *relations)
+{
+	for (size_t i = 0; i < relations->count; i++) {
+		const struct relation_record *r = &relations->items[i];
+
+		if (r->kind == RELATION_ORIGIN)
+			return (struct origin_answer){"snapshot", r->id, or_null(r->name),
+			                              or_null(r->sandbox_id),
+			                              or_null(r->sandbox_name)};
+	}
+	return (struct origin_answer){.kind = "template"};
+}
+
+/* ---- record to answer ---- */
+
+static const char **env_names_of(struct arena *a, const char *env_json)
+{
+	const struct json_value *env;
+	const char **names;
+	struct error ignored;
+	size_t count;
+
+	if (json_load(a, span_of(env_json), &env, &ignored) < 0)
+		env = NULL;
+	count = json_count(env);
+	names = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		(void)json_member_at(env, i, &names[i]);
+	return names;
+}
+
+static const char *isolation_of(const char *provider)
+{
+	const struct provider_ops *ops = provider_find(provider);
+
+	return ops ? ops->isolation : "none";
+}
+
+static const char *agent_of(const struct sandbox_record *r)
+{
+	if (r->actual != SANDBOX_STARTED)
+		return NULL;
+	return agent_health_is_unresponsive(r->id) ? "unresponsive" : "ok";
+}
+
+static void fill_answer(struct request *rq, const struct sandbox_record *r,
+                        struct sandbox_answer *ret)
+{
+	struct arena *a = rq->arena;
+	bool runs =
+	        (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED) && r->started_at > 0;
+
+	*ret = (struct sandbox_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .state = sandbox_state_name(r->actual),
+	        .desired_state = sandbox_state_name(r->desired),
+	        .reason = sandbox_reason_name(r->reason),
+	        .agent = agent_of(r),
+	        .template = r->template_name,
+	        .provider = r->provider,
+	        .isolation = isolation_of(r->provider),
+	        .region = r->region,
+	        .project = r->project_id,
+	        .network = r->network == SANDBOX_NETWORK_INTERNET ? "internet" : "blocked",
+	        .labels = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
+	        .env_names = env_names_of(a, r->env_json),
+	        .resources = {r->resources.cpu, r->resources.memory_mb, r->resources.disk_mb,
+	                      r->resources.pids, r->disk_is_advisory},
+	        .persistent = r->persistent,
+	        .created_at = r->created_at,
+	        .started_at = r->started_at,
+	        .last_activity_at = r->last_activity_at,
+	        .timeout_at = r->timeout_at,
+	        .uptime_ms = runs ? clock_unix_ms() - r->started_at : 0,
+	        .idle_reap_ms = r->idle_reap_ms,
+	        .lifetime_max_ms = r->lifetime_max_ms,
+	        .auto_pause_ms = r->idle_pause_ms,
+	        .auto_stop_ms = r->idle_stop_ms,
+	        .auto_archive_ms = r->archive_after_ms,
+	        .auto_delete_ms = r->delete_after_ms,
+	        .awake_until = r->awake_until,
+	        .preview = {!r->preview_off, r->preview_public,
+	                    api_of(rq)->config->preview_secret[0] != '\0', NULL},
+	        .egress = native_egress_of(a, r->egress),
+	        .last_event = {.at = r->last_event_at, .text = r->last_event},
+	};
+}
+
+int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r)
+{
+	struct sandbox_answer out;
+
+	fill_answer(rq, r, &out);
+	reply_json(reply, &sandbox_shape, &out);
+	return 0;
+}
+
+struct json_list sandbox_answers(struct request *rq, const struct sandbox_record *records,
+                                 size_t count)
+{
+	struct sandbox_answer *items = ARENA_ARRAY(rq->arena, struct sandbox_answer, count);
+
+	for (size_t i = 0; i < count; i++)
+		fill_answer(rq, &records[i], &items[i]);
+	return (struct json_list){items, count, true};
+}
+
+int sandbox_reply_whole(struct request *rq, struct reply *reply, const struct sandbox_record *r,
+                        struct error *err)
+{
+	const struct lineage_step template = {
+	        .kind = "template", .id = r->template_id, .name = or_null(r->template_name)};
+	struct relation_list relations;
+	struct sandbox_answer out;
+
+	fill_answer(rq, r, &out);
+	if (fleet_preview_ports(api_of(rq)->fleet, rq->arena, r, &out.preview.ports, err) < 0 ||
+	    store_relations_of(api_of(rq)->store, rq->arena, r->id, &relations, err) < 0)
+		return -1;
+	out.made_from = origin_of(&relations);
+	out.lineage = lineage_answer(rq->arena, &relations, &template);
+	out.volumes = volumes_answer(rq->arena, &relations);
+	reply_json(reply, &sandbox_shape, &out);
+	return 0;
+}
+
+int sandbox_answers_related(struct request *rq, const struct sandbox_record *records, size_t count,
+                            struct json_list *ret, struct error *err)
+{
+	struct relation_page page = {.project_id = api_project(rq)};
+	struct relation_list all = {.count = 0};
+	struct json_list answers = sandbox_answers(rq, records, count);
+	struct sandbox_answer *items = answers.items;
+
+	if (count > 0) {
+		page.from = records[count - 1].created_at;
+		page.to = records[0].created_at;
+	}
+	for (size_t i = 0; i < count; i++)
+		page.with_deleted |= records[i].actual == SANDBOX_DELETED;
+	if (count > 0 &&
+	    store_relations_of_page(api_of(rq)->store, rq->arena, &page, &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const struct relation_list own = relations_of(&all, records[i].id);
+
+		items[i].made_from = origin_of(&own);
+		items[i].volumes = volumes_answer(rq->arena, &own);
+	}
+	*ret = answers;
+	return 0;
+}

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances — sandboxes themselves: made, found, started, stopped, deleted. */
+#include "surface/native/resources.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "calls/configs.h"
+#include "edge/caller.h"
+#include "edge/idempotency.h"
+#include "edge/tables.h"
+#include "edge/undo.h"
+#include "fleet/backups.h"
+#include "fleet/egress.h"
+#include "fleet/settings.h"
+#include "surface/native/egress.h"
+#include "surface/native/sandbox_answer.h"
+
+#define BASE "/api/sandbox/instances"
+
+/* ---- shapes ---- */
+
+static const struct json_member resources_request_members[] = {
+        JSON_NUMBER_MEMBER(resources_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
+                           .example = "0.5"),
+        JSON_WHOLE_MEMBER(resources_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
+                          .example = "1024"),
+        JSON_WHOLE_MEMBER(resources_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB",
+                          .example = "1024"),
+        JSON_WHOLE_MEMBER(resources_body, pids, .min = 0, .max = 1 << 22,
+                          .about = "processes and threads", .example = "512"),
+        JSON_END,
+};
+JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
+           "Limits; what is left out or 0 is inherited from project and platform");
+static const struct json_member resources_answer_members[] = {
+        JSON_NUMBER_MEMBER(resources_body, cpu, .about = "vCPUs"),
+        JSON_WHOLE_MEMBER(resources_body, memory_mb, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resources_body, disk_mb, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resources_body, pids, .about = "processes and threads"),
+        JSON_BOOL_MEMBER(resources_body, disk_advisory,
+                         .about = "this host cannot enforce disk_mb"),
+        JSON_END,
+};
+JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are in force");
+
+static const char *const networks[] = {"blocked", "internet", NULL};
+
+struct mount_body {
+	const char *volume, *path, *subpath;
+	bool read_only;
+};
+static const struct json_member mount_request_members[] = {
+        JSON_TEXT_MEMBER(mount_body, volume, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
+                         .about = "name or id"),
+        JSON_TEXT_MEMBER(mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .about = "absolute (default /workspace)", .example = "/data"),
+        JSON_BOOL_MEMBER(mount_body, read_only, .about = "any number of sandboxes may read it"),
+        JSON_TEXT_MEMBER(mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .about = "a folder of it, made when it is missing (default all of it)",
+                         .example = "users/alice"),
+        JSON_END,
+};
+static JSON_SHAPE(mount_request, "SandboxVolume", mount_body, "A volume, and where it is to be");
+
+struct create_body {
+	struct native_egress egress;
+	const char *template, *name, *region, *snapshot, *config;
+	struct json_map labels, env;
+	struct resources_body resources;
+	bool internet;
+	int network;
+	bool persistent, preview_enabled, preview_public;
+	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms;
+	int64_t auto_pause_ms, auto_stop_ms, auto_archive_ms, auto_delete_ms;
+	const char *volume;
+	struct json_list volumes;
+	const char *persistent_home;
+	int64_t persistent_disk_gb;
+	uint64_t present;
+};
+enum create_row {
+	CREATE_TEMPLATE,
+	CREATE_NAME,
+	CREATE_REGION,
+	CREATE_LABELS,
+	CREATE_ENV,
+	CREATE_RESOURCES,
+	CREATE_INTERNET,
+	CREATE_NETWORK,
+	CREATE_PREVIEW,
+};
+#define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
+static const struct json_member create_request_members[] = {
+        [CREATE_TEMPLATE] = JSON_TEXT_MEMBER(create_body, template, .max = 128,
+                                             .about = "name or id; else the server's default",
+                                             .example = "base"),
+        [CREATE_NAME] = JSON_TEXT_MEMBER(create_body, name, .max = SANDBOX_NAME_MAX,
+                                         .about = "unique in the project; else generated"),
+        [CREATE_REGION] = JSON_TEXT_MEMBER(create_body, region, .max = 64,
+                                           .about = "a label of where; kept as it is"),
+        [CREATE_LABELS] = JSON_TEXT_MAP_MEMBER(create_body, labels, .max = SANDBOX_LABELS_MAX,
+                                               .about = "for finding it again"),
+        [CREATE_ENV] = JSON_TEXT_MAP_MEMBER(create_body, env, .max = 256, .flags = JSON_SECRET,
+                                            .about = "environment of every command, over the "
+                                                     "template's; never shown again"),
+        [CREATE_RESOURCES] = JSON_OBJECT_MEMBER(create_body, resources, &resources_request),
+        [CREATE_INTERNET] =
+                JSON_BOOL_MEMBER(create_body, internet, .about = "false = no network at all"),
+        [CREATE_NETWORK] = JSON_CHOICE_MEMBER(create_body, network, .choices = networks,
+                                              .about = "the same as internet, by name"),
+        [CREATE_PREVIEW] =
+                JSON_BOOL_MEMBER(create_body, preview_enabled, .name = "previewEnabled",
+                                 .about = "false = nothing of it is seen (default true)"),
+        JSON_BOOL_MEMBER(create_body, preview_public, .name = "previewPublic",
+                         .about = "links to its previews may be shared (default false)"),
+        JSON_OBJECT_MEMBER(create_body, egress, &native_egress_shape,
+                           .about = "which addresses it may reach; else all that the server "
+                                    "lets its sandboxes reach"),
+        JSON_TEXT_MEMBER(create_body, config, .max = 64,
+                         .about = "id or name of a config of /accounts/me/sandboxes, for what is "
+                                  "not given here"),
+        JSON_TEXT_MEMBER(create_body, snapshot, .max = 64,
+                         .about = "name or id: begin with its files, on its template"),
+        JSON_BOOL_MEMBER(create_body, persistent, .about = "exempt from the idle reaper"),
+        JSON_WHOLE_MEMBER(
+                create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
+                .about = "so long after its creation an ephemeral one is deleted and a persistent "
+                         "one stopped, its files kept; 0 = never"),
+        JSON_WHOLE_MEMBER(create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
+                          .about = "delete it when nobody used it for so long; 0 = the server's"),
+        JSON_WHOLE_MEMBER(create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
+                          .about =
+                                  "whatever it does: an ephemeral one is deleted so long after its "
+                                  "creation, a persistent one stopped so long after its last "
+                                  "start; 0 = the server's"),
+        JSON_WHOLE_MEMBER(create_body, auto_pause_ms, .name = "autoPauseMs", .min = -1,
+                          .max = DURATION_MAX,
+                          .about = "pause it when nobody used it for so long; 0 = the server's, "
+                                   "-1 = never"),
+        JSON_WHOLE_MEMBER(create_body, auto_stop_ms, .name = "autoStopMs", .min = -1,
+                          .max = DURATION_MAX,
+                          .about = "stop it when nobody used it for so long; 0 = the server's, "
+                                   "-1 = never"),
+        JSON_WHOLE_MEMBER(create_body, auto_delete_ms, .name = "autoDeleteMs", .min = 0,
+                          .max = DURATION_MAX,
+                          .about = "delete it so long after it was stopped, persistent or not; 0 "
+                                   "= never"),
+        JSON_WHOLE_MEMBER(create_body, auto_archive_ms, .name = "autoArchiveMs", .min = 0,
+                          .max = DURATION_MAX,
+                          .about = "move its files to the blob store so long after it was "
+                                   "stopped; 0 = never"),
+        JSON_TEXT_MEMBER(create_body, volume, .max = SANDBOX_NAME_MAX,
+                         .about = "name or id of one to write to, at /workspace"),
+        JSON_LIST_MEMBER(create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
+                         .about = "or several, each where it is wanted"),
+        JSON_TEXT_MEMBER(create_body, persistent_home, .name = "persistentHome", .max = 58,
+                         .about = "KEY: the volume home-KEY is at /home/user, and made if need be"),
+        JSON_WHOLE_MEMBER(create_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
+                          .max = 1 << 18,
+                          .about = "GiB that volume can hold, when it is made (default: no "
+                                   "limit)"),
+        JSON_END,
+};
+static const struct json_shape create_request = {
+        .name = "SandboxCreate",
+        .about = "What to make",
+        .size = sizeof(struct create_body),
+        .members = create_request_members,
+        .present_offset = offsetof(struct create_body, present),
+};
+
+struct create_query {
+	bool wait;
+	uint64_t present;
+};
+static const struct json_member create_query_members[] = {
+        JSON_BOOL_MEMBER(create_query, wait,
+                         .about = "false, or the header Prefer: respond-async: answer at "
+                                  "once, with 202, in state pending (default true)"),
+        JSON_END,
+};
+static const struct json_shape create_query = {
+        .name = "SandboxCreateQuery",
+        .size = sizeof(struct create_query),
+        .members = create_query_members,
+        .present_offset = offsetof(struct create_query, present),
+};
+
+struct list_query {
+	const char *state, *name, *template, *label, *page;
+	int64_t limit;
+};
+static const struct json_member list_query_members[] = {
+        JSON_TEXT_MEMBER(list_query, state, .max = 16, .about = "only these; deleted ones too"),
+        JSON_TEXT_MEMBER(list_query, name, .max = 64),
+        JSON_TEXT_MEMBER(list_query, template, .max = 128),
+        JSON_TEXT_MEMBER(list_query, label, .max = 512, .about = "KEY=VALUE"),
+        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+                          .about = "items of a page (default 100)"),
+        JSON_END,
+};
+static JSON_SHAPE(list_query, "SandboxListQuery", list_query, "Which sandboxes");
+
+struct list_answer {
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member list_answer_members[] = {
+        JSON_LIST_MEMBER(list_answer, items, &sandbox_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(list_answer, "SandboxList", list_answer, "One page of sandboxes");
+
+/* ---- handlers ---- */
+
+static bool has(uint64_t present, unsigned row)
+{
+	return present >> row & 1;
+}
+
+static int internet_of(const struct create_body *b, int *ret, struct error *err)
+{
+	bool by_flag = has(b->present, CREATE_INTERNET), by_name = has(b->present, CREATE_NETWORK);
+
+	if (by_flag && by_name && b->internet != (b->network == SANDBOX_NETWORK_INTERNET))
+		return FAIL(err, ERROR_INVALID, "internet and network contradict each other");
+	if (by_flag)
+		*ret = b->internet;
+	else
+		*ret = by_name ? b->network == SANDBOX_NETWORK_INTERNET : -1;
+	return 0;
+}
+
+/* With an Idempotency-Key, a repeated request finds what the first one has made. */
+static int create_once(struct request *rq, struct fleet_create *request, struct reply *reply,
+                       struct sandbox_record *ret, struct error *err)
+{
+	struct fleet *fleet = api_of(rq)->fleet;
+	struct fleet_once_result result = {.created = true};
+	struct idempotent_request once;
+	struct fleet_ref made;
+
+	if (idempotency_begin(rq, "create", NULL, &once, err) < 0)
+		return -1;
+	if (!once.found.is_first) {
+		made = (struct fleet_ref){request->project_id, once.found.id};
+		if (fleet_find(fleet, rq->arena, &made, ret, err) == 0) {
+			reply_header(reply, "Idempotent-Replayed", "true");
+			return 0;
+		}
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		return FAIL(err, ERROR_CONFLICT,
+		            "Idempotency-Key: the sandbox that it made is deleted");
+	}
+	request->id = once.found.id;
+	if (fleet_create(fleet, rq->arena, request, ret, err) < 0) {
+		idempotency_end(rq, &once, NULL);
+		return -1;
+	}
+	result.id = ret->id;
+	idempotency_end(rq, &once, &result);
+	return 0;
+}
+
+static int volumes_of(struct arena *a, const struct create_body *b, struct fleet_create *ret,
+                      struct error *err)
+{
+	const struct mount_body *items = b->volumes.items;
+	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->volumes.count + 1);
+
+	if (b->persistent_disk_gb && !b->persistent_home)
+		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
+	for (size_t i = 0; i < b->volumes.count; i++)
+		mounts[i] = (struct fleet_mount){items[i].volume, items[i].path, items[i].subpath,
+		                                 items[i].read_only};
+	ret->mounts = mounts;
+	ret->mount_count = b->volumes.count;
+	if (b->volume)
+		mounts[ret->mount_count++] = (struct fleet_mount){.volume = b->volume};
+	/* Else its config's. */
+	if (b->persistent_home)
+		ret->persistent_home = b->persistent_home;
+	if (b->persistent_disk_gb)
+		ret->persistent_home_mb = b->persistent_disk_gb * 1024;
+	return 0;
+}
+
+/* Prefer: respond-async (RFC 7240): answered in state pending, like wait=false. */
+static bool prefers_async(const struct request *rq)
+{
+	const char *prefer = request_header(rq, "Prefer");
+	struct span rest = prefer ? span_of(prefer) : (struct span){NULL, 0}, preference, name;
+
+	while (rest.size) {
+		(void)span_split(&rest, ',', &preference);
+		(void)span_split(&preference, ';', &name);
+		name = span_trim(name);
+		if (name.size == strlen("respond-async") &&
+		    strncasecmp(name.data, "respond-async", name.size) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int sandbox_create(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct create_body *b = body;
+	const struct create_query *query = rq->query;
+	const struct api_config_use config = {b->config, NULL};
+	bool is_async = prefers_async(rq);
+	struct sandbox_record record;
+	struct fleet_create request = {
+	        .project_id = api_project(rq),
+	        .key_id = api_account(rq)->key_id,
+	        .name = b->name,
+	        .template = b->template,
+	        .snapshot = b->snapshot,
+	        .region = b->region,
+	        .labels = b->labels,
+	        .env = b->env,
+	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
+	                      b->resources.pids},
+	        .preview_off = has(b->present, CREATE_PREVIEW) && !b->preview_enabled,
+	        .preview_public = b->preview_public,
+	        .persistent = b->persistent,
+	        .timeout_ms = b->timeout_ms,
+	        .idle_reap_ms = b->idle_reap_ms,
+	        .lifetime_max_ms = b->lifetime_max_ms,
+	        .idle_pause_ms = b->auto_pause_ms,
+	        .idle_stop_ms = b->auto_stop_ms,
+	        .archive_after_ms = b->auto_archive_ms,
+	        .delete_after_ms = b->auto_delete_ms,
+	        .wait = !is_async && (!has(query->present, 0) || query->wait),
+	        .awaited = api_awaited_if_parking(rq),
+	};
+
+	if (internet_of(b, &request.internet, err) < 0 ||
+	    (b->config && api_config_apply(rq, &config, &request, err) < 0) ||
+	    volumes_of(rq->arena, b, &request, err) < 0 ||
+	    native_egress_text(rq->arena, &b->egress, &request.egress, err) < 0 ||
+	    create_once(rq, &request, reply, &record, err) < 0)
+		return -1;
+	if (is_async)
+		reply_header(reply, "Preference-Applied", "respond-async");
+	reply_header(reply, "Location", arena_format(rq->arena, BASE "/%s", record.id));
+	if (request.wait && !idempotency_is_used(rq, NULL))
+		api_undo_create(rq, reply, record.id);
+	reply_status(reply, request.wait ? 201 : 202);
+	return sandbox_reply(rq, reply, &record);
+}
+
+static int parse_label(struct arena *a, const char *text, struct sandbox_filter *filter,
+                       struct error *err)
+{
+	struct span value = span_of(text), key;
+
+	if (!span_split(&value, '=', &key) || key.size == 0) {
+		(void)FAIL(err, ERROR_INVALID, "label '%s' has no '='", text);
+		error_hint(err, "label=KEY=VALUE");
+		return -1;
+	}
+	filter->label_key = arena_copy(a, key);
+	filter->label_value = arena_copy(a, value);
+	return 0;
+}
+
+static int sandbox_list(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct list_query *q = rq->query;
+	struct sandbox_filter filter = {
+	        .project_id = api_project(rq),
+	        .state = -1,
+	        .name = q->name,
+	        .template = q->template,
+	        .page = q->page,
+	        .limit = q->limit ? (unsigned)q->limit : 100,
+	};
+	struct sandbox_list found;
+	struct list_answer out;
+	enum sandbox_state state;
+
+	(void)body;
+	if (q->state) {
+		if (sandbox_state_parse(q->state, &state, err) < 0)
+			return -1;
+		filter.state = (int)state;
+	}
+	if (q->label && parse_label(rq->arena, q->label, &filter, err) < 0)
+		return -1;
+	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	if (sandbox_answers_related(rq, found.items, found.count, &out.items, err) < 0)
+		return -1;
+	out.next_page = found.next_page;
+	reply_json(reply, &list_answer, &out);
+	return 0;
+}
+
+static struct fleet_ref path_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}
+
+typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                       struct sandbox_record *ret, struct error *err);
+
+static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
+{
+	struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record record;
+
+	ref.awaited = api_awaited_if_parking(rq);
+	if (verb(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &record);
+}
+
+static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record record;
+
+	(void)body;
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
+		return -1;
+	return sandbox_reply_whole(rq, reply, &record, err);
+}
+
+static int sandbox_start(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_start, err);
+}
+
+static int sandbox_stop(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_stop, err);
+}
+
+static int sandbox_archive(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_archive, err);
+}
+
+static int sandbox_pause(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_pause, err);
+}
+
+static int sandbox_resume(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	(void)body;
+	return run_verb(rq, reply, fleet_resume, err);
+}
+
+/* ---- keep awake ---- */
+
+#define HOUR_MS (3600 * INT64_C(1000))
+
+struct keepalive_body {
+	int64_t timeout_ms;
+};
+static const struct json_member keepalive_request_members[] = {
+        JSON_WHOLE_MEMBER(keepalive_body, timeout_ms, .name = "timeoutMs", .flags = JSON_REQUIRED,
+                          .min = 1, .max = FLEET_KEEP_MAX_MS,
+                          .about = "from now; never shortens what was given before",
+                          .example = "600000"),
+        JSON_END,
+};
+static JSON_SHAPE(keepalive_request, "SandboxKeepalive", keepalive_body,
+                  "How long idleness is to do nothing to it");
+
+struct persist_body {
+	int64_t hours;
+};
+static const struct json_member persist_request_members[] = {
+        JSON_WHOLE_MEMBER(persist_body, hours, .flags = JSON_REQUIRED, .min = 0,
+                          .max = FLEET_KEEP_MAX_MS / HOUR_MS,
+                          .about = "from now; 0 ends it, and a keepalive with it", .example = "24"),
+        JSON_END,
+};
+static JSON_SHAPE(persist_request, "SandboxPersist", persist_body,
+                  "How long idleness is to do nothing to it");
+
+static int keep(struct request *rq, struct reply *reply, int64_t keep_ms, struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record record;
+
+	if (fleet_keep(api_of(rq)->fleet, rq->arena, &ref, keep_ms, &record, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &record);
+}
+
+static int sandbox_keepalive(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
+{
+	const struct keepalive_body *b = body;
+
+	return keep(rq, reply, b->timeout_ms, err);
+}
+
+static int sandbox_persist(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct persist_body *b = body;
+
+	return keep(rq, reply, b->hours * HOUR_MS, err);
+}
+
+static int sandbox_egress_put(struct request *rq, const void *body, struct reply *reply,
+                              struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record record;
+	const char *egress;
+
+	if (native_egress_text(rq->arena, body, &egress, err) < 0 ||
+	    fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, egress, &record, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &record);
+}
+
+/* ---- stats and events ---- */
+
+struct stats_answer {
+	int64_t sampled_at, uptime_ms, cpu_usage_us, memory_bytes, memory_limit_bytes;
+	int64_t disk_bytes, disk_limit_bytes, pids, pids_limit;
+	int64_t network_in_bytes, network_out_bytes, oom_kills;
+	double cpu_percent; /* of the time since its start */
+};
+static const struct json_member stats_shape_members[] = {
+        JSON_TIME_MEMBER(stats_answer, sampled_at),
+        JSON_WHOLE_MEMBER(stats_answer, uptime_ms),
+        JSON_WHOLE_MEMBER(stats_answer, cpu_usage_us, .about = "since its start"),
+        JSON_NUMBER_MEMBER(stats_answer, cpu_percent,
+                           .about = "of one vCPU, on average since its start; take two samples of "
+                                    "cpu_usage_us for a shorter time"),
+        JSON_WHOLE_MEMBER(stats_answer, memory_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, memory_limit_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, disk_bytes,
+                          .about = "files on top of the template; -1 = not known"),
+        JSON_WHOLE_MEMBER(stats_answer, disk_limit_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, pids),
+        JSON_WHOLE_MEMBER(stats_answer, pids_limit),
+        JSON_WHOLE_MEMBER(stats_answer, network_in_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, network_out_bytes),
+        JSON_WHOLE_MEMBER(stats_answer, oom_kills),
+        JSON_END,
+};
+static JSON_SHAPE(stats_shape, "Stats", stats_answer, "What a sandbox uses now");
+
+static int64_t whole(uint64_t value)
+{
+	return value > INT64_MAX ? -1 : (int64_t)value;
+}
+
+static int sandbox_stats(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct fleet_ref ref = path_ref(rq);
+	struct sandbox_record r;
+	struct provider_stats s;
+	struct stats_answer out;
+
+	(void)body;
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
+	    fleet_stats(api_of(rq)->fleet, &r, &s, err) < 0)
+		return -1;
+	out = (struct stats_answer){
+	        .sampled_at = s.sampled_unix_ms,
+	        .uptime_ms = s.uptime_ms,
+	        .cpu_usage_us = whole(s.cpu_usage_us),
+	        .memory_bytes = whole(s.memory_bytes),
+	        .memory_limit_bytes = whole(s.memory_limit_bytes),
+	        .disk_bytes = whole(s.disk_bytes),
+	        .disk_limit_bytes = whole(s.disk_limit_bytes),
+	        .pids = whole(s.pids),
+	        .pids_limit = whole(s.pids_limit),
+	        .network_in_bytes = whole(s.network_in_bytes),
+	        .network_out_bytes = whole(s.network_out_bytes),
+	        .oom_kills = whole(s.oom_kills),
+	};
+	if (s.uptime_ms > 0)
+		out.cpu_percent = (double)s.cpu_usage_us / 10.0 / (double)s.uptime_ms;
+	reply_json(reply, &stats_shape, &out);
+	return 0;
+}
+
+#define TAG .tag = "sandboxes"
+const struct route sandboxes_routes[] = {
+        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_PROGRESS, .query = &create_query,
+         .body = &create_request, .answer = &sandbox_shape, .status = 201, .handle = sandbox_create,
+         TAG, .summary = "Create and start a sandbox"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
+         .handle = sandbox_list, TAG, .summary = "List sandboxes, newest first"},
+        {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &sandbox_shape, .handle = sandbox_get,
+         TAG, .summary = "Get a sandbox by id or name"},
+        {HTTP_POST, BASE "/:id/start", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_start, TAG, .summary = "Start a stopped sandbox"},
+        {HTTP_POST, BASE "/:id/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_stop, TAG, .summary = "Stop a sandbox; its files are kept"},
+        {HTTP_POST, BASE "/:id/archive", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_archive, TAG,
+         .summary = "Move a stopped sandbox's files to the blob store; a start brings them back"},
+        {HTTP_POST, BASE "/:id/pause", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_pause, TAG,
+         .summary = "Freeze a sandbox; its memory is kept, its next use resumes it"},
+        {HTTP_POST, BASE "/:id/resume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
+         .handle = sandbox_resume, TAG, .summary = "Let a paused sandbox go on"},
+        {HTTP_POST, BASE "/:id/keepalive", SCOPE_SANDBOX_WRITE, .body = &keepalive_request,
+         .answer = &sandbox_shape, .handle = sandbox_keepalive, TAG,
+         .summary = "Keep a sandbox from idleness for a time"},
+        {HTTP_POST, BASE "/:id/persist", SCOPE_SANDBOX_WRITE, .body = &persist_request,
+         .answer = &sandbox_shape, .handle = sandbox_persist, TAG,
+         .summary = "Keep a sandbox running for up to 24 hours"},
+        {HTTP_PUT, BASE "/:id/egress", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .body = &native_egress_shape, .answer = &sandbox_shape, .handle = sandbox_egress_put, TAG,
+         .summary = "Change which addresses a sandbox may reach, at once"},
+        {HTTP_GET, BASE "/:id/stats", SCOPE_SANDBOX_READ, .answer = &stats_shape,
+         .handle = sandbox_stats, TAG, .summary = "What a sandbox uses now"},
+        {.path = NULL},
+};

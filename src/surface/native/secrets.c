@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/secrets — the keys of what is encrypted in the database. */
+#include "store/secrets.h"
+
+#include "base/log.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+
+struct rotation {
+	int64_t resealed;
+};
+static const struct json_member rotation_shape_members[] = {
+        JSON_WHOLE_MEMBER(rotation, resealed, .about = "values that were encrypted anew"),
+        JSON_END,
+};
+static JSON_SHAPE(rotation_shape, "SecretRotation", rotation, "What a rotation has done");
+
+static int secrets_rotate(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct rotation answer;
+	uint64_t resealed;
+
+	(void)body;
+	if (store_secrets_rotate(api_of(rq)->store, &resealed, err) < 0)
+		return -1;
+	log_info("secrets are under a new key", NUMBER("resealed", resealed),
+	         TEXT("by_key", api_account(rq)->key_id));
+	answer.resealed = (int64_t)resealed;
+	reply_json(reply, &rotation_shape, &answer);
+	return 0;
+}
+
+const struct route secrets_routes[] = {
+        {HTTP_POST, "/api/sandbox/secrets/rotate", SCOPE_ADMIN, ROUTE_SLOW,
+         .answer = &rotation_shape, .handle = secrets_rotate, .tag = "keys",
+         .summary = "Encrypt all stored environments with a new key"},
+        {.path = NULL},
+};

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/settings and /resource-config — what holds for a project's sandboxes when nobody
+ * says otherwise. */
+#include <string.h>
+
+#include "edge/tables.h"
+#include "store/accounts.h"
+#include "surface/native/project_limits.h"
+
+#define DAY_S ((int64_t)86400)
+#define TERMINAL_TTL_S 3600
+#define STORAGE "local"
+
+static bool has(uint64_t present, unsigned row)
+{
+	return present >> row & 1;
+}
+
+/* ---- limits ---- */
+
+static const struct json_member resource_limits_shape_members[] = {
+        JSON_NUMBER_MEMBER(resource_limits, cpu, .min = 0, .max = 1024,
+                           .about = "vCPUs; 0 = not set"),
+        JSON_WHOLE_MEMBER(resource_limits, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_limits, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_limits, pids, .min = 0, .max = 1 << 22),
+        JSON_END,
+};
+JSON_SHAPE(resource_limits_shape, "Limits", resource_limits, "Limits of a sandbox");
+
+int resource_limits_apply(const struct resource_limits_change *change, struct project_record *r,
+                          struct error *err)
+{
+	if (change->defaults)
+		r->defaults = resource_limits_to(change->defaults);
+	if (change->maximums)
+		r->maximums = resource_limits_to(change->maximums);
+	if (sandbox_resources_check(&r->maximums, err) < 0 ||
+	    sandbox_resources_within(&r->maximums, change->caps, err) < 0)
+		return FAIL_CONTEXT(err, "maximums");
+	if (sandbox_resources_check(&r->defaults, err) < 0 ||
+	    sandbox_resources_within(&r->defaults, &r->maximums, err) < 0 ||
+	    sandbox_resources_within(&r->defaults, change->caps, err) < 0)
+		return FAIL_CONTEXT(err, "defaults");
+	return 0;
+}
+
+struct resource_config {
+	struct resource_limits defaults, maximums, platform, caps, effective;
+};
+static const struct json_member resource_config_shape_members[] = {
+        JSON_OBJECT_MEMBER(resource_config, defaults, &resource_limits_shape,
+                           .about = "what the project sets"),
+        JSON_OBJECT_MEMBER(resource_config, maximums, &resource_limits_shape,
+                           .about = "that no sandbox of the project exceeds; 0 = the caps alone"),
+        JSON_OBJECT_MEMBER(resource_config, platform, &resource_limits_shape,
+                           .about = "what holds where the project sets nothing"),
+        JSON_OBJECT_MEMBER(resource_config, caps, &resource_limits_shape,
+                           .about = "that nothing may exceed"),
+        JSON_OBJECT_MEMBER(resource_config, effective, &resource_limits_shape,
+                           .about = "of a sandbox that asks for nothing"),
+        JSON_END,
+};
+static JSON_SHAPE(resource_config_shape, "ResourceConfig", resource_config,
+                  "Default and greatest limits of the project's sandboxes");
+
+/* The defaults stand for themselves, the maximums are an object. */
+struct resource_body {
+	double cpu;
+	int64_t memory_mb, disk_mb, pids;
+	struct resource_limits maximums;
+	uint64_t present;
+};
+enum { RESOURCE_MAXIMUMS };
+static const struct json_member resource_request_members[] = {
+        [RESOURCE_MAXIMUMS] = JSON_OBJECT_MEMBER(
+                resource_body, maximums, &resource_limits_shape,
+                .about = "only by an admin of the platform; left as they are when absent"),
+        JSON_NUMBER_MEMBER(resource_body, cpu, .min = 0, .max = 1024,
+                           .about = "vCPUs; 0 = not set"),
+        JSON_WHOLE_MEMBER(resource_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_body, pids, .min = 0, .max = 1 << 22),
+        JSON_END,
+};
+static const struct json_shape resource_request = {
+        .name = "ResourceConfigPut",
+        .about = "The project's default limits; what is left out is not set",
+        .size = sizeof(struct resource_body),
+        .members = resource_request_members,
+        .present_offset = offsetof(struct resource_body, present),
+};
+
+static int answer_resources(struct request *rq, struct reply *reply,
+                            const struct project_record *project)
+{
+	const struct config *config = api_of(rq)->config;
+	const struct sandbox_resources layers[] = {project->defaults, config->defaults};
+	const struct sandbox_resources within =
+	        sandbox_resources_resolve(layers, COUNT_OF(layers), &project->maximums);
+	const struct sandbox_resources effective =
+	        sandbox_resources_resolve(&within, 1, &config->caps);
+	const struct resource_config answer = {
+	        .defaults = resource_limits_from(&project->defaults),
+	        .maximums = resource_limits_from(&project->maximums),
+	        .platform = resource_limits_from(&config->defaults),
+	        .caps = resource_limits_from(&config->caps),
+	        .effective = resource_limits_from(&effective),
+	};
+
+	reply_json(reply, &resource_config_shape, &answer);
+	return 0;
+}
+
+static int resource_config_get(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
+{
+	struct project_record project;
+
+	(void)body;
+	if (store_project_find(api_of(rq)->store, rq->arena, api_project(rq), &project, err) < 0)
+		return -1;
+	return answer_resources(rq, reply, &project);
+}
+
+static int edit_limits(struct project_record *r, const void *context, struct error *err)
+{
+	return resource_limits_apply(context, r, err);
+}
+
+static int resource_config_put(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
+{
+	const struct resource_body *b = body;
+	const struct resource_limits defaults = {b->cpu, b->memory_mb, b->disk_mb, b->pids};
+	bool has_maximums = has(b->present, RESOURCE_MAXIMUMS);
+	const struct resource_limits_change change = {
+	        .defaults = &defaults,
+	        .maximums = has_maximums ? &b->maximums : NULL,
+	        .caps = &api_of(rq)->config->caps,
+	};
+	struct project_record project;
+
+	if (has_maximums && account_require(api_account(rq), SCOPE_ADMIN, err) < 0)
+		return FAIL_CONTEXT(err, "maximums");
+	if (store_project_edit(api_of(rq)->store, rq->arena,
+	                       &(struct project_edit){api_project(rq), edit_limits, &change},
+	                       &project, err) < 0)
+		return -1;
+	return answer_resources(rq, reply, &project);
+}
+
+/* ---- settings ---- */
+
+/* In the order of enum sandbox_idle_time, and first. */
+struct settings {
+	int64_t idle_seconds[SANDBOX_IDLE_COUNT];
+	int64_t terminal_ttl_seconds, artifacts_max_mb, artifacts_keep_seconds;
+	const char *default_isolation, *default_storage_provider;
+	bool record_terminals;
+	uint64_t present;
+};
+enum {
+	SETTINGS_TERMINAL_TTL = SANDBOX_IDLE_COUNT,
+	SETTINGS_ARTIFACTS_MAX,
+	SETTINGS_ARTIFACTS_KEEP,
+	SETTINGS_RECORD
+};
+#define IDLE_ROW(which, name_, min_, about_)                                                       \
+	[which] = {                                                                                \
+	        .kind = JSON_WHOLE,                                                                \
+	        .name = (name_),                                                                   \
+	        .offset = offsetof(struct settings, idle_seconds[which]),                          \
+	        .min = (min_),                                                                     \
+	        .max = 366 * DAY_S,                                                                \
+	        .about = about_ "; 0 = the platform's",                                            \
+	}
+#define SETTINGS_ROWS                                                                              \
+	IDLE_ROW(SANDBOX_IDLE_PAUSE, "idle_pause_seconds", -1,                                     \
+	         "a sandbox is paused after so long without use; -1 = never"),                     \
+	        IDLE_ROW(SANDBOX_IDLE_STOP, "idle_stop_seconds", -1,                               \
+	                 "a sandbox is stopped after so long without use; -1 = never"),            \
+	        IDLE_ROW(SANDBOX_IDLE_REAP, "idle_reap_seconds", 0,                                \
+	                 "an ephemeral sandbox is removed after so long without use"),             \
+	        IDLE_ROW(SANDBOX_IDLE_LIFETIME, "lifetime_max_seconds", 0,                         \
+	                 "an ephemeral sandbox is removed at this age, a persistent one stopped "  \
+	                 "so long after its last start"),                                          \
+	        [SETTINGS_TERMINAL_TTL] = JSON_WHOLE_MEMBER(                                       \
+	                settings, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,               \
+	                .about = "a terminal without a byte for so long is closed; 0 = the "       \
+	                         "platform's"),                                                    \
+	        [SETTINGS_ARTIFACTS_MAX] = JSON_WHOLE_MEMBER(                                      \
+	                settings, artifacts_max_mb, .min = 0, .max = 1 << 30,                      \
+	                .about = "MiB of artifacts that are kept; 0 = the platform's"),            \
+	        [SETTINGS_ARTIFACTS_KEEP] = JSON_WHOLE_MEMBER(                                     \
+	                settings, artifacts_keep_seconds, .min = 0, .max = 3660 * DAY_S,           \
+	                .about = "an artifact is removed after so long; 0 = the platform's"),      \
+	        [SETTINGS_RECORD] = JSON_BOOL_MEMBER(                                              \
+	                settings, record_terminals,                                                \
+	                .about =                                                                   \
+	                        "keep what every new window of a terminal shows, as a recording"), \
+	        JSON_TEXT_MEMBER(settings, default_isolation, .max = 64,                           \
+	                         .about = "of new templates: what the server's provider gives"),   \
+	        JSON_TEXT_MEMBER(settings, default_storage_provider, .max = 64,                    \
+	                         .about = "where volumes and backups lie: local")
+static const struct json_member settings_shape_members[] = {SETTINGS_ROWS, JSON_END};
+static JSON_SHAPE(settings_shape, "Settings", settings, "What holds in the project");
+static const struct json_shape settings_request = {
+        .name = "SettingsPut",
+        .about = "What is given replaces what was",
+        .size = sizeof(struct settings),
+        .members = settings_shape_members,
+        .present_offset = offsetof(struct settings, present),
+};
+
+/* What holds: never is -1 of those that may be, and 0 of the others. */
+static void fill_idle(const struct config *config, const struct project_record *p,
+                      struct settings *ret)
+{
+	const struct sandbox_idle layers[] = {
+	        p->idle,
+	        {{config->idle_pause_ms, config->idle_stop_ms, config->idle_reap_ms,
+	          config->lifetime_max_ms}},
+	};
+	const struct sandbox_idle idle = sandbox_idle_resolve(layers, COUNT_OF(layers));
+
+	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
+		ret->idle_seconds[i] = idle.ms[i] / 1000;
+	for (unsigned i = SANDBOX_IDLE_PAUSE; i <= SANDBOX_IDLE_STOP; i++)
+		if (idle.ms[i] == 0)
+			ret->idle_seconds[i] = -1;
+}
+
+static int answer_settings(struct request *rq, struct reply *reply, const struct project_record *p)
+{
+	struct settings answer = {
+	        .terminal_ttl_seconds =
+	                p->terminal_ttl_ms > 0 ? p->terminal_ttl_ms / 1000 : TERMINAL_TTL_S,
+	        .artifacts_max_mb = p->artifacts_max_mb > 0 ? p->artifacts_max_mb
+	                                                    : api_of(rq)->config->artifacts_max_mb,
+	        .artifacts_keep_seconds =
+	                (p->artifacts_keep_ms > 0 ? p->artifacts_keep_ms
+	                                          : api_of(rq)->config->artifacts_keep_ms) /
+	                1000,
+	        .record_terminals = p->record_terminals,
+	        .default_isolation = provider_ops_of(api_of(rq)->provider)->isolation,
+	        .default_storage_provider = STORAGE,
+	};
+
+	fill_idle(api_of(rq)->config, p, &answer);
+	reply_json(reply, &settings_shape, &answer);
+	return 0;
+}
+
+static int settings_get(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct project_record project;
+
+	(void)body;
+	if (store_project_find(api_of(rq)->store, rq->arena, api_project(rq), &project, err) < 0)
+		return -1;
+	return answer_settings(rq, reply, &project);
+}
+
+static int edit_settings(struct project_record *r, const void *context, struct error *err)
+{
+	const struct settings *s = context;
+
+	(void)err;
+	if (has(s->present, SETTINGS_TERMINAL_TTL))
+		r->terminal_ttl_ms = s->terminal_ttl_seconds * 1000;
+	if (has(s->present, SETTINGS_ARTIFACTS_MAX))
+		r->artifacts_max_mb = s->artifacts_max_mb;
+	if (has(s->present, SETTINGS_ARTIFACTS_KEEP))
+		r->artifacts_keep_ms = s->artifacts_keep_seconds * 1000;
+	if (has(s->present, SETTINGS_RECORD))
+		r->record_terminals = s->record_terminals;
+	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
+		if (has(s->present, i))
+			r->idle.ms[i] = s->idle_seconds[i] < 0 ? -1 : s->idle_seconds[i] * 1000;
+	return 0;
+}
+
+/* There is one of each: another one is refused by name, not kept and forgotten. */
+static int check_only(const struct provider_ops *ops, const struct settings *s, struct error *err)
+{
+	if (s->default_isolation && strcmp(s->default_isolation, ops->isolation) != 0)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "default_isolation: provider '%s' gives '%s', not '%s'", ops->name,
+		            ops->isolation, s->default_isolation);
+	if (s->default_storage_provider && strcmp(s->default_storage_provider, STORAGE) != 0)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "default_storage_provider: this server stores in '" STORAGE
+		            "', not '%s'",
+		            s->default_storage_provider);
+	return 0;
+}
+
+static int settings_put(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct project_edit edit = {api_project(rq), edit_settings, body};
+	struct project_record project;
+
+	if (check_only(provider_ops_of(api_of(rq)->provider), body, err) < 0 ||
+	    store_project_edit(api_of(rq)->store, rq->arena, &edit, &project, err) < 0)
+		return -1;
+	return answer_settings(rq, reply, &project);
+}
+
+#define TAG .tag = "projects"
+const struct route settings_routes[] = {
+        {HTTP_GET, "/api/sandbox/settings", SCOPE_SANDBOX_READ, .answer = &settings_shape,
+         .handle = settings_get, TAG, .summary = "What holds in the project"},
+        {HTTP_PUT, "/api/sandbox/settings", SCOPE_PROJECT_WRITE, .body = &settings_request,
+         .answer = &settings_shape, .handle = settings_put, TAG,
+         .summary = "Change what holds in the project"},
+        {HTTP_GET, "/api/sandbox/resource-config", SCOPE_SANDBOX_READ,
+         .answer = &resource_config_shape, .handle = resource_config_get, TAG,
+         .summary = "Default and greatest limits of the project's sandboxes"},
+        {HTTP_PUT, "/api/sandbox/resource-config", SCOPE_PROJECT_WRITE, .body = &resource_request,
+         .answer = &resource_config_shape, .handle = resource_config_put, TAG,
+         .summary = "Set the project's default limits"},
+        {.path = NULL},
+};

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/templates — the recipes that sandboxes start from.
+ *
+ * An import takes minutes and gigabytes: its body is received whole (api/receiver.h), then it waits
+ * for its turn in the lane of builds and imports. */
+#include <stdlib.h>
+
+#include "calls/receiver.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "fleet/build.h"
+#include "fleet/warm.h"
+#include "surface/native/idle.h"
+#include "surface/native/pools.h"
+#include "wire/agent_warm.h"
+
+#define BASE "/api/sandbox/templates"
+
+/* ---- shapes ---- */
+
+struct template_answer {
+	const char *id, *name, *project, *description, *state, *state_text;
+	const char *base_image, *runtime, *isolation, *user, *workdir, *ready_command;
+	bool is_built;
+	struct span env, entrypoint, ports, resources, pool, warm, idle;
+	int64_t size_bytes, created_at, updated_at;
+};
+static const struct json_member template_shape_members[] = {
+        JSON_TEXT_MEMBER(template_answer, id),
+        JSON_TEXT_MEMBER(template_answer, name),
+        JSON_TEXT_MEMBER(template_answer, project, .flags = JSON_NULLABLE,
+                         .about = "null: everybody's"),
+        JSON_TEXT_MEMBER(template_answer, description),
+        JSON_TEXT_MEMBER(template_answer, state, .about = "pending building ready failed"),
+        JSON_TEXT_MEMBER(template_answer, state_text, .about = "progress, or why it failed"),
+        JSON_TEXT_MEMBER(template_answer, base_image),
+        JSON_TEXT_MEMBER(template_answer, runtime),
+        JSON_TEXT_MEMBER(template_answer, isolation),
+        JSON_TEXT_MEMBER(template_answer, user, .about = "that commands run as by default"),
+        JSON_TEXT_MEMBER(template_answer, workdir),
+        JSON_RAW_MEMBER(template_answer, env, .about = "object of texts"),
+        JSON_RAW_MEMBER(template_answer, entrypoint, .about = "list of texts"),
+        JSON_RAW_MEMBER(template_answer, ports, .about = "list of numbers"),
+        JSON_TEXT_MEMBER(template_answer, ready_command, .flags = JSON_NULLABLE,
+                         .about = "that told its build that the entrypoint was ready"),
+        JSON_BOOL_MEMBER(template_answer, is_built, .name = "built",
+                         .about = "by steps, on top of base_image"),
+        JSON_RAW_MEMBER(template_answer, resources, .about = "0 = inherited"),
+        JSON_RAW_MEMBER(template_answer, pool, .about = "min, target and max; 0 = none"),
+        JSON_RAW_MEMBER(template_answer, warm,
+                        .about = "interpreters that its sandboxes keep ready",
+                        .example = "[{\"language\":\"python\",\"imports\":[\"numpy\"]}]"),
+        JSON_RAW_MEMBER(template_answer, idle,
+                        .about = "pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0 = inherited, "
+                                 "-1 = never"),
+        JSON_WHOLE_MEMBER(template_answer, size_bytes),
+        JSON_TIME_MEMBER(template_answer, created_at),
+        JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(template_shape, "Template", template_answer, "What sandboxes start from");
+
+struct template_items {
+	struct json_list items;
+};
+static const struct json_member template_list_shape_members[] = {
+        JSON_LIST_MEMBER(template_items, items, &template_shape),
+        JSON_END,
+};
+static JSON_SHAPE(template_list_shape, "TemplateList", template_items, "Templates");
+
+struct import_query {
+	const char *name, *format, *description;
+};
+static const struct json_member import_query_members[] = {
+        JSON_TEXT_MEMBER(import_query, name, .flags = JSON_REQUIRED, .max = 63),
+        JSON_TEXT_MEMBER(
+                import_query, format, .max = 32,
+                .about = "tar (default; plain, gzip, xz or zstd), oci, docker-archive or backup "
+                         "(the template of a full backup)"),
+        JSON_TEXT_MEMBER(import_query, description, .max = 1000),
+        JSON_END,
+};
+static JSON_SHAPE(import_query, "TemplateImportQuery", import_query, "What the body is");
+
+struct template_resources {
+	double cpu;
+	int64_t memory_mb, disk_mb, pids;
+};
+static const struct json_member template_resources_members[] = {
+        JSON_NUMBER_MEMBER(template_resources, cpu, .max = 1024, .about = "vCPUs; 0 = inherited"),
+        JSON_WHOLE_MEMBER(template_resources, memory_mb, .max = 1 << 24, .about = "MiB"),
+        JSON_WHOLE_MEMBER(template_resources, disk_mb, .max = 1 << 28, .about = "MiB"),
+        JSON_WHOLE_MEMBER(template_resources, pids, .max = 1 << 22,
+                          .about = "processes and threads"),
+        JSON_END,
+};
+static JSON_SHAPE(template_resources, "TemplateResources", template_resources,
+                  "What a sandbox gets that asks for nothing else");
+
+struct template_warm {
+	const char *language;
+	const char **imports;
+};
+static const struct json_member template_warm_members[] = {
+        JSON_TEXT_MEMBER(template_warm, language, .flags = JSON_REQUIRED, .max = 32,
+                         .about = "python or javascript", .example = "python"),
+        JSON_TEXT_LIST_MEMBER(template_warm, imports, .max = AGENT_WARM_IMPORTS_MAX,
+                              .about = "modules that it has imported already",
+                              .example = "[\"numpy\"]"),
+        JSON_END,
+};
+static JSON_SHAPE(template_warm, "TemplateWarm", template_warm,
+                  "An interpreter that waits for code in each sandbox");
+
+/* The rows are the same for both; a change takes only the first. */
+struct template_body {
+	const char *description, *runtime, *isolation, *user, *workdir;
+	const char **entrypoint;
+	struct json_map env;
+	struct json_list warm;
+	struct span ports;
+	struct template_resources resources;
+	struct pool_body pool;
+	struct idle_body idle;
+	const char *name, *image, *from;
+	struct image_login login;
+	uint64_t present;
+};
+enum { TEMPLATE_RESOURCES, TEMPLATE_POOL, TEMPLATE_IDLE };
+#define RECIPE_ROWS                                                                                \
+	[TEMPLATE_RESOURCES] = JSON_OBJECT_MEMBER(template_body, resources, &template_resources),  \
+	[TEMPLATE_POOL] = JSON_OBJECT_MEMBER(template_body, pool, &pool_body_shape),               \
+	[TEMPLATE_IDLE] = JSON_OBJECT_MEMBER(template_body, idle, &idle_body_shape),               \
+	JSON_TEXT_MEMBER(template_body, description, .max = 1000),                                 \
+	JSON_TEXT_MEMBER(template_body, runtime, .max = 64, .about = "what it is for: a label"),   \
+	JSON_TEXT_MEMBER(template_body, isolation, .max = 64,                                      \
+	                 .about = "refused unless it is what the server gives"),                   \
+	JSON_TEXT_MEMBER(template_body, user, .max = 64,                                           \
+	                 .about = "that commands run as by default"),                              \
+	JSON_TEXT_MEMBER(template_body, workdir, .max = 1024, .about = "an absolute path"),        \
+	JSON_TEXT_MAP_MEMBER(template_body, env, .max = 256,                                       \
+	                     .about = "replaces the whole environment"),                           \
+	JSON_LIST_MEMBER(template_body, warm, &template_warm, .max = 4,                            \
+	                 .about = "interpreters that its sandboxes keep ready for code"),          \
+	JSON_TEXT_LIST_MEMBER(template_body, entrypoint, .max = 64,                                \
+	                      .about = "program and arguments that a sandbox starts with"),        \
+	JSON_RAW_MEMBER(template_body, ports, .about = "list of up to 64 numbers from 1 to 65535", \
+	                .example = "[3000]")
+static const struct json_member template_request_members[] = {
+        RECIPE_ROWS,
+        JSON_TEXT_MEMBER(template_body, name, .flags = JSON_REQUIRED, .max = 63),
+        JSON_TEXT_MEMBER(template_body, image, .max = 512,
+                         .about = "reference in a registry; either this or `from`",
+                         .example = "docker.io/library/debian:12"),
+        JSON_OBJECT_MEMBER(template_body, login, &build_login_shape,
+                           .about = "at the registry of image"),
+        JSON_TEXT_MEMBER(template_body, from, .max = 63,
+                         .about = "template whose root filesystem it shares", .example = "host"),
+        JSON_END,
+};
+static const struct json_shape template_request = {
+        .name = "TemplateCreate",
+        .about = "A template from a registry's image or another template",
+        .size = sizeof(struct template_body),
+        .members = template_request_members,
+        .present_offset = offsetof(struct template_body, present),
+};
+static const struct json_member template_change_members[] = {RECIPE_ROWS, JSON_END};
+static const struct json_shape template_change = {
+        .name = "TemplateChange",
+        .about = "What is given replaces what was",
+        .size = sizeof(struct template_body),
+        .members = template_change_members,
+        .present_offset = offsetof(struct template_body, present),
+};
+
+struct seed_answer {
+	int64_t added;
+};
+static const struct json_member seed_shape_members[] = {
+        JSON_WHOLE_MEMBER(seed_answer, added),
+        JSON_END,
+};
+static JSON_SHAPE(seed_shape, "TemplatesSeeded", seed_answer, "How many were missing");
+
+/* ---- record to answer ---- */
+
+static struct span raw_or(const char *json, struct span otherwise)
+{
+	return json && json[0] ? span_of(json) : otherwise;
+}
+
+static void fill_answer(struct arena *a, const struct template_record *r,
+                        struct template_answer *ret)
+{
+	static const char *const states[] = {
+	        [TEMPLATE_PENDING] = "pending",
+	        [TEMPLATE_BUILDING] = "building",
+	        [TEMPLATE_READY] = "ready",
+	        [TEMPLATE_FAILED] = "failed",
+	};
+	const struct sandbox_resources *limits = &r->resources;
+
+	*ret = (struct template_answer){
+	        .id = r->id,
+	        .name = r->name,
+	        .project = r->project_id[0] ? r->project_id : NULL,
+	        .description = r->description,
+	        .state = states[r->state],
+	        .state_text = r->state_text,
+	        .base_image = r->base_image,
+	        .runtime = r->runtime,
+	        .isolation = r->isolation,
+	        .user = r->user,
+	        .workdir = r->workdir,
+	        .env = raw_or(r->env_json, SPAN("{}")),
+	        .entrypoint = raw_or(r->entrypoint_json, SPAN("[]")),
+	        .ports = raw_or(r->ports_json, SPAN("[]")),
+	        .warm = raw_or(r->warm_json, SPAN("[]")),
+	        .ready_command = *r->ready ? r->ready : NULL,
+	        .is_built = *r->snapshot_id != '\0',
+	        .size_bytes = r->size_bytes,
+	        .created_at = r->created_at,
+	        .updated_at = r->updated_at,
+	};
+	ret->resources = span_of(arena_format(
+	        a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", limits->cpu,
+	        (long long)limits->memory_mb, (long long)limits->disk_mb, (long long)limits->pids));
+	ret->idle = idle_text(a, &r->idle);
+	ret->pool = span_of(arena_format(a, "{\"min\":%lld,\"target\":%lld,\"max\":%lld}",
+	                                 (long long)r->pool_min, (long long)r->pool_target,
+	                                 (long long)r->pool_max));
+}
+
+/* ---- plain handlers ---- */
+
+static int templates_list(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct template_list found;
+	struct template_answer *items;
+	struct template_items out;
+
+	(void)body;
+	if (store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct template_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		fill_answer(rq->arena, &found.items[i], &items[i]);
+	out = (struct template_items){.items = {items, found.count, true}};
+	reply_json(reply, &template_list_shape, &out);
+	return 0;
+}
+
+static int template_get(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct template_record record;
+	struct template_answer out;
+
+	(void)body;
+	if (store_template_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                        request_param(rq, "template"), &record, err) < 0)
+		return -1;
+	fill_answer(rq->arena, &record, &out);
+	reply_json(reply, &template_shape, &out);
+	return 0;
+}
+
+static int templates_seed(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct seed_answer out;
+	unsigned added;
+
+	(void)body;
+	if (fleet_templates_seed(api_of(rq)->fleet, &added, err) < 0)
+		return -1;
+	out.added = added;
+	reply_json(reply, &seed_shape, &out);
+	return 0;
+}
+
+static int template_delete(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	(void)body;
+	if (fleet_template_remove(api_of(rq)->fleet, api_project(rq), request_param(rq, "template"),
+	                          err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- import: on a thread of the lane ---- */
+
+struct import_job {
+	struct arena arena; /* of the request's texts and the answer */
+	struct api *api;
+	struct fleet_import request;
+	struct fleet_recipe recipe;
+	struct sandbox_resources resources;
+	struct fleet_warm warm;
+	struct fleet_pool_size pool;
+	struct sandbox_idle idle;
+	struct image_login login;
+	const char *from; /* a template; NULL = the request's image */
+};
+
+static int run_import(struct import_job *job, struct template_record *ret, struct error *err)
+{
+	struct fleet *fleet = job->api->fleet;
+	const struct fleet_derive derive = {job->request.project_id, job->request.name, job->from,
+	                                    &job->recipe};
+
+	if (job->from)
+		return fleet_template_derive(fleet, &job->arena, &derive, ret, err);
+	return fleet_template_import(fleet, &job->arena, &job->request, ret, err);
+}
+
+static int work_import(void *state, int fd, struct buf *json, struct error *err)
+{
+	struct import_job *job = state;
+	struct template_record record;
+	struct template_answer answer;
+
+	job->request.source_fd = fd;
+	if (run_import(job, &record, err) < 0)
+		return -1;
+	fill_answer(&job->arena, &record, &answer);
+	json_write(json, &template_shape, &answer);
+	return 0;
+}
+
+static void import_job_free(void *state)
+{
+	struct import_job *job = state;
+
+	arena_done(&job->arena);
+	free(job);
+}
+
+static const struct receiver_upload_ops import_ops = {.work = work_import, .done = import_job_free};
+
+static const char *copy_text(struct arena *a, const char *text)
+{
+	return text ? arena_text(a, text) : NULL;
+}
+
+static const char *const *copy_list(struct arena *a, const char *const *list)
+{
+	const char **copy;
+	size_t count = 0;
+
+	if (!list)
+		return NULL;
+	while (list[count])
+		count++;
+	copy = ARENA_ARRAY(a, const char *, count + 1);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = arena_text(a, list[i]);
+	return copy;
+}
+
+static void copy_map(struct arena *a, struct json_map *map)
+{
+	struct json_pair *pairs = ARENA_ARRAY(a, struct json_pair, map->count + 1);
+
+	for (size_t i = 0; i < map->count; i++)
+		pairs[i] = (struct json_pair){arena_text(a, map->pairs[i].key),
+		                              arena_text(a, map->pairs[i].value)};
+	map->pairs = pairs;
+}
+
+static void copy_warm(struct import_job *job, const struct fleet_warm *from)
+{
+	struct fleet_warm_one *items;
+
+	if (!from)
+		return;
+	items = ARENA_ARRAY(&job->arena, struct fleet_warm_one, from->count + 1);
+	for (size_t i = 0; i < from->count; i++) {
+		items[i].language = arena_text(&job->arena, from->items[i].language);
+		items[i].imports = copy_list(&job->arena, from->items[i].imports);
+	}
+	job->warm = (struct fleet_warm){items, from->count};
+	job->recipe.warm = &job->warm;
+}
+
+/* The request's texts are gone when the worker reads them. */
+static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
+{
+	struct fleet_recipe *r = &job->recipe;
+	int64_t *ports;
+
+	*r = *from;
+	r->description = copy_text(&job->arena, from->description);
+	r->runtime = copy_text(&job->arena, from->runtime);
+	r->isolation = copy_text(&job->arena, from->isolation);
+	r->user = copy_text(&job->arena, from->user);
+	r->workdir = copy_text(&job->arena, from->workdir);
+	r->entrypoint = copy_list(&job->arena, from->entrypoint);
+	copy_map(&job->arena, &r->env);
+	if (from->ports) {
+		ports = ARENA_ARRAY(&job->arena, int64_t, from->port_count + 1);
+		for (size_t i = 0; i < from->port_count; i++)
+			ports[i] = from->ports[i];
+		r->ports = ports;
+	}
+	copy_warm(job, from->warm);
+	if (from->resources) {
+		job->resources = *from->resources;
+		r->resources = &job->resources;
+	}
+	if (from->idle) {
+		job->idle = *from->idle;
+		r->idle = &job->idle;
+	}
+	if (from->pool) {
+		job->pool = *from->pool;
+		r->pool = &job->pool;
+	}
+	job->request.recipe = r;
+}
+
+static struct import_job *import_job_new(struct api *api, const struct fleet_import *request)
+{
+	struct import_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		abort();
+	job->api = api;
+	job->request = *request;
+	job->request.project_id = arena_text(&job->arena, request->project_id);
+	job->request.name = arena_text(&job->arena, request->name);
+	job->request.description =
+	        arena_text(&job->arena, request->description ? request->description : "");
+	if (request->reference)
+		job->request.reference = arena_text(&job->arena, request->reference);
+	if (request->login) {
+		job->login =
+		        (struct image_login){arena_text(&job->arena, request->login->username),
+		                             arena_text(&job->arena, request->login->password)};
+		job->request.login = &job->login;
+	}
+	if (request->recipe)
+		copy_recipe(job, request->recipe);
+	return job;
+}
+
+/* ---- import: the handlers ---- */
+
+/* `from`: the template to share, NULL for an image. */
+static int start_import(struct request *rq, const struct fleet_import *request, const char *from,
+                        struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct receiver_upload_options options = {.ops = &import_ops,
+	                                          .lane = fleet_work(api->fleet),
+	                                          .project_id = request->project_id,
+	                                          .what = "the image",
+	                                          .bytes_max = IMAGE_BYTES_MAX};
+	struct import_job *job;
+
+	if (image_name_check(request->name, err) < 0)
+		return -1;
+	job = import_job_new(api, request);
+	job->from = copy_text(&job->arena, from);
+	options.state = job;
+	if (request->format == IMAGE_REGISTRY)
+		return receiver_queue(rq, &options, reply, err);
+	return receiver_take(rq, &options, reply, err);
+}
+
+static int template_import(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct import_query *q = rq->query;
+	struct fleet_import request = {
+	        .project_id = api_project(rq),
+	        .name = q->name,
+	        .description = q->description,
+	        .source_fd = -1,
+	};
+
+	(void)body;
+	if (image_format_parse(q->format ? q->format : "tar", &request.format, err) < 0)
+		return -1;
+	if (request.format == IMAGE_REGISTRY)
+		return FAIL(err, ERROR_INVALID, "an image of a registry has no body: POST " BASE);
+	return start_import(rq, &request, NULL, reply, err);
+}
+
+static int parse_ports(struct arena *a, struct span json, struct fleet_recipe *ret,
+                       struct error *err)
+{
+	const struct json_value *list;
+	int64_t *ports;
+
+	if (json.size == 0)
+		return 0;
+	if (json.data[0] != '[')
+		return FAIL(err, ERROR_INVALID, "ports: a list of numbers");
+	if (json_load(a, json, &list, err) < 0)
+		return FAIL_CONTEXT(err, "ports");
+	ret->port_count = json_count(list);
+	ports = ARENA_ARRAY(a, int64_t, ret->port_count + 1);
+	for (size_t i = 0; i < ret->port_count; i++)
+		ports[i] = json_whole(json_at(list, i), 0); /* 0 is refused */
+	ret->ports = ports;
+	return 0;
+}
+
+static void parse_warm(struct arena *a, const struct json_list *list, struct fleet_recipe *ret)
+{
+	const struct template_warm *from = list->items;
+	struct fleet_warm_one *items;
+	struct fleet_warm *warm;
+
+	if (!list->present)
+		return;
+	items = ARENA_ARRAY(a, struct fleet_warm_one, list->count + 1);
+	warm = ARENA_NEW(a, struct fleet_warm);
+	for (size_t i = 0; i < list->count; i++)
+		items[i] = (struct fleet_warm_one){from[i].language,
+		                                   (const char *const *)from[i].imports};
+	*warm = (struct fleet_warm){items, list->count};
+	ret->warm = warm;
+}
+
+static int recipe_parse(struct request *rq, const struct template_body *b, struct fleet_recipe *ret,
+                        struct error *err)
+{
+	struct sandbox_resources *resources = ARENA_ARRAY(rq->arena, struct sandbox_resources, 1);
+	struct fleet_pool_size *pool = ARENA_NEW(rq->arena, struct fleet_pool_size);
+	struct sandbox_idle *idle = ARENA_NEW(rq->arena, struct sandbox_idle);
+
+	*ret = (struct fleet_recipe){
+	        .description = b->description,
+	        .runtime = b->runtime,
+	        .isolation = b->isolation,
+	        .user = b->user,
+	        .workdir = b->workdir,
+	        .env = b->env,
+	        .entrypoint = b->entrypoint,
+	};
+	*resources = (struct sandbox_resources){b->resources.cpu, b->resources.memory_mb,
+	                                        b->resources.disk_mb, b->resources.pids};
+	if (b->present & 1u << TEMPLATE_RESOURCES)
+		ret->resources = resources;
+	*idle = idle_body_parse(&b->idle);
+	if (b->present & 1u << TEMPLATE_IDLE)
+		ret->idle = idle;
+	if (b->present & 1u << TEMPLATE_POOL) {
+		if (pool_body_parse(&b->pool, api_of(rq)->config->internet, pool, err) < 0)
+			return -1;
+		ret->pool = pool;
+	}
+	parse_warm(rq->arena, &b->warm, ret);
+	if (parse_ports(rq->arena, b->ports, ret, err) < 0)
+		return -1;
+	return fleet_recipe_check(api_of(rq)->fleet, ret, err);
+}
+
+static int template_create(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct template_body *b = body;
+	struct fleet_recipe recipe;
+	struct fleet_import request = {
+	        .project_id = api_project(rq),
+	        .name = b->name,
+	        .description = b->description,
+	        .format = IMAGE_REGISTRY,
+	        .reference = b->image,
+	        .login = b->login.username ? &b->login : NULL,
+	        .source_fd = -1,
+	        .recipe = &recipe,
+	};
+
+	if (!b->image == !b->from)
+		return FAIL(err, ERROR_INVALID, "give either image or from");
+	if (request.login && !b->image)
+		return FAIL(err, ERROR_INVALID, "login: needs an image to log in for");
+	if ((b->image && image_reference_check(b->image, err) < 0) ||
+	    recipe_parse(rq, b, &recipe, err) < 0)
+		return -1;
+	return start_import(rq, &request, b->from, reply, err);
+}
+
+static int template_patch(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "template")};
+	struct fleet_recipe recipe;
+	struct template_record record;
+	struct template_answer out;
+
+	if (recipe_parse(rq, body, &recipe, err) < 0 ||
+	    fleet_template_change(api_of(rq)->fleet, rq->arena, &ref, &recipe, &record, err) < 0)
+		return -1;
+	fill_answer(rq->arena, &record, &out);
+	reply_json(reply, &template_shape, &out);
+	return 0;
+}
+
+#define TAG .tag = "templates"
+const struct route templates_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &template_list_shape,
+         .handle = templates_list, TAG, .summary = "List the project's templates and everybody's"},
+        {HTTP_POST, BASE, SCOPE_TEMPLATE_WRITE, .body = &template_request,
+         .answer = &template_shape, .status = 201, .handle = template_create, TAG,
+         .summary = "Make a template from a registry's image or another template"},
+        {HTTP_POST, BASE "/seed", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .answer = &seed_shape,
+         .handle = templates_seed, TAG, .summary = "Add the default templates that are missing"},
+        {HTTP_POST, BASE "/import", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY, .query = &import_query,
+         .answer = &template_shape, .status = 201, .handle = template_import, TAG,
+         .summary = "Make a template from the request's body"},
+        {HTTP_GET, BASE "/:template", SCOPE_SANDBOX_READ, .answer = &template_shape,
+         .handle = template_get, TAG, .summary = "Get a template by name or id"},
+        {HTTP_PATCH, BASE "/:template", SCOPE_TEMPLATE_WRITE, .body = &template_change,
+         .answer = &template_shape, .handle = template_patch, TAG,
+         .summary = "Change what a template gives its sandboxes"},
+        {HTTP_DELETE, BASE "/:template", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .status = 204,
+         .handle = template_delete, TAG, .summary = "Delete a template that nothing uses"},
+        {.path = NULL},
+};

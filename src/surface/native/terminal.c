@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Terminals: POST …/instances/:id/terminal starts one, a WebSocket on …/terminal/:session/browser
+ * shows it. A session is a process of the agent: it goes on when nobody looks, and can be attached
+ * again, by several at once, from any offset that the agent still has. The path that POST answers
+ * holds a ticket (api/tickets.h) for one opening; POST with the session gives another.
+ *
+ * The same WebSocket attaches to any process: …/instances/:id/processes/:process/attach. Binary
+ * messages are bytes both ways; from the client {"type":"resize","rows":40,"columns":120},
+ * {"type":"signal","signal":"INT"}, {"type":"eof"} and {"type":"takeover"}; from the server
+ * {"type":"started",…}, {"type":"stderr","offset":0,"data":…} (of a process without a terminal),
+ * {"type":"exit",…}, {"type":"dropped","bytes":7} where output is missing, and of the other viewers
+ * {"type":"typing",…} and {"type":"taken_over",…}. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "calls/command.h"
+#include "calls/stream.h"
+#include "edge/tables.h"
+#include "edge/text.h"
+#include "edge/tickets.h"
+#include "surface/native/rooms.h"
+#include "surface/native/windows.h"
+#include "terminal/recording.h"
+#include "wire/agent_cause.h"
+
+/* ---- start ---- */
+
+struct terminal_body {
+	int64_t rows, cols;
+	const char *command, *cwd, *user, *session, *name;
+	int64_t ttl_s;
+	bool record;
+	struct json_map env;
+};
+static const struct json_member terminal_request_members[] = {
+        JSON_TEXT_MEMBER(terminal_body, name, .max = TERMINAL_NAME_MAX,
+                         .about = "of the window: one of that name that is open is attached to; "
+                                  "default: a new one with a name of its own"),
+        JSON_WHOLE_MEMBER(terminal_body, rows, .min = 1, .max = TERMINAL_ROWS_MAX,
+                          .about = "default 24"),
+        JSON_WHOLE_MEMBER(terminal_body, cols, .min = 1, .max = TERMINAL_COLUMNS_MAX,
+                          .about = "default 80"),
+        JSON_WHOLE_MEMBER(terminal_body, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000,
+                          .about = "it closes after so long without input and output, unless "
+                                   "something runs in it; default: the project's"),
+        JSON_BOOL_MEMBER(
+                terminal_body, record,
+                .about = "keep what the window shows, from what is left of its output "
+                         "on, as all new windows do where the project's settings say "
+                         "record_terminals; listed by /api/sandbox/recordings when it has closed"),
+        JSON_TEXT_MEMBER(terminal_body, command, .about = "a shell line; else a login shell"),
+        JSON_TEXT_MEMBER(terminal_body, cwd, .max = 4096),
+        JSON_TEXT_MEMBER(terminal_body, user, .max = 64),
+        JSON_TEXT_MAP_MEMBER(terminal_body, env, .max = 256, .flags = JSON_SECRET),
+        JSON_TEXT_MEMBER(terminal_body, session, .max = 64,
+                         .about = "sessionId of an open one: only a new path to it"),
+        JSON_END,
+};
+static JSON_SHAPE(terminal_request, "Terminal", terminal_body, "A terminal to open");
+
+struct terminal_answer {
+	const char *session_id, *path, *name;
+	int64_t process;
+	bool created;
+};
+static const struct json_member terminal_shape_members[] = {
+        JSON_TEXT_MEMBER(terminal_answer, session_id, .name = "sessionId"),
+        JSON_TEXT_MEMBER(terminal_answer, path,
+                         .about = "of its WebSocket, with a ticket instead of a key: for one use "
+                                  "within a minute"),
+        JSON_WHOLE_MEMBER(terminal_answer, process),
+        JSON_TEXT_MEMBER(terminal_answer, name, .flags = JSON_NULLABLE,
+                         .about = "of the window; null when only the session was given"),
+        JSON_BOOL_MEMBER(terminal_answer, created, .about = "false: it was open already"),
+        JSON_END,
+};
+static JSON_SHAPE(terminal_shape, "TerminalSession", terminal_answer, "An open terminal");
+
+/* Its path opens the WebSocket by itself: a browser cannot send a key with that. */
+static void answer_with(struct request *rq, const struct api_target *t,
+                        struct terminal_answer *answer, struct reply *reply)
+{
+	const struct api_caller *caller = rq->caller;
+	struct api_ticket ticket;
+	char text[API_TICKET_SIZE + 1];
+
+	answer->session_id = arena_format(rq->arena, "%s.%" PRId64, t->record.id, answer->process);
+	memcpy(ticket.key_hash, caller->key_hash, sizeof(ticket.key_hash));
+	(void)snprintf(ticket.project_id, sizeof(ticket.project_id), "%s", api_project(rq));
+	(void)snprintf(ticket.path, sizeof(ticket.path), "/api/sandbox/terminal/%s/browser",
+	               answer->session_id);
+	api_tickets_issue(api_of(rq)->tickets, &ticket, clock_monotonic_ms(), text);
+	answer->path =
+	        arena_format(rq->arena, "%s?ticket=%s", ticket.path,
+	                     api_ticket_sign(api_of(rq)->fleet, rq->arena, text, ticket.path));
+	reply_status(reply, 201);
+	reply_json(reply, &terminal_shape, answer);
+}
+
+int terminal_open_options(struct request *rq, const struct api_target *t,
+                          const struct terminal_wish *wish, struct terminal_open *ret,
+                          struct error *err)
+{
+	struct sandbox_command c = {.count = 0};
+	struct fleet_defaults defaults;
+	struct terminal_open open = {.command = wish->command};
+
+	if (command_set_cwd(&c, rq->arena, t, wish->cwd, err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, wish->env, &defaults, err) <
+	            0 ||
+	    terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &open, err) <
+	            0)
+		return -1;
+	open.cwd = c.exec.cwd;
+	open.env = defaults.env;
+	open.user = wish->user ? wish->user : defaults.user;
+	if (wish->ttl_s)
+		open.ttl_ms = wish->ttl_s * 1000;
+	*ret = open;
+	return 0;
+}
+
+static int start(struct request *rq, const struct api_target *t, const struct terminal_body *b,
+                 struct terminal_answer *ret, struct error *err)
+{
+	struct terminal_at at = {api_of(rq)->terminals, &t->hold, b->name, rq->deadline, NULL};
+	struct terminal_wish wish = {
+	        .command = b->command,
+	        .cwd = b->cwd,
+	        .user = b->user,
+	        .env = &b->env,
+	        .ttl_s = b->ttl_s,
+	};
+	struct terminal_window window;
+	struct terminal_open open;
+
+	if (terminal_open_options(rq, t, &wish, &open, err) < 0)
+		return -1;
+	open.rows = (uint32_t)b->rows;
+	open.columns = (uint32_t)b->cols;
+	if (terminal_open(&at, rq->arena, &open, &window, &ret->created, err) < 0)
+		return -1;
+	at.window = window.name;
+	if (b->record && terminal_record(&at, t->record.project_id, &window, err) < 0)
+		return -1;
+	ret->name = window.name;
+	ret->process = (int64_t)window.process.process;
+	return 0;
+}
+
+static int parse_number(struct span text, uint64_t *ret, struct error *err)
+{
+	int64_t number;
+
+	if (span_parse_whole(text, 1, INT64_MAX, &number, err) < 0)
+		return FAIL(err, ERROR_NOT_FOUND, "there is no such terminal or process");
+	*ret = (uint64_t)number;
+	return 0;
+}
+
+static int session_open(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct terminal_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct span rest = span_of(b->session), id;
+	struct terminal_answer answer = {.name = NULL};
+	uint64_t process;
+
+	if (api_target_open(rq, &t, err) < 0)
+		return -1;
+	if (b->session) {
+		(void)span_split(&rest, '.', &id);
+		if (!span_equals_text(id, t.record.id))
+			return FAIL(err, ERROR_NOT_FOUND, "this sandbox has no terminal '%s'",
+			            b->session);
+		if (parse_number(rest, &process, err) < 0)
+			return -1;
+		answer.process = (int64_t)process;
+	} else if (start(rq, &t, b, &answer, err) < 0) {
+		return -1;
+	}
+	answer_with(rq, &t, &answer, reply);
+	return 0;
+}
+
+/* ---- the WebSocket ---- */
+
+struct terminal {
+	struct stream stream;
+	struct api *api;
+	struct room_viewer room;
+	bool takes_over; /* from the start */
+	uint64_t next;   /* of terminal_missed */
+	struct buf out;
+};
+
+static void terminal_done(struct stream *s)
+{
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+
+	terminal_viewer_remove(t->api->terminals, &t->room.viewer);
+	buf_done(&t->out);
+}
+
+static void take_over(struct terminal *t)
+{
+	const struct terminal_viewer *v = &t->room.viewer;
+
+	if (terminal_viewer_take_over(t->api->terminals, &t->room.viewer) > 0)
+		room_tell(t->api, &(struct room_news){ROOM_TAKEN_OVER, v->sandbox, v->process,
+		                                      v->id, v->who});
+}
+
+static void terminal_on_start(struct stream *s, struct relay *relay)
+{
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+
+	t->room.relay = relay;
+	terminal_viewer_add(t->api->terminals, &t->room.viewer);
+	if (t->takes_over)
+		take_over(t);
+}
+
+struct control {
+	int type;
+	int64_t rows, columns, cols;
+	const char *signal;
+};
+enum { CONTROL_RESIZE, CONTROL_SIGNAL, CONTROL_EOF, CONTROL_TAKEOVER };
+static const char *const control_types[] = {"resize", "signal", "eof", "takeover", NULL};
+static const struct json_member control_shape_members[] = {
+        JSON_CHOICE_MEMBER(control, type, .flags = JSON_REQUIRED, .choices = control_types),
+        JSON_WHOLE_MEMBER(control, rows, .min = 1, .max = 10000),
+        JSON_WHOLE_MEMBER(control, columns, .min = 1, .max = 10000),
+        JSON_WHOLE_MEMBER(control, cols, .min = 1, .max = 10000),
+        JSON_TEXT_MEMBER(control, signal, .max = 16),
+        JSON_END,
+};
+static JSON_SHAPE(control_shape, "TerminalControl", control, "A message of the client");
+
+static int run_control(struct stream *s, struct relay *relay, struct span text, struct error *err)
+{
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct control c;
+	struct agent_resize resize;
+	struct agent_signal signal = {.process = 0};
+
+	if (json_parse(&s->arena, text, &control_shape, &c, err) < 0)
+		return -1;
+	if (c.type == CONTROL_TAKEOVER) {
+		if (t->room.viewer.may_write)
+			take_over(t);
+		return 0;
+	}
+	if (!t->room.viewer.writes)
+		return 0;
+	switch (c.type) {
+	case CONTROL_RESIZE:
+		resize.rows = (uint32_t)(c.rows ? c.rows : 24);
+		resize.columns = (uint32_t)(c.columns ? c.columns : c.cols ? c.cols : 80);
+		return stream_send(relay, AGENT_RESIZE, agent_resize_shape, &resize, err);
+	case CONTROL_SIGNAL:
+		if (output_signal_parse(c.signal ? c.signal : "", &signal.signal, err) < 0)
+			return -1;
+		return stream_send(relay, AGENT_SIGNAL, agent_signal_shape, &signal, err);
+	default:
+		return stream_send(relay, AGENT_STDIN_END, NULL, NULL, err);
+	}
+}
+
+static int terminal_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
+                              struct error *err)
+{
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct terminal_viewer *v = &t->room.viewer;
+	int result;
+
+	(void)last;
+	if (bytes.size == 0)
+		return 0;
+	if (!relay_message_is_text(relay)) {
+		if (!v->writes)
+			return 0;
+		stream_send_bytes(relay, AGENT_STDIN, bytes);
+		if (terminal_viewer_types(t->api->terminals, v))
+			room_tell(t->api, &(struct room_news){ROOM_TYPING, v->sandbox, v->process,
+			                                      v->id, v->who});
+		return 0;
+	}
+	result = run_control(s, relay, bytes, err);
+	arena_done(&s->arena); /* it may be idle for an hour */
+	return result;
+}
+
+static void tell(struct terminal *t, struct relay *relay)
+{
+	relay_write_text_message(relay, buf_span(&t->out));
+	buf_done(&t->out);
+}
+
+static void tell_started(struct terminal *t, struct relay *relay, const struct agent_process *p)
+{
+	buf_addf(&t->out,
+	         "{\"type\":\"started\",\"process\":%" PRIu64
+	         ",\"pid\":%u,\"tty\":%s,\"viewer\":%" PRIu64 ",\"writes\":%s}",
+	         p->process, p->pid, p->flags & AGENT_EXEC_TTY ? "true" : "false",
+	         t->room.viewer.id, t->room.viewer.writes ? "true" : "false");
+	tell(t, relay);
+}
+
+static void tell_exit(struct terminal *t, struct relay *relay, const struct agent_process *p)
+{
+	char signal[16];
+
+	output_signal_name(p->signal, signal);
+	buf_addf(&t->out, "{\"type\":\"exit\",\"exit_code\":%" PRId64 ",\"signal\":", p->exit_code);
+	if (signal[0])
+		buf_addf(&t->out, "\"%s\"", signal);
+	else
+		buf_add_text(&t->out, "null");
+	buf_addf(&t->out, ",\"timed_out\":%s,\"cause\":\"%s\"}", p->timed_out ? "true" : "false",
+	         agent_process_cause(p));
+	tell(t, relay);
+	t->stream.ended = true;
+	relay_finish(relay);
+}
+
+static void tell_dropped(struct terminal *t, struct relay *relay, uint64_t bytes)
+{
+	if (bytes == 0)
+		return;
+	buf_addf(&t->out, "{\"type\":\"dropped\",\"bytes\":%" PRIu64 "}", bytes);
+	tell(t, relay);
+}
+
+static void tell_output(struct terminal *t, struct relay *relay, const struct agent_output *o)
+{
+	if (o->stream == AGENT_STDOUT) {
+		tell_dropped(t, relay, terminal_missed(&t->next, o));
+		relay_write(relay, o->bytes);
+		return;
+	}
+	buf_addf(&t->out, "{\"type\":\"stderr\",\"offset\":%" PRIu64 ",", o->offset);
+	text_write(&t->out, "data", "encoding", o->bytes);
+	buf_add_byte(&t->out, '}');
+	tell(t, relay);
+}
+
+static int terminal_on_message(struct stream *s, struct relay *relay, uint16_t type,
+                               struct span payload, struct error *err)
+{
+	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct agent_process p;
+	struct agent_output o;
+
+	if (type == AGENT_OUTPUT) {
+		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
+			return -1;
+		tell_output(t, relay, &o);
+		return 0;
+	}
+	if (type != AGENT_STARTED && type != AGENT_EXIT)
+		return stream_unexpected(type, err);
+	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
+		return -1;
+	if (type == AGENT_STARTED)
+		tell_started(t, relay, &p);
+	else
+		tell_exit(t, relay, &p);
+	arena_done(&s->arena); /* output needs none */
+	return 0;
+}
+
+static const struct stream_ops terminal_ops = {
+        .size = sizeof(struct terminal),
+        .on_start = terminal_on_start,
+        .on_message = terminal_on_message,
+        .on_client = terminal_on_client,
+        .done = terminal_done,
+};
+
+struct attach_query {
+	const char *since, *ticket;
+	bool read_only, takeover;
+};
+static const struct json_member attach_query_members[] = {
+        JSON_TEXT_MEMBER(attach_query, since, .max = 64,
+                         .about = "offset of the first byte wanted, \"STDOUT\" or "
+                                  "\"STDOUT.STDERR\" (default: from the beginning)"),
+        JSON_BOOL_MEMBER(attach_query, read_only, .about = "only look"),
+        JSON_BOOL_MEMBER(attach_query, takeover,
+                         .about = "those who could type can only look from now on"),
+        JSON_TEXT_MEMBER(attach_query, ticket, .max = API_TICKET_TEXT_MAX,
+                         .about = "of POST …/terminal, instead of a key"),
+        JSON_END,
+};
+static JSON_SHAPE(attach_query, "AttachQuery", attach_query, "Where to begin");
+
+const char *terminal_who(const struct request *rq)
+{
+	const struct account_caller *caller = api_account(rq);
+
+	return caller->user_id && caller->user_id[0] ? caller->user_id : caller->key_id;
+}
+
+static void set_viewer(struct terminal_viewer *v, const struct request *rq,
+                       const struct api_target *t, uint64_t process)
+{
+	v->process = process;
+	(void)snprintf(v->sandbox, sizeof(v->sandbox), "%s", t->record.id);
+	(void)snprintf(v->who, sizeof(v->who), "%s", terminal_who(rq));
+	(void)snprintf(v->peer, sizeof(v->peer), "%s", rq->peer);
+}
+
+static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
+                  struct error *err)
+{
+	const struct attach_query *q = rq->query;
+	struct stream_options options = {.fd = -1, .request = AGENT_ATTACH};
+	struct agent_attach message = {
+	        .process = process,
+	        .read_only = q->read_only,
+	        .until_end = 1,
+	};
+	struct terminal_open settings;
+	struct terminal *terminal;
+	struct stream *s;
+
+	if (q->takeover && q->read_only)
+		return FAIL(err, ERROR_INVALID, "takeover: not with read_only");
+	if (terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &settings,
+	                           err) < 0 ||
+	    (q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
+	    compute_open(t->hold.provider, t->hold.id,
+	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
+	                 rq->deadline, &options.fd, err) < 0)
+		return -1;
+	options.idle_timeout_ms = settings.ttl_ms;
+	s = stream_new(&terminal_ops, &t->hold);
+	terminal = CONTAINER_OF(s, struct terminal, stream);
+	terminal->out = BUF(1024 * 1024);
+	terminal->api = api_of(rq);
+	terminal->takes_over = q->takeover;
+	terminal->next = message.since[0];
+	set_viewer(&terminal->room.viewer, rq, t, process);
+	terminal->room.viewer.may_write = terminal->room.viewer.writes = !q->read_only;
+	return stream_start_websocket(s, rq, reply, &options, err);
+}
+
+static int terminal_attach(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct span rest = span_of(request_param(rq, "session")), id;
+	uint64_t process;
+
+	(void)body;
+	(void)span_split(&rest, '.', &id);
+	if (parse_number(rest, &process, err) < 0 ||
+	    api_target_open_id(rq, arena_copy(rq->arena, id), &t, err) < 0)
+		return -1;
+	return attach(rq, &t, process, reply, err);
+}
+
+static int process_attach(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	uint64_t process;
+
+	(void)body;
+	if (parse_number(span_of(request_param(rq, "process")), &process, err) < 0 ||
+	    api_target_open(rq, &t, err) < 0)
+		return -1;
+	return attach(rq, &t, process, reply, err);
+}
+
+#define TAG .tag = "terminals"
+const struct route terminal_routes[] = {
+        {HTTP_POST, "/api/sandbox/instances/:id/terminal", SCOPE_SANDBOX_WRITE,
+         .body = &terminal_request, .answer = &terminal_shape, .status = 201,
+         .handle = session_open, TAG, .summary = "Open a terminal"},
+        {HTTP_GET, "/api/sandbox/terminal/:session/browser", SCOPE_SANDBOX_WRITE, ROUTE_WEBSOCKET,
+         .query = &attach_query, .handle = terminal_attach, TAG,
+         .summary = "A terminal as a WebSocket"},
+        {HTTP_GET, "/api/sandbox/instances/:id/processes/:process/attach", SCOPE_SANDBOX_WRITE,
+         ROUTE_WEBSOCKET, .query = &attach_query, .handle = process_attach, TAG,
+         .summary = "A process as a WebSocket"},
+        {.path = NULL},
+};

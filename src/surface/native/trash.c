@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/trash — what was deleted and can be brought back for a while. */
+#include "base/clock.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "fleet/trash.h"
+
+#define STOP_ALL_MS 20000 /* of one call */
+
+struct trash_item {
+	const char *kind, *id, *name, *project, *reason;
+	int64_t until, size_bytes;
+};
+static const struct json_member trash_item_shape_members[] = {
+        JSON_TEXT_MEMBER(trash_item, kind, .about = "sandbox snapshot layer"),
+        JSON_TEXT_MEMBER(trash_item, id),
+        JSON_TEXT_MEMBER(trash_item, name, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(trash_item, project, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(trash_item, reason,
+                         .about = "deleted: by a call; orphan: no row of the store knew it"),
+        JSON_TIME_MEMBER(trash_item, until, .about = "when it goes for good"),
+        JSON_WHOLE_MEMBER(trash_item, size_bytes, .about = "-1 = not counted yet"),
+        JSON_END,
+};
+static JSON_SHAPE(trash_item_shape, "TrashItem", trash_item, "Something that can be brought back");
+
+struct trash_answer {
+	struct json_list items;
+};
+static const struct json_member trash_answer_members[] = {
+        JSON_LIST_MEMBER(trash_answer, items, &trash_item_shape),
+        JSON_END,
+};
+static JSON_SHAPE(trash_answer, "TrashList", trash_answer, "What can be brought back");
+
+struct trash_query {
+	bool all;
+};
+static const struct json_member trash_query_members[] = {
+        JSON_BOOL_MEMBER(trash_query, all,
+                         .about = "of every project, and orphans: for the scope admin"),
+        JSON_END,
+};
+static JSON_SHAPE(trash_query, "TrashQuery", trash_query, "Whose");
+
+static int trash_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct trash_query *query = rq->query;
+	struct fleet_trash_list list;
+	struct trash_answer answer = {0};
+	struct trash_item *items;
+
+	(void)body;
+	if ((query->all && account_require(api_account(rq), SCOPE_ADMIN, err) < 0) ||
+	    fleet_trash_list(api_of(rq)->fleet, rq->arena, query->all ? NULL : api_project(rq),
+	                     &list, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct trash_item, list.count + 1);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct fleet_trash_item *from = &list.items[i];
+
+		items[i] = (struct trash_item){from->kind,       from->id,     from->name,
+		                               from->project_id, from->reason, from->until,
+		                               from->size_bytes};
+	}
+	answer.items = (struct json_list){items, list.count};
+	reply_json(reply, &trash_answer, &answer);
+	return 0;
+}
+
+struct delete_query {
+	bool keep;
+};
+static const struct json_member delete_query_members[] = {
+        JSON_BOOL_MEMBER(delete_query, keep,
+                         .about = "its files stay in the trash for the option deleted_keep, and "
+                                  "POST …/undelete brings them back; default: deleted at once"),
+        JSON_END,
+};
+static JSON_SHAPE(delete_query, "SandboxDeleteQuery", delete_query, "For how long it is deleted");
+
+static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct delete_query *query = rq->query;
+	const struct fleet_ref ref = {.project_id = api_project(rq),
+	                              .id_or_name = request_param(rq, "id"),
+	                              .awaited = api_awaited_if_parking(rq)};
+
+	(void)body;
+	if (query->keep ? fleet_delete_kept(api_of(rq)->fleet, rq->arena, &ref, err) < 0
+	                : fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER,
+	                               err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+static int sandbox_undelete(struct request *rq, const void *body, struct reply *reply,
+                            struct error *err)
+{
+	const struct fleet_ref ref = {api_project(rq), request_param(rq, "id")};
+	struct sandbox_record record;
+
+	(void)body;
+	if (fleet_undelete(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
+		return -1;
+	return sandbox_reply(rq, reply, &record);
+}
+
+static int trash_recover(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const char *id = request_param(rq, "id");
+
+	(void)body;
+	if (!id_is_valid(id))
+		return FAIL(err, ERROR_INVALID, "'%.70s' is not an id", id);
+	if (fleet_trash_recover(api_of(rq)->fleet, id, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+static const struct json_member stopped_shape_members[] = {
+        JSON_WHOLE_MEMBER(fleet_stopped, stopped),
+        JSON_WHOLE_MEMBER(fleet_stopped, left, .about = "they run still: ask again"),
+        JSON_END,
+};
+static JSON_SHAPE(stopped_shape, "StoppedAll", fleet_stopped, "How many were stopped");
+
+struct stop_query {
+	bool for_good;
+};
+static const struct json_member stop_query_members[] = {
+        JSON_BOOL_MEMBER(stop_query, for_good,
+                         .about = "the server ends next: from now on, and for a minute more than "
+                                  "'drain', nothing is made or started (503, Retry-After)"),
+        JSON_END,
+};
+static JSON_SHAPE(stop_query, "StopAllQuery", stop_query, "What comes after it");
+
+static int stop_all(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct stop_query *query = rq->query;
+	const struct fleet_stop how = {deadline_in(STOP_ALL_MS), query->for_good};
+	struct fleet_stopped stopped;
+
+	(void)body;
+	if (fleet_stop_all(api_of(rq)->fleet, &how, &stopped, err) < 0)
+		return -1;
+	reply_json(reply, &stopped_shape, &stopped);
+	return 0;
+}
+
+#define TAG .tag = "trash"
+const struct route trash_routes[] = {
+        {HTTP_GET, "/api/sandbox/trash", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
+         .query = &trash_query, .answer = &trash_answer, .handle = trash_list, TAG,
+         .summary = "List what was deleted and can be brought back"},
+        {HTTP_DELETE, "/api/sandbox/instances/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .query = &delete_query, .status = 204, .handle = sandbox_delete, .tag = "sandboxes",
+         .summary = "Delete a sandbox and its files"},
+        {HTTP_POST, "/api/sandbox/trash/:id/recover", SCOPE_ADMIN, ROUTE_SLOW, .status = 204,
+         .handle = trash_recover, TAG,
+         .summary = "Bring back a sandbox that no row of the store knew, with a new row"},
+        {HTTP_POST, "/api/sandbox/instances/:id/undelete", SCOPE_SANDBOX_WRITE,
+         ROUTE_SLOW | ROUTE_FILES, .answer = &sandbox_shape, .handle = sandbox_undelete, TAG,
+         .summary = "Bring back a sandbox that was deleted with keep=true; it is stopped then"},
+        {HTTP_POST, "/api/sandbox/stop-all", SCOPE_ADMIN, ROUTE_SLOW, .query = &stop_query,
+         .answer = &stopped_shape, .handle = stop_all, .tag = "operator",
+         .summary = "Stop every sandbox of every project; files are kept"},
+        {.path = NULL},
+};

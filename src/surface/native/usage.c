@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/usage, /v1/balance, /v1/budgets — what was used, what it cost, what may be spent. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/caller.h"
+#include "edge/csv.h"
+#include "edge/tables.h"
+#include "fleet/usage.h"
+
+#define LIMIT_MAX 10000
+#define GIB_MIB 1024.0
+
+/* ---- usage ---- */
+
+static const char *const groups[] = {
+        [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
+        [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run",
+        [USAGE_BY_REASON] = "reason",   [USAGE_BY_DAY] = "day",
+        [USAGE_BY_NOTHING] = "total",   [USAGE_GROUP_COUNT] = NULL,
+};
+static const char *const formats[] = {"json", "csv", NULL};
+
+struct sums_query {
+	const char *from, *to;
+	int group_by, format;
+	const char *key, *sandbox, *run, *page;
+	int64_t limit;
+	uint64_t present;
+};
+enum sums_row { SUMS_FROM, SUMS_TO, SUMS_GROUP_BY, SUMS_FORMAT };
+static const struct json_member sums_query_members[] = {
+        [SUMS_FROM] = JSON_TEXT_MEMBER(sums_query, from, .max = 40,
+                                       .about = "RFC 3339 time or date, taken down to the full "
+                                                "hour; else the beginning of this month"),
+        [SUMS_TO] = JSON_TEXT_MEMBER(sums_query, to, .max = 40,
+                                     .about = "hours that begin before it; else all till now"),
+        [SUMS_GROUP_BY] = JSON_CHOICE_MEMBER(sums_query, group_by, .choices = groups,
+                                             .about = "one item for each (default day)"),
+        [SUMS_FORMAT] = JSON_CHOICE_MEMBER(sums_query, format, .choices = formats,
+                                           .about = "csv has the next page in the header "
+                                                    "Atoll-Next-Page"),
+        JSON_TEXT_MEMBER(sums_query, key, .max = 64, .about = "only what this key used, by id"),
+        JSON_TEXT_MEMBER(sums_query, sandbox, .max = 64,
+                         .about = "only this one: its name, or its id, also when it is gone"),
+        JSON_TEXT_MEMBER(sums_query, run, .max = USAGE_RUN_MAX, .about = "only this run"),
+        JSON_TEXT_MEMBER(sums_query, page, .max = 256, .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(sums_query, limit, .min = 1, .max = LIMIT_MAX,
+                          .about = "items of a page (default 1000)"),
+        JSON_END,
+};
+static const struct json_shape sums_query = {
+        .name = "UsageQuery",
+        .size = sizeof(struct sums_query),
+        .members = sums_query_members,
+        .present_offset = offsetof(struct sums_query, present),
+};
+
+struct sum_answer {
+	const char *group;
+	double seconds, cpu_seconds, vcpu_seconds, memory_gib_seconds, storage_gib_months, usd;
+	int64_t usd_micro;
+};
+static const struct json_member sum_shape_members[] = {
+        JSON_TEXT_MEMBER(sum_answer, group, .about = "id, label, reason or day"),
+        JSON_NUMBER_MEMBER(sum_answer, seconds, .about = "that sandboxes were started"),
+        JSON_NUMBER_MEMBER(sum_answer, cpu_seconds, .about = "of a processor, as sampled"),
+        JSON_NUMBER_MEMBER(sum_answer, vcpu_seconds, .about = "of the vCPUs they could use"),
+        JSON_NUMBER_MEMBER(sum_answer, memory_gib_seconds, .about = "of their memory limits"),
+        JSON_NUMBER_MEMBER(sum_answer, storage_gib_months,
+                           .about = "of files that are kept; 730 hours to the month"),
+        JSON_NUMBER_MEMBER(sum_answer, usd, .about = "US dollars"),
+        JSON_WHOLE_MEMBER(sum_answer, usd_micro, .about = "the same in micro-dollars, exactly"),
+        JSON_END,
+};
+static JSON_SHAPE(sum_shape, "UsageSum", sum_answer, "What one of a group used");
+
+struct sums_answer {
+	int64_t from, to;
+	const char *group_by;
+	struct json_list items;
+	const char *next_page;
+};
+static const struct json_member sums_shape_members[] = {
+        JSON_TIME_MEMBER(sums_answer, from),
+        JSON_TIME_MEMBER(sums_answer, to),
+        JSON_TEXT_MEMBER(sums_answer, group_by),
+        JSON_LIST_MEMBER(sums_answer, items, &sum_shape),
+        JSON_TEXT_MEMBER(sums_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_END,
+};
+static JSON_SHAPE(sums_shape, "Usage", sums_answer, "One page of sums");
+
+/* A date alone is its midnight. */
+static int parse_time(struct arena *a, const char *name, const char *text, int64_t *ret,
+                      struct error *err)
+{
+	const char *whole = strchr(text, 'T') ? text : arena_format(a, "%sT00:00:00Z", text);
+
+	if (json_time_parse(span_of(whole), ret))
+		return 0;
+	error_set(err, ERROR_INVALID, 0, HERE, "%s: '%s' is no time", name, text);
+	error_hint(err, "2026-11-21 or 2026-11-21T15:00:00Z");
+	return -1;
+}
+
+static int parse_range(struct request *rq, const struct sums_query *q, struct usage_query *ret,
+                       struct error *err)
+{
+	int64_t now = clock_unix_ms();
+
+	ret->from = budget_window_start(BUDGET_MONTH, now);
+	ret->to = now - now % USAGE_HOUR_MS + USAGE_HOUR_MS;
+	if ((q->from && parse_time(rq->arena, "from", q->from, &ret->from, err) < 0) ||
+	    (q->to && parse_time(rq->arena, "to", q->to, &ret->to, err) < 0))
+		return -1;
+	ret->from -= ret->from % USAGE_HOUR_MS;
+	if (ret->from >= ret->to)
+		return FAIL(err, ERROR_INVALID, "from is not before to");
+	return 0;
+}
+
+/* A page's address is where the one before it ended: "DAY-NAME". */
+static int parse_page(const char *page, struct usage_query *ret, struct error *err)
+{
+	struct span rest = span_of(page), day;
+
+	ret->after_day = -1;
+	ret->after_name = "";
+	if (!page)
+		return 0;
+	if (!span_split(&rest, '-', &day) ||
+	    span_parse_whole(day, 0, INT64_MAX, &ret->after_day, err) < 0)
+		return FAIL(err, ERROR_INVALID, "page '%.60s' is not one that has been answered",
+		            page);
+	ret->after_name = rest.data;
+	return 0;
+}
+
+static const char *group_text(struct arena *a, enum usage_group group, const struct usage_sum *sum)
+{
+	AUTO(buf_done) struct buf day = BUF(64);
+
+	if (group != USAGE_BY_DAY)
+		return sum->name;
+	clock_format(&day, sum->day);
+	return arena_copy(a, (struct span){buf_text(&day), strlen("2026-11-21")});
+}
+
+static struct sum_answer fill_sum(struct arena *a, enum usage_group group,
+                                  const struct usage_sum *s)
+{
+	return (struct sum_answer){
+	        .group = group_text(a, group, s),
+	        .seconds = (double)s->active_ms / 1e3,
+	        .cpu_seconds = (double)s->cpu_us / 1e6,
+	        .vcpu_seconds = s->vcpu_ms / 1e3,
+	        .memory_gib_seconds = s->memory_mib_ms / GIB_MIB / 1e3,
+	        .storage_gib_months = (double)s->storage_mib_s / GIB_MIB / (double)PRICE_MONTH_S,
+	        .usd = money_to_usd(s->usd_micro),
+	        .usd_micro = s->usd_micro,
+	};
+}
+
+static void write_csv(struct reply *reply, const struct sums_answer *sums)
+{
+	static const char *const numbers[] = {"seconds",
+	                                      "cpu_seconds",
+	                                      "vcpu_seconds",
+	                                      "memory_gib_seconds",
+	                                      "storage_gib_months",
+	                                      "usd"};
+	struct buf *out = reply_buf(reply, "text/csv; charset=utf-8; header=present");
+	const struct sum_answer *items = sums->items.items;
+
+	csv_text(out, sums->group_by);
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		csv_text(out, numbers[i]);
+	csv_end(out);
+	for (size_t i = 0; i < sums->items.count; i++) {
+		csv_text(out, items[i].group);
+		csv_number(out, items[i].seconds, 3);
+		csv_number(out, items[i].cpu_seconds, 3);
+		csv_number(out, items[i].vcpu_seconds, 3);
+		csv_number(out, items[i].memory_gib_seconds, 3);
+		csv_number(out, items[i].storage_gib_months, 9);
+		csv_number(out, items[i].usd, 6);
+		csv_end(out);
+	}
+	reply_header(reply, "Content-Disposition", "attachment; filename=\"usage.csv\"");
+	if (sums->next_page)
+		reply_header(reply, "Atoll-Next-Page", sums->next_page);
+}
+
+static int usage_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct sums_query *q = rq->query;
+	const struct fleet_ref sandbox = {api_visible_project(rq), q->sandbox};
+	bool is_grouped = q->present >> SUMS_GROUP_BY & 1;
+	struct usage_query query = {
+	        .project_id = sandbox.project_id,
+	        .key_id = q->key,
+	        .run = q->run,
+	        .group = is_grouped ? (enum usage_group)q->group_by : USAGE_BY_DAY,
+	};
+	size_t limit = q->limit ? (size_t)q->limit : 1000;
+	struct usage_sums sums;
+	struct sum_answer *items;
+	struct sums_answer out;
+
+	(void)body;
+	query.limit = (int64_t)limit + 1; /* one more tells whether there is more */
+	if (parse_range(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
+	    api_resolve_sandbox_id(rq, &sandbox, &query.sandbox_id, err) < 0 ||
+	    fleet_usage_sum(api_of(rq)->fleet, rq->arena, &query, &sums, err) < 0)
+		return -1;
+	out = (struct sums_answer){query.from, query.to, groups[query.group], {0}, NULL};
+	if (sums.count > limit) {
+		const struct usage_sum *last = &sums.items[limit - 1];
+
+		out.next_page = arena_format(rq->arena, "%" PRId64 "-%s", last->day, last->name);
+		sums.count = limit;
+	}
+	items = ARENA_ARRAY(rq->arena, struct sum_answer, sums.count + 1);
+	for (size_t i = 0; i < sums.count; i++)
+		items[i] = fill_sum(rq->arena, query.group, &sums.items[i]);
+	out.items = (struct json_list){items, sums.count, true};
+	if (q->present >> SUMS_FORMAT & 1 && q->format == 1)
+		write_csv(reply, &out);
+	else
+		reply_json(reply, &sums_shape, &out);
+	return 0;
+}
+
+/* ---- balance ---- */
+
+struct balance_answer {
+	const char *project;
+	double deposited_usd, spent_usd, balance_usd;
+	int64_t balance_usd_micro;
+};
+static const struct json_member balance_shape_members[] = {
+        JSON_TEXT_MEMBER(balance_answer, project),
+        JSON_NUMBER_MEMBER(balance_answer, deposited_usd),
+        JSON_NUMBER_MEMBER(balance_answer, spent_usd),
+        JSON_NUMBER_MEMBER(balance_answer, balance_usd, .about = "below 0: more was spent"),
+        JSON_WHOLE_MEMBER(balance_answer, balance_usd_micro,
+                          .about = "the same in micro-dollars, exactly"),
+        JSON_END,
+};
+static JSON_SHAPE(balance_shape, "Balance", balance_answer, "What a project has left");
+
+static int balance_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct balance_record r;
+	struct balance_answer out;
+
+	(void)body;
+	if (store_balance_find(api_of(rq)->store, rq->arena, api_project(rq), &r, err) < 0)
+		return -1;
+	out = (struct balance_answer){
+	        .project = api_project(rq),
+	        .deposited_usd = money_to_usd(r.deposited_micro),
+	        .spent_usd = money_to_usd(r.spent_micro),
+	        .balance_usd = money_to_usd(r.deposited_micro - r.spent_micro),
+	        .balance_usd_micro = r.deposited_micro - r.spent_micro,
+	};
+	reply_json(reply, &balance_shape, &out);
+	return 0;
+}
+
+struct deposit_body {
+	const char *id, *note;
+	double usd;
+	const char *project;
+	int64_t created_at;
+};
+static const struct json_member deposit_request_members[] = {
+        JSON_TEXT_MEMBER(deposit_body, id, .flags = JSON_REQUIRED, .min = 1, .max = 128,
+                         .about = "yours: the same id is booked once"),
+        JSON_NUMBER_MEMBER(deposit_body, usd, .flags = JSON_REQUIRED, .min = 0,
+                           .max = MONEY_MAX_USD, .about = "US dollars"),
+        JSON_TEXT_MEMBER(deposit_body, note, .max = 256),
+        JSON_END,
+};
+static JSON_SHAPE(deposit_request, "DepositCreate", deposit_body, "A deposit to book");
+static const struct json_member deposit_shape_members[] = {
+        JSON_TEXT_MEMBER(deposit_body, id),         JSON_TEXT_MEMBER(deposit_body, project),
+        JSON_NUMBER_MEMBER(deposit_body, usd),      JSON_TEXT_MEMBER(deposit_body, note),
+        JSON_TIME_MEMBER(deposit_body, created_at), JSON_END,
+};
+static JSON_SHAPE(deposit_shape, "Deposit", deposit_body, "A deposit");
+
+static int deposit_create(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct deposit_body *b = body;
+	struct deposit_record booked, wanted = {.project_id = api_project(rq),
+	                                        .id = b->id,
+	                                        .note = b->note,
+	                                        .key_id = api_account(rq)->key_id,
+	                                        .created_at = clock_unix_ms()};
+	struct deposit_body out;
+	bool is_new;
+
+	if (money_of_usd(b->usd, &wanted.usd_micro, err) < 0)
+		return FAIL_CONTEXT(err, "usd");
+	if (wanted.usd_micro == 0)
+		return FAIL(err, ERROR_INVALID, "usd: less than a micro-dollar");
+	if (store_deposit_add(api_of(rq)->store, rq->arena, &wanted, &booked, &is_new, err) < 0)
+		return -1;
+	out = (struct deposit_body){.id = booked.id,
+	                            .note = booked.note,
+	                            .usd = money_to_usd(booked.usd_micro),
+	                            .project = booked.project_id,
+	                            .created_at = booked.created_at};
+	reply_status(reply, is_new ? 201 : 200);
+	reply_json(reply, &deposit_shape, &out);
+	return 0;
+}
+
+/* ---- budgets ---- */
+
+static const char *const scopes[] = {
+        [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key", [BUDGET_SANDBOX] = "sandbox", NULL};
+static const char *const windows[] = {
+        [BUDGET_TOTAL] = "total", [BUDGET_DAY] = "day", [BUDGET_MONTH] = "month", NULL};
+
+struct budget_body {
+	int scope, window;
+	const char *subject;
+	double limit_usd, warn_at, spent_usd;
+	const char *id, *level;
+	int64_t since, created_at;
+	uint64_t present;
+};
+enum budget_row { BUDGET_ROW_SCOPE, BUDGET_ROW_WINDOW, BUDGET_ROW_WARN_AT };
+static const struct json_member budget_request_members[] = {
+        [BUDGET_ROW_SCOPE] = JSON_CHOICE_MEMBER(budget_body, scope, .choices = scopes,
+                                                .about = "whose spending (default project)"),
+        [BUDGET_ROW_WINDOW] =
+                JSON_CHOICE_MEMBER(budget_body, window, .choices = windows,
+                                   .about = "of UTC; total never begins anew (default month)"),
+        [BUDGET_ROW_WARN_AT] =
+                JSON_NUMBER_MEMBER(budget_body, warn_at, .min = 0, .max = 1,
+                                   .about = "part of the limit that is warned of (default 0.8)"),
+        JSON_TEXT_MEMBER(budget_body, subject, .max = 64,
+                         .about = "id of the key; id or name of the sandbox"),
+        JSON_NUMBER_MEMBER(budget_body, limit_usd, .flags = JSON_REQUIRED, .min = 0,
+                           .max = MONEY_MAX_USD, .about = "US dollars"),
+        JSON_END,
+};
+static const struct json_shape budget_request = {
+        .name = "BudgetCreate",
+        .about = "What may be spent",
+        .size = sizeof(struct budget_body),
+        .members = budget_request_members,
+        .present_offset = offsetof(struct budget_body, present),
+};
+enum budget_update_row { BUDGET_UPDATE_LIMIT, BUDGET_UPDATE_WARN_AT };
+static const struct json_member budget_update_members[] = {
+        [BUDGET_UPDATE_LIMIT] = JSON_NUMBER_MEMBER(budget_body, limit_usd, .min = 0,
+                                                   .max = MONEY_MAX_USD, .about = "US dollars"),
+        [BUDGET_UPDATE_WARN_AT] =
+                JSON_NUMBER_MEMBER(budget_body, warn_at, .min = 0, .max = 1,
+                                   .about = "part of the limit that is warned of"),
+        JSON_END,
+};
+static const struct json_shape budget_update_request = {
+        .name = "BudgetUpdate",
+        .about = "What changes of a budget",
+        .size = sizeof(struct budget_body),
+        .members = budget_update_members,
+        .present_offset = offsetof(struct budget_body, present),
+};
+static const struct json_member budget_shape_members[] = {
+        JSON_TEXT_MEMBER(budget_body, id),
+        JSON_CHOICE_MEMBER(budget_body, scope, .choices = scopes),
+        JSON_TEXT_MEMBER(budget_body, subject, .about = "id of the project, key or sandbox"),
+        JSON_CHOICE_MEMBER(budget_body, window, .choices = windows),
+        JSON_NUMBER_MEMBER(budget_body, limit_usd),
+        JSON_NUMBER_MEMBER(budget_body, warn_at),
+        JSON_NUMBER_MEMBER(budget_body, spent_usd, .about = "in this window"),
+        JSON_TEXT_MEMBER(budget_body, level, .about = "fine, warned or exceeded"),
+        JSON_TIME_MEMBER(budget_body, since, .flags = JSON_NULLABLE,
+                         .about = "when the window began"),
+        JSON_TIME_MEMBER(budget_body, created_at),
+        JSON_END,
+};
+static JSON_SHAPE(budget_shape, "Budget", budget_body, "What may be spent, and what is");
+
+static struct budget_body fill_budget(const struct budget_record *r, int64_t now)
+{
+	int64_t spent = budget_spent(r, now);
+	enum budget_level level = budget_level(r->limit_micro, r->warn_percent, spent);
+
+	return (struct budget_body){
+	        .id = r->id,
+	        .scope = (int)r->scope,
+	        .subject = r->subject,
+	        .window = (int)r->span,
+	        .limit_usd = money_to_usd(r->limit_micro),
+	        .warn_at = (double)r->warn_percent / 100,
+	        .spent_usd = money_to_usd(spent),
+	        .level = budget_level_name(level),
+	        .since = budget_window_start(r->span, now),
+	        .created_at = r->created_at,
+	};
+}
+
+struct budget_items {
+	struct json_list items;
+};
+static const struct json_member budgets_shape_members[] = {
+        JSON_LIST_MEMBER(budget_items, items, &budget_shape),
+        JSON_END,
+};
+static JSON_SHAPE(budgets_shape, "BudgetList", budget_items, "Budgets, oldest first");
+
+static int budgets_list(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct budget_list found;
+	struct budget_body *items;
+	struct budget_items out;
+
+	(void)body;
+	if (store_budget_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct budget_body, found.count + 1);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = fill_budget(&found.items[i], clock_unix_ms());
+	out = (struct budget_items){.items = {items, found.count, true}};
+	reply_json(reply, &budgets_shape, &out);
+	return 0;
+}
+
+static int budget_create(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct budget_body *b = body;
+	bool has_window = b->present >> BUDGET_ROW_WINDOW & 1;
+	bool has_warning = b->present >> BUDGET_ROW_WARN_AT & 1;
+	struct fleet_budget request = {
+	        .project_id = api_project(rq),
+	        .scope = b->present >> BUDGET_ROW_SCOPE & 1 ? (enum budget_scope)b->scope
+	                                                    : BUDGET_PROJECT,
+	        .subject = b->subject,
+	        .window = has_window ? (enum budget_window)b->window : BUDGET_MONTH,
+	        .warn_percent = has_warning ? llround(b->warn_at * 100) : 80,
+	};
+	struct budget_record made;
+	struct budget_body out;
+
+	if (money_of_usd(b->limit_usd, &request.limit_micro, err) < 0)
+		return FAIL_CONTEXT(err, "limit_usd");
+	if (request.limit_micro == 0)
+		return FAIL(err, ERROR_INVALID, "limit_usd: less than a micro-dollar");
+	if (fleet_budget_create(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
+		return -1;
+	out = fill_budget(&made, clock_unix_ms());
+	reply_status(reply, 201);
+	reply_json(reply, &budget_shape, &out);
+	return 0;
+}
+
+static int budget_patch(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	const struct budget_body *b = body;
+	bool has_limit = b->present >> BUDGET_UPDATE_LIMIT & 1;
+	bool has_warning = b->present >> BUDGET_UPDATE_WARN_AT & 1;
+	struct fleet_budget request = {.project_id = api_project(rq),
+	                               .warn_percent =
+	                                       has_warning ? llround(b->warn_at * 100) : -1};
+	struct budget_record updated;
+	struct budget_body out;
+
+	if (!has_limit && !has_warning)
+		return FAIL(err, ERROR_INVALID, "neither limit_usd nor warn_at is given");
+	if (has_limit && money_of_usd(b->limit_usd, &request.limit_micro, err) < 0)
+		return FAIL_CONTEXT(err, "limit_usd");
+	if (has_limit && request.limit_micro == 0)
+		return FAIL(err, ERROR_INVALID, "limit_usd: less than a micro-dollar");
+	if (fleet_budget_update(api_of(rq)->fleet, rq->arena, request_param(rq, "budget"), &request,
+	                        &updated, err) < 0)
+		return -1;
+	out = fill_budget(&updated, clock_unix_ms());
+	reply_json(reply, &budget_shape, &out);
+	return 0;
+}
+
+static int budget_delete(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	(void)body;
+	if (fleet_budget_remove(api_of(rq)->fleet, api_project(rq), request_param(rq, "budget"),
+	                        err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+#define TAG .tag = "usage"
+const struct route usage_routes[] = {
+        {HTTP_GET, "/v1/usage", SCOPE_SANDBOX_READ, .query = &sums_query, .answer = &sums_shape,
+         .handle = usage_get, TAG,
+         .summary = "What was used and what it cost, in groups; an admin who names no project "
+                    "sees them all"},
+        {HTTP_GET, "/v1/balance", SCOPE_SANDBOX_READ, .answer = &balance_shape,
+         .handle = balance_get, TAG, .summary = "What the project deposited and spent"},
+        {HTTP_POST, "/v1/balance/deposits", SCOPE_ADMIN, .body = &deposit_request,
+         .answer = &deposit_shape, .status = 201, .handle = deposit_create, TAG,
+         .summary = "Book a deposit, once for each id"},
+        {HTTP_GET, "/v1/budgets", SCOPE_SANDBOX_READ, .answer = &budgets_shape,
+         .handle = budgets_list, TAG, .summary = "List the project's budgets"},
+        {HTTP_POST, "/v1/budgets", SCOPE_PROJECT_WRITE, .body = &budget_request,
+         .answer = &budget_shape, .status = 201, .handle = budget_create, TAG,
+         .summary = "Set a budget: it warns, then stops sandboxes and refuses new ones"},
+        {HTTP_PATCH, "/v1/budgets/:budget", SCOPE_PROJECT_WRITE, ROUTE_NEEDS_BODY,
+         .body = &budget_update_request, .answer = &budget_shape, .handle = budget_patch, TAG,
+         .summary = "Change a budget's limit, or when it warns"},
+        {HTTP_DELETE, "/v1/budgets/:budget", SCOPE_PROJECT_WRITE, .status = 204,
+         .handle = budget_delete, TAG, .summary = "Delete a budget"},
+        {.path = NULL},
+};

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/webhooks — who is told of the project's events, and what could not be told. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "edge/caller.h"
+#include "edge/tables.h"
+#include "http/outbound.h"
+#include "sandbox/events.h"
+#include "store/webhooks.h"
+
+#define BASE "/v1/webhooks"
+#define PATTERNS_MAX 32
+#define LIMIT_USUAL 100
+#define LIMIT_MAX 1000
+
+/* ---- shapes ---- */
+
+struct webhook_body {
+	const char *url, *secret;
+	const char **events;
+	bool enabled;
+	uint64_t present;
+};
+enum webhook_row { WEBHOOK_URL, WEBHOOK_EVENTS, WEBHOOK_SECRET, WEBHOOK_ENABLED };
+#define BODY_ROWS(url_flags)                                                                       \
+	[WEBHOOK_URL] = JSON_TEXT_MEMBER(webhook_body, url, .flags = (url_flags), .min = 1,        \
+	                                 .max = OUTBOUND_URL_MAX,                                  \
+	                                 .about = "http or https, on the internet"),               \
+	[WEBHOOK_EVENTS] = JSON_TEXT_LIST_MEMBER(                                                  \
+	        webhook_body, events, .min = 1, .max = PATTERNS_MAX,                               \
+	        .about = "kinds such as sandbox.started, or sandbox.*; else all"),                 \
+	[WEBHOOK_SECRET] = JSON_TEXT_MEMBER(webhook_body, secret, .flags = JSON_SECRET,            \
+	                                    .max = WEBHOOK_SECRET_MAX,                             \
+	                                    .about = "signs what is sent; else made here"),        \
+	[WEBHOOK_ENABLED] = JSON_BOOL_MEMBER(webhook_body, enabled, .about = "default true"),      \
+	JSON_END
+
+static const struct json_member webhook_request_members[] = {BODY_ROWS(JSON_REQUIRED)};
+static const struct json_shape webhook_request = {
+        .name = "WebhookCreate",
+        .about = "A webhook to make",
+        .size = sizeof(struct webhook_body),
+        .members = webhook_request_members,
+        .present_offset = offsetof(struct webhook_body, present),
+};
+static const struct json_member webhook_change_members[] = {BODY_ROWS(0)};
+static const struct json_shape webhook_change = {
+        .name = "WebhookChange",
+        .about = "What is given replaces what was; enabled again, it begins with what comes then",
+        .size = sizeof(struct webhook_body),
+        .members = webhook_change_members,
+        .present_offset = offsetof(struct webhook_body, present),
+};
+
+struct webhook_answer {
+	const char *id, *url, *problem, *secret;
+	const char **events;
+	bool enabled;
+	int64_t waiting, dead, created_at, updated_at;
+};
+#define ANSWER_ROWS                                                                                \
+	JSON_TEXT_MEMBER(webhook_answer, id), JSON_TEXT_MEMBER(webhook_answer, url),               \
+	        JSON_TEXT_LIST_MEMBER(webhook_answer, events),                                     \
+	        JSON_BOOL_MEMBER(webhook_answer, enabled),                                         \
+	        JSON_TEXT_MEMBER(webhook_answer, problem, .flags = JSON_NULLABLE,                  \
+	                         .about = "why the server has disabled it"),                       \
+	        JSON_WHOLE_MEMBER(webhook_answer, waiting,                                         \
+	                          .about = "deliveries still to be made"),                         \
+	        JSON_WHOLE_MEMBER(webhook_answer, dead, .about = "deliveries given up"),           \
+	        JSON_TIME_MEMBER(webhook_answer, created_at),                                      \
+	        JSON_TIME_MEMBER(webhook_answer, updated_at)
+static const struct json_member webhook_shape_members[] = {ANSWER_ROWS, JSON_END};
+static JSON_SHAPE(webhook_shape, "Webhook", webhook_answer, "A webhook, without its secret");
+static const struct json_member webhook_made_shape_members[] = {
+        ANSWER_ROWS,
+        JSON_TEXT_MEMBER(webhook_answer, secret, .about = "told only now"),
+        JSON_END,
+};
+static JSON_SHAPE(webhook_made_shape, "WebhookMade", webhook_answer,
+                  "A new webhook, with its secret");
+
+struct webhook_items {
+	struct json_list items;
+};
+static const struct json_member webhook_list_shape_members[] = {
+        JSON_LIST_MEMBER(webhook_items, items, &webhook_shape),
+        JSON_END,
+};
+static JSON_SHAPE(webhook_list_shape, "WebhookList", webhook_items, "Webhooks, oldest first");
+
+struct delivery_answer {
+	const char *id, *kind, *state, *error;
+	struct span event;
+	int64_t sequence, attempts, status, created_at, next_at, ended_at;
+};
+static const struct json_member delivery_shape_members[] = {
+        JSON_TEXT_MEMBER(delivery_answer, id, .about = "the header Atoll-Delivery"),
+        JSON_WHOLE_MEMBER(delivery_answer, sequence, .about = "of its event"),
+        JSON_TEXT_MEMBER(delivery_answer, kind),
+        JSON_TEXT_MEMBER(delivery_answer, state, .about = "waiting, delivered or dead"),
+        JSON_WHOLE_MEMBER(delivery_answer, attempts),
+        JSON_WHOLE_MEMBER(delivery_answer, status, .about = "of the last answer; 0 = none came"),
+        JSON_TEXT_MEMBER(delivery_answer, error, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(delivery_answer, created_at),
+        JSON_TIME_MEMBER(delivery_answer, next_at, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(delivery_answer, ended_at, .flags = JSON_NULLABLE),
+        JSON_RAW_MEMBER(delivery_answer, event, .about = "the body that is sent"),
+        JSON_END,
+};
+static JSON_SHAPE(delivery_shape, "Delivery", delivery_answer, "An event on its way to a webhook");
+struct delivery_items {
+	struct json_list items;
+};
+static const struct json_member delivery_list_shape_members[] = {
+        JSON_LIST_MEMBER(delivery_items, items, &delivery_shape),
+        JSON_END,
+};
+static JSON_SHAPE(delivery_list_shape, "DeliveryList", delivery_items, "Deliveries, newest first");
+
+struct deliveries_query {
+	const char *state;
+	int64_t before, limit;
+};
+static const struct json_member deliveries_query_members[] = {
+        JSON_TEXT_MEMBER(deliveries_query, state, .max = 16,
+                         .about = "waiting, delivered or dead; else any"),
+        JSON_WHOLE_MEMBER(deliveries_query, before, .min = 0,
+                          .about = "sequence of the last one of the page before"),
+        JSON_WHOLE_MEMBER(deliveries_query, limit, .min = 1, .max = LIMIT_MAX,
+                          .about = "default 100"),
+        JSON_END,
+};
+static JSON_SHAPE(deliveries_query, "DeliveriesQuery", deliveries_query, "Which deliveries");
+
+/* ---- between rows and shapes ---- */
+
+static const char **split_patterns(struct arena *a, const char *patterns)
+{
+	const char **list = ARENA_ARRAY(a, const char *, PATTERNS_MAX + 1);
+	struct span rest = span_of(patterns), word;
+	size_t count = 0;
+
+	while (rest.size > 0 && count < PATTERNS_MAX) {
+		(void)span_split(&rest, ' ', &word);
+		list[count++] = arena_copy(a, word);
+	}
+	return list;
+}
+
+static void fill_answer(struct arena *a, const struct webhook_record *r, struct webhook_answer *ret)
+{
+	*ret = (struct webhook_answer){
+	        .id = r->id,
+	        .url = r->url,
+	        .events = split_patterns(a, r->patterns),
+	        .enabled = r->enabled,
+	        .problem = r->state_text && *r->state_text ? r->state_text : NULL,
+	        .waiting = r->waiting,
+	        .dead = r->dead,
+	        .created_at = r->created_at,
+	        .updated_at = r->updated_at,
+	};
+}
+
+static bool has(const struct webhook_body *b, enum webhook_row row)
+{
+	return b->present >> row & 1;
+}
+
+static int join_patterns(struct arena *a, const char **events, const char **ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(PATTERNS_MAX * (EVENT_PATTERN_MAX + 1));
+
+	for (size_t i = 0; events[i]; i++) {
+		if (event_pattern_check(events[i], err) < 0)
+			return FAIL_CONTEXT(err, "events[%zu]", i);
+		buf_addf(&text, "%s%s", i > 0 ? " " : "", events[i]);
+	}
+	*ret = arena_text(a, buf_text(&text));
+	return 0;
+}
+
+/* What the caller gives, over what is there. */
+static int take_body(struct request *rq, const struct webhook_body *b, struct webhook_record *r,
+                     struct error *err)
+{
+	if (has(b, WEBHOOK_URL)) {
+		if (outbound_url_check(b->url, api_of(rq)->config->webhook_allow_private, err) < 0)
+			return FAIL_CONTEXT(err, "url");
+		r->url = b->url;
+	}
+	if (has(b, WEBHOOK_SECRET)) {
+		if (webhook_secret_check(b->secret, err) < 0)
+			return FAIL_CONTEXT(err, "secret");
+		r->secret = b->secret;
+	}
+	if (has(b, WEBHOOK_EVENTS) && join_patterns(rq->arena, b->events, &r->patterns, err) < 0)
+		return -1;
+	if (has(b, WEBHOOK_ENABLED)) {
+		r->enabled = b->enabled;
+		r->state_text = "";
+	}
+	r->updated_at = clock_unix_ms();
+	return 0;
+}
+
+static int find_webhook(struct request *rq, struct webhook_record *ret, struct error *err)
+{
+	return store_webhook_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                          request_param(rq, "webhook"), ret, err);
+}
+
+/* ---- webhooks ---- */
+
+static int webhook_create(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct api *api = api_of(rq);
+	char secret[WEBHOOK_SECRET_SIZE + 1];
+	struct id id = id_new();
+	struct webhook_record record = {
+	        .id = id.text,
+	        .project_id = api_project(rq),
+	        .secret = secret,
+	        .patterns = "*",
+	        .enabled = true,
+	        .created_at = clock_unix_ms(),
+	};
+	struct webhook_answer answer;
+
+	webhook_secret_generate(secret);
+	if (take_body(rq, body, &record, err) < 0 ||
+	    store_webhook_insert(api->store, &record, (unsigned)api->config->webhooks_max, err) < 0)
+		return -1;
+	webhooks_wake(api->webhooks);
+	fill_answer(rq->arena, &record, &answer);
+	answer.secret = record.secret;
+	reply_status(reply, 201);
+	reply_header(reply, "Cache-Control", "no-store");
+	reply_json(reply, &webhook_made_shape, &answer);
+	return 0;
+}
+
+static int webhook_list(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct webhook_list found;
+	struct webhook_answer *items;
+	struct webhook_items out;
+
+	(void)body;
+	if (store_webhook_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct webhook_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		fill_answer(rq->arena, &found.items[i], &items[i]);
+	out = (struct webhook_items){.items = {items, found.count, true}};
+	reply_json(reply, &webhook_list_shape, &out);
+	return 0;
+}
+
+static int webhook_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct webhook_record record;
+	struct webhook_answer answer;
+
+	(void)body;
+	if (find_webhook(rq, &record, err) < 0)
+		return -1;
+	fill_answer(rq->arena, &record, &answer);
+	reply_json(reply, &webhook_shape, &answer);
+	return 0;
+}
+
+static int webhook_patch(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	struct webhook_record record;
+
+	if (find_webhook(rq, &record, err) < 0 || take_body(rq, body, &record, err) < 0 ||
+	    store_webhook_update(api_of(rq)->store, &record, err) < 0)
+		return -1;
+	webhooks_wake(api_of(rq)->webhooks);
+	return webhook_get(rq, NULL, reply, err);
+}
+
+static int webhook_delete(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	(void)body;
+	if (store_webhook_remove(api_of(rq)->store, api_project(rq), request_param(rq, "webhook"),
+	                         err) < 0)
+		return -1;
+	webhooks_wake(api_of(rq)->webhooks);
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- deliveries ---- */
+
+static int check_state(const char *state, struct error *err)
+{
+	for (unsigned i = 0; state && i < DELIVERY_STATE_COUNT; i++)
+		if (strcmp(state, delivery_state_name((enum delivery_state)i)) == 0)
+			return 0;
+	if (!state)
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "state '%.16s' is none that deliveries have", state);
+	error_hint(err, "waiting, delivered or dead");
+	return -1;
+}
+
+static struct delivery_answer answer_of(const struct delivery_record *r)
+{
+	return (struct delivery_answer){
+	        .id = r->id,
+	        .sequence = r->sequence,
+	        .kind = r->kind,
+	        .state = delivery_state_name(r->state),
+	        .attempts = r->attempts,
+	        .status = r->status,
+	        .error = *r->error ? r->error : NULL,
+	        .event = span_of(r->body),
+	        .created_at = r->created_at,
+	        .next_at = r->state == DELIVERY_WAITING ? r->next_at : 0,
+	        .ended_at = r->ended_at,
+	};
+}
+
+static int deliveries_list(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	const struct deliveries_query *q = rq->query;
+	struct webhook_record webhook;
+	struct delivery_page page = {
+	        .state = q->state, .before = q->before, .limit = q->limit ? q->limit : LIMIT_USUAL};
+	struct delivery_list found;
+	struct delivery_answer *items;
+	struct delivery_items out;
+
+	(void)body;
+	if (check_state(q->state, err) < 0 || find_webhook(rq, &webhook, err) < 0)
+		return -1;
+	page.webhook_id = webhook.id;
+	if (store_delivery_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct delivery_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		items[i] = answer_of(&found.items[i]);
+	out = (struct delivery_items){.items = {items, found.count, true}};
+	reply_json(reply, &delivery_list_shape, &out);
+	return 0;
+}
+
+static int delivery_retry(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	struct webhook_record webhook;
+	struct delivery_ref ref = {.id = request_param(rq, "delivery"), .now = clock_unix_ms()};
+
+	(void)body;
+	if (find_webhook(rq, &webhook, err) < 0)
+		return -1;
+	ref.webhook_id = webhook.id;
+	if (store_delivery_retry(api_of(rq)->store, &ref, err) < 0)
+		return -1;
+	webhooks_wake(api_of(rq)->webhooks);
+	reply_status(reply, 202);
+	return 0;
+}
+
+#define TAG .tag = "webhooks"
+const struct route webhooks_routes[] = {
+        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, .body = &webhook_request,
+         .answer = &webhook_made_shape, .status = 201, .handle = webhook_create, TAG,
+         .summary = "Have another server told of events"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_WRITE, .answer = &webhook_list_shape, .handle = webhook_list,
+         TAG, .summary = "List the project's webhooks"},
+        {HTTP_GET, BASE "/:webhook", SCOPE_SANDBOX_WRITE, .answer = &webhook_shape,
+         .handle = webhook_get, TAG, .summary = "Get a webhook"},
+        {HTTP_PATCH, BASE "/:webhook", SCOPE_SANDBOX_WRITE, .body = &webhook_change,
+         .answer = &webhook_shape, .handle = webhook_patch, TAG, .summary = "Change a webhook"},
+        {HTTP_DELETE, BASE "/:webhook", SCOPE_SANDBOX_WRITE, .status = 204,
+         .handle = webhook_delete, TAG, .summary = "Delete a webhook and its deliveries"},
+        {HTTP_GET, BASE "/:webhook/deliveries", SCOPE_SANDBOX_WRITE, .query = &deliveries_query,
+         .answer = &delivery_list_shape, .handle = deliveries_list, TAG,
+         .summary = "What was sent, waits, or was given up"},
+        {HTTP_POST, BASE "/:webhook/deliveries/:delivery/retry", SCOPE_SANDBOX_WRITE, .status = 202,
+         .handle = delivery_retry, TAG, .summary = "Try a delivery again, from the beginning"},
+        {.path = NULL},
+};

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances/:id/windows — named terminals: what they show, what is typed, what runs in
+ * them; docs/terminals.md. */
+#include "surface/native/windows.h"
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "terminal/viewers.h"
+
+#define BASE "/api/sandbox/instances/:id/windows"
+
+/* ---- shapes ---- */
+
+struct window_answer {
+	const char *name, *user, *cwd;
+	int64_t process, pid, rows, cols, viewers, ttl_s, quiet_ms, output_start, output_end,
+	        started_at;
+	bool busy, shell;
+};
+static const struct json_member window_shape_members[] = {
+        JSON_TEXT_MEMBER(window_answer, name),
+        JSON_WHOLE_MEMBER(window_answer, process, .about = "its number in this sandbox"),
+        JSON_WHOLE_MEMBER(window_answer, pid, .about = "inside the sandbox"),
+        JSON_WHOLE_MEMBER(window_answer, rows),
+        JSON_WHOLE_MEMBER(window_answer, cols),
+        JSON_BOOL_MEMBER(window_answer, busy, .about = "something runs in the foreground"),
+        JSON_BOOL_MEMBER(window_answer, shell, .about = "…/run works there"),
+        JSON_WHOLE_MEMBER(window_answer, viewers, .about = "connections that are attached"),
+        JSON_WHOLE_MEMBER(window_answer, ttl_s, .about = "closes after so long at rest"),
+        JSON_WHOLE_MEMBER(window_answer, quiet_ms, .about = "since the last input or output"),
+        JSON_WHOLE_MEMBER(window_answer, output_start, .about = "first offset that is kept"),
+        JSON_WHOLE_MEMBER(window_answer, output_end, .about = "bytes written so far"),
+        JSON_TIME_MEMBER(window_answer, started_at),
+        JSON_TEXT_MEMBER(window_answer, user),
+        JSON_TEXT_MEMBER(window_answer, cwd, .about = "that it began in"),
+        JSON_END,
+};
+static JSON_SHAPE(window_shape, "Window", window_answer, "A named terminal");
+
+struct window_list {
+	struct json_list items;
+};
+static const struct json_member window_list_members[] = {
+        JSON_LIST_MEMBER(window_list, items, &window_shape),
+        JSON_END,
+};
+static JSON_SHAPE(window_list, "WindowList", window_list, "Windows, oldest first");
+
+static struct window_answer answer_of(const struct terminal_window *w)
+{
+	return (struct window_answer){
+	        .name = w->name,
+	        .process = (int64_t)w->process.process,
+	        .pid = w->process.pid,
+	        .rows = w->state.rows,
+	        .cols = w->state.columns,
+	        .busy = w->state.is_busy != 0,
+	        .shell = w->is_shell,
+	        .viewers = w->state.viewers,
+	        .ttl_s = (int64_t)(w->state.idle_ms / 1000),
+	        .quiet_ms = (int64_t)w->state.quiet_ms,
+	        .output_start = (int64_t)w->state.output_start,
+	        .output_end = (int64_t)w->state.output_end,
+	        .started_at = (int64_t)w->process.started_unix_ms,
+	        .user = w->process.user,
+	        .cwd = w->process.cwd,
+	};
+}
+
+/* ---- windows ---- */
+
+/* The sandbox of ":id" is held, the window that of ":window". */
+static int open_at(struct request *rq, struct api_target *t, struct terminal_at *ret,
+                   struct error *err)
+{
+	if (api_target_open(rq, t, err) < 0)
+		return -1;
+	*ret = (struct terminal_at){
+	        .terminals = api_of(rq)->terminals,
+	        .hold = &t->hold,
+	        .window = request_param(rq, "window"),
+	        .deadline = rq->deadline,
+	        .who = terminal_who(rq),
+	};
+	return 0;
+}
+
+static int windows_list(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_windows windows;
+	struct window_answer *answers;
+	struct terminal_at at;
+
+	(void)body;
+	if (api_target_open(rq, &t, err) < 0)
+		return -1;
+	at = (struct terminal_at){
+	        .terminals = api_of(rq)->terminals,
+	        .hold = &t.hold,
+	        .deadline = rq->deadline,
+	};
+	if (terminal_list(&at, rq->arena, &windows, err) < 0)
+		return -1;
+	answers = ARENA_ARRAY(rq->arena, struct window_answer, windows.count + 1);
+	for (size_t i = 0; i < windows.count; i++)
+		answers[i] = answer_of(&windows.items[i]);
+	reply_json(reply, &window_list,
+	           &(struct window_list){{answers, windows.count, .present = true}});
+	return 0;
+}
+
+static int window_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_window window;
+	struct window_answer answer;
+	struct terminal_at at;
+
+	(void)body;
+	if (open_at(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
+		return -1;
+	answer = answer_of(&window);
+	reply_json(reply, &window_shape, &answer);
+	return 0;
+}
+
+struct window_change {
+	int64_t rows, cols, ttl_s;
+};
+static const struct json_member window_change_shape_members[] = {
+        JSON_WHOLE_MEMBER(window_change, rows, .min = 1, .max = TERMINAL_ROWS_MAX),
+        JSON_WHOLE_MEMBER(window_change, cols, .min = 1, .max = TERMINAL_COLUMNS_MAX),
+        JSON_WHOLE_MEMBER(window_change, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000),
+        JSON_END,
+};
+static JSON_SHAPE(window_change_shape, "WindowChange", window_change, "What is to be otherwise");
+
+static int window_change(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct window_change *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_change change = {
+	        .rows = (uint32_t)b->rows,
+	        .columns = (uint32_t)b->cols,
+	        .ttl_ms = b->ttl_s * 1000,
+	};
+	struct terminal_window window;
+	struct window_answer answer;
+	struct terminal_at at;
+
+	if (open_at(rq, &t, &at, err) < 0 ||
+	    terminal_change(&at, rq->arena, &change, &window, err) < 0)
+		return -1;
+	answer = answer_of(&window);
+	reply_json(reply, &window_shape, &answer);
+	return 0;
+}
+
+static int window_close(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_at at;
+
+	(void)body;
+	if (open_at(rq, &t, &at, err) < 0 || terminal_close(&at, rq->arena, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
+/* ---- viewers ---- */
+
+struct viewer_answer {
+	const char *who, *peer;
+	int64_t viewer, attached_at, typed_at;
+	bool writes;
+};
+static const struct json_member viewer_shape_members[] = {
+        JSON_WHOLE_MEMBER(viewer_answer, viewer, .about = "its number on this server"),
+        JSON_TEXT_MEMBER(viewer_answer, who, .about = "its user, or its key"),
+        JSON_TEXT_MEMBER(viewer_answer, peer, .about = "address that it comes from"),
+        JSON_BOOL_MEMBER(viewer_answer, writes, .about = "false: it only looks"),
+        JSON_TIME_MEMBER(viewer_answer, attached_at),
+        JSON_TIME_MEMBER(viewer_answer, typed_at, .about = "last, to two seconds; null = never"),
+        JSON_END,
+};
+static JSON_SHAPE(viewer_shape, "Viewer", viewer_answer, "Who looks at a window by WebSocket");
+
+struct viewer_list {
+	struct json_list items;
+};
+static const struct json_member viewer_list_members[] = {
+        JSON_LIST_MEMBER(viewer_list, items, &viewer_shape),
+        JSON_END,
+};
+static JSON_SHAPE(viewer_list, "ViewerList", viewer_list, "Viewers, first come first");
+
+static int window_viewers(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_viewers viewers;
+	struct terminal_window window;
+	struct viewer_answer *answers;
+	struct terminal_at at;
+
+	(void)body;
+	if (open_at(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
+		return -1;
+	viewers =
+	        terminal_viewers_list(at.terminals, rq->arena, t.record.id, window.process.process);
+	answers = ARENA_ARRAY(rq->arena, struct viewer_answer, viewers.count + 1);
+	for (size_t i = 0; i < viewers.count; i++) {
+		const struct terminal_viewer *v = &viewers.items[i];
+
+		answers[i] = (struct viewer_answer){
+		        .viewer = (int64_t)v->id,
+		        .who = v->who,
+		        .peer = v->peer,
+		        .writes = v->writes,
+		        .attached_at = v->attached_at,
+		        .typed_at = v->typed_at,
+		};
+	}
+	reply_json(reply, &viewer_list,
+	           &(struct viewer_list){{answers, viewers.count, .present = true}});
+	return 0;
+}
+
+/* ---- the screen ---- */
+
+static const char *const forms[] = {"text", "ansi", "cells", NULL};
+
+struct run_answer {
+	int64_t column;
+	const char *text, *foreground, *background;
+	bool bold, italic, underline, reverse, blink, strike;
+};
+static const struct json_member run_shape_members[] = {
+        JSON_WHOLE_MEMBER(run_answer, column),
+        JSON_TEXT_MEMBER(run_answer, text),
+        JSON_TEXT_MEMBER(run_answer, foreground, .flags = JSON_NULLABLE, .about = "#rrggbb"),
+        JSON_TEXT_MEMBER(run_answer, background, .flags = JSON_NULLABLE),
+        JSON_BOOL_MEMBER(run_answer, bold),
+        JSON_BOOL_MEMBER(run_answer, italic),
+        JSON_BOOL_MEMBER(run_answer, underline),
+        JSON_BOOL_MEMBER(run_answer, reverse),
+        JSON_BOOL_MEMBER(run_answer, blink),
+        JSON_BOOL_MEMBER(run_answer, strike),
+        JSON_END,
+};
+static JSON_SHAPE(run_shape, "ScreenRun", run_answer, "Characters that look the same");
+
+struct line_answer {
+	struct json_list runs;
+};
+static const struct json_member line_shape_members[] = {
+        JSON_LIST_MEMBER(line_answer, runs, &run_shape),
+        JSON_END,
+};
+static JSON_SHAPE(line_shape, "ScreenLine", line_answer, "A line of a screen");
+
+struct screen_answer {
+	const char *reason, *text, *title;
+	int64_t rows, cols, cursor_row, cursor_column, offset, missing;
+	bool cursor_visible, alternate;
+	struct json_list lines;
+};
+static const struct json_member screen_shape_members[] = {
+        JSON_TEXT_MEMBER(screen_answer, reason,
+                         .about = "why waiting ended: found, changed, quiet, timeout, ended; none "
+                                  "when there was nothing to wait for"),
+        JSON_TEXT_MEMBER(screen_answer, text, .flags = JSON_NULLABLE,
+                         .about = "lines without blanks at their end, or what draws it anew"),
+        JSON_LIST_MEMBER(screen_answer, lines, &line_shape, .about = "of the form cells"),
+        JSON_WHOLE_MEMBER(screen_answer, rows),
+        JSON_WHOLE_MEMBER(screen_answer, cols),
+        JSON_WHOLE_MEMBER(screen_answer, cursor_row, .about = "from 0"),
+        JSON_WHOLE_MEMBER(screen_answer, cursor_column, .about = "from 0"),
+        JSON_BOOL_MEMBER(screen_answer, cursor_visible),
+        JSON_BOOL_MEMBER(screen_answer, alternate,
+                         .about = "the screen of a full-screen program, not the shell's"),
+        JSON_TEXT_MEMBER(screen_answer, title),
+        JSON_WHOLE_MEMBER(screen_answer, offset, .about = "output up to here is on it"),
+        JSON_WHOLE_MEMBER(screen_answer, missing,
+                          .about = "bytes at the beginning of the output that are no longer kept: "
+                                   "what they drew may be missing"),
+        JSON_END,
+};
+static JSON_SHAPE(screen_shape, "Screen", screen_answer, "What a window shows");
+
+static struct json_list runs_of(struct arena *a, const struct terminal_line *line)
+{
+	struct run_answer *runs = ARENA_ARRAY(a, struct run_answer, line->count + 1);
+
+	for (size_t i = 0; i < line->count; i++) {
+		const struct terminal_run *r = &line->runs[i];
+
+		runs[i] = (struct run_answer){
+		        .column = r->column,
+		        .text = r->text,
+		        .foreground = r->foreground,
+		        .background = r->background,
+		        .bold = r->bold,
+		        .italic = r->italic,
+		        .underline = r->underline,
+		        .reverse = r->reverse,
+		        .blink = r->blink,
+		        .strike = r->strike,
+		};
+	}
+	return (struct json_list){runs, line->count, .present = true};
+}
+
+static struct json_list lines_of(struct arena *a, const struct terminal_screen *s)
+{
+	struct line_answer *lines = ARENA_ARRAY(a, struct line_answer, s->rows + 1);
+
+	for (size_t i = 0; s->lines && i < s->rows; i++)
+		lines[i].runs = runs_of(a, &s->lines[i]);
+	return (struct json_list){lines, s->lines ? s->rows : 0, .present = true};
+}
+
+static void reply_screen(struct request *rq, struct reply *reply, const struct terminal_screen *s,
+                         enum terminal_reason reason)
+{
+	struct screen_answer answer = {
+	        .reason = terminal_reasons[reason],
+	        .text = s->text,
+	        .title = s->title,
+	        .rows = s->rows,
+	        .cols = s->columns,
+	        .cursor_row = s->cursor_row,
+	        .cursor_column = s->cursor_column,
+	        .offset = (int64_t)s->offset,
+	        .missing = (int64_t)s->missing,
+	        .cursor_visible = s->cursor_visible,
+	        .alternate = s->alternate,
+	        .lines = lines_of(rq->arena, s),
+	};
+
+	reply_json(reply, &screen_shape, &answer);
+}
+
+struct screen_query {
+	int form;
+};
+static const struct json_member screen_query_members[] = {
+        JSON_CHOICE_MEMBER(screen_query, form, .choices = forms),
+        JSON_END,
+};
+static JSON_SHAPE(screen_query, "ScreenQuery", screen_query, "How to tell the screen");
+
+static int window_screen(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
+{
+	const struct screen_query *q = rq->query;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_screen screen;
+	struct terminal_at at;
+
+	(void)body;
+	if (open_at(rq, &t, &at, err) < 0 ||
+	    terminal_screen(&at, rq->arena, (enum terminal_form)q->form, &screen, err) < 0)
+		return -1;
+	reply_screen(rq, reply, &screen, TERMINAL_NOTHING);
+	return 0;
+}
+
+/* ---- typing ---- */
+
+struct keys_body {
+	const char *text, *paste, *wait_text, *wait_regex;
+	const char **keys;
+	bool wait_change;
+	int64_t quiet_ms, wait_ms;
+	int form;
+};
+static const struct json_member keys_shape_members[] = {
+        JSON_TEXT_MEMBER(keys_body, text, .max = TERMINAL_INPUT_MAX, .about = "typed as it is"),
+        JSON_TEXT_MEMBER(keys_body, paste, .max = TERMINAL_INPUT_MAX,
+                         .about = "as one paste, where the program knows of pastes"),
+        JSON_TEXT_LIST_MEMBER(keys_body, keys, .max = 1024,
+                              .about = "after them: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; "
+                                       "what is no key is typed"),
+        JSON_TEXT_MEMBER(keys_body, wait_text, .max = 4096,
+                         .about = "wait until the screen has it; of several conditions the first "
+                                  "ends the wait, and after typing only what follows counts"),
+        JSON_TEXT_MEMBER(keys_body, wait_regex, .max = 512,
+                         .about = "the same, POSIX extended, within a line"),
+        JSON_BOOL_MEMBER(keys_body, wait_change, .about = "until anything on the screen changes"),
+        JSON_WHOLE_MEMBER(keys_body, quiet_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+                          .about = "until there was no output for so long"),
+        JSON_WHOLE_MEMBER(keys_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+                          .about = "at most; default 10000"),
+        JSON_CHOICE_MEMBER(keys_body, form, .choices = forms, .about = "of the screen"),
+        JSON_END,
+};
+static JSON_SHAPE(keys_shape, "WindowKeys", keys_body, "What to type, and what to wait for");
+
+static int window_keys(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct keys_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_operate what = {
+	        .text = b->text,
+	        .paste = b->paste,
+	        .keys = b->keys,
+	        .wait_text = b->wait_text,
+	        .wait_regex = b->wait_regex,
+	        .wait_change = b->wait_change,
+	        .quiet_ms = b->quiet_ms,
+	        .wait_ms = b->wait_ms,
+	        .form = (enum terminal_form)b->form,
+	};
+	struct terminal_screen screen;
+	enum terminal_reason reason;
+	struct terminal_at at;
+
+	if (open_at(rq, &t, &at, err) < 0 ||
+	    terminal_operate(&at, rq->arena, &what, &screen, &reason, err) < 0)
+		return -1;
+	reply_screen(rq, reply, &screen, reason);
+	return 0;
+}
+
+/* ---- commands ---- */
+
+struct run_body {
+	const char *command, *cwd, *user;
+	struct json_map env;
+	bool keep;
+	int64_t wait_ms, output_limit;
+};
+static const struct json_member window_run_members[] = {
+        JSON_TEXT_MEMBER(run_body, command, .max = TERMINAL_COMMAND_MAX,
+                         .about = "what runs there already is cancelled first; without one it is "
+                                  "waited for"),
+        JSON_BOOL_MEMBER(run_body, keep, .about = "refuse (409) rather than cancel"),
+        JSON_WHOLE_MEMBER(run_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+                          .about = "then it is left running; default 30000"),
+        JSON_WHOLE_MEMBER(run_body, output_limit, .min = 1, .max = TERMINAL_OUTPUT_MAX,
+                          .name = "outputLimitBytes", .about = "of its end; default 65536"),
+        JSON_TEXT_MEMBER(run_body, cwd, .max = 4096, .about = "of a window that is made for it"),
+        JSON_TEXT_MEMBER(run_body, user, .max = 64, .about = "the same"),
+        JSON_TEXT_MAP_MEMBER(run_body, env, .max = 256, .flags = JSON_SECRET, .about = "the same"),
+        JSON_END,
+};
+static JSON_SHAPE(window_run, "WindowRun", run_body, "A command for a window");
+
+struct result_answer {
+	const char *window, *output;
+	int64_t process, exit_code, since, end, dropped;
+	bool running, cancelled, closed;
+};
+static const struct json_member window_result_members[] = {
+        JSON_TEXT_MEMBER(result_answer, window),
+        JSON_WHOLE_MEMBER(result_answer, process),
+        JSON_BOOL_MEMBER(result_answer, running, .about = "it goes on"),
+        JSON_WHOLE_MEMBER(result_answer, exit_code, .about = "-1 while it runs"),
+        JSON_TEXT_MEMBER(result_answer, output, .about = "without what moves and colours"),
+        JSON_WHOLE_MEMBER(result_answer, since,
+                          .about = "where its output begins in that of the process"),
+        JSON_WHOLE_MEMBER(result_answer, end),
+        JSON_WHOLE_MEMBER(result_answer, dropped, .about = "bytes before `output`"),
+        JSON_BOOL_MEMBER(result_answer, cancelled, .about = "what ran there was ended for it"),
+        JSON_BOOL_MEMBER(result_answer, closed, .about = "the window has ended with it"),
+        JSON_END,
+};
+static JSON_SHAPE(window_result, "WindowResult", result_answer, "What a command in a window did");
+
+static int window_execute(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct run_body *b = body;
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	struct terminal_wish wish = {.cwd = b->cwd, .user = b->user, .env = &b->env};
+	struct terminal_execute what = {
+	        .command = b->command,
+	        .keep = b->keep,
+	        .wait_ms = b->wait_ms,
+	        .output_max = (size_t)b->output_limit,
+	};
+	struct terminal_result result;
+	struct result_answer answer;
+	struct terminal_at at;
+
+	if (open_at(rq, &t, &at, err) < 0 ||
+	    terminal_open_options(rq, &t, &wish, &what.open, err) < 0 ||
+	    terminal_execute(&at, rq->arena, &what, &result, err) < 0)
+		return -1;
+	answer = (struct result_answer){
+	        .window = result.window,
+	        .process = (int64_t)result.process,
+	        .running = result.running,
+	        .exit_code = result.running ? -1 : result.exit_code,
+	        .output = result.output.data,
+	        .since = (int64_t)result.since,
+	        .end = (int64_t)result.end,
+	        .dropped = (int64_t)result.dropped,
+	        .cancelled = result.cancelled,
+	        .closed = result.closed,
+	};
+	reply_json(reply, &window_result, &answer);
+	return 0;
+}
+
+#define TAG .tag = "terminals"
+const struct route windows_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &window_list, .handle = windows_list, TAG,
+         .summary = "List the windows that are open"},
+        {HTTP_GET, BASE "/:window", SCOPE_SANDBOX_READ, .answer = &window_shape,
+         .handle = window_get, TAG, .summary = "Get a window"},
+        {HTTP_PATCH, BASE "/:window", SCOPE_SANDBOX_WRITE, .body = &window_change_shape,
+         .answer = &window_shape, .handle = window_change, TAG,
+         .summary = "Change a window's size or how long it may stand idle"},
+        {HTTP_DELETE, BASE "/:window", SCOPE_SANDBOX_WRITE, .status = 204, .handle = window_close,
+         TAG, .summary = "Close a window and end what runs in it"},
+        {HTTP_GET, BASE "/:window/viewers", SCOPE_SANDBOX_READ, .answer = &viewer_list,
+         .handle = window_viewers, TAG, .summary = "Who looks at a window, and who types"},
+        {HTTP_GET, BASE "/:window/screen", SCOPE_SANDBOX_READ, .query = &screen_query,
+         .answer = &screen_shape, .handle = window_screen, TAG,
+         .summary = "What a window shows, with the cursor"},
+        {HTTP_POST, BASE "/:window/keys", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
+         .body = &keys_shape, .answer = &screen_shape, .handle = window_keys, TAG,
+         .summary = "Type, wait, and look at the screen, without disturbing what runs"},
+        {HTTP_POST, BASE "/:window/run", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
+         .body = &window_run, .answer = &window_result, .handle = window_execute, TAG,
+         .summary = "Run a command in a window, made if need be"},
+        {.path = NULL},
+};

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/operator/metrics.h"
+
+#include <inttypes.h>
+
+#include "calls/receiver.h"
+#include "edge/api.h"
+#include "edge/caller.h"
+#include "edge/meter.h"
+#include "fleet/lane.h"
+#include "fleet/pools.h"
+#include "fleet/retention.h"
+#include "fleet/trash.h"
+#include "http/parked.h"
+#include "provider/agent_health.h"
+#include "provider/disk.h"
+
+#define POOLS_SHOWN 256
+
+static void write_number(struct buf *out, const char *name, const char *type, const char *help,
+                         uint64_t value)
+{
+	buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", name, help, name, type, name,
+	         value);
+}
+
+static void counter(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+	write_number(out, name, "counter", help, value);
+}
+
+static void gauge(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+	write_number(out, name, "gauge", help, value);
+}
+
+static void write_http(struct buf *out, const struct server_counts *c)
+{
+	gauge(out, "atoll_http_connections", "Open connections.", c->connections_open);
+	counter(out, "atoll_http_connections_total", "Connections accepted.", c->connections_total);
+	counter(out, "atoll_http_connections_closed_idle_total",
+	        "Idle connections that gave way to new ones.", c->closed_idle);
+	buf_addf(out,
+	         "# HELP atoll_http_connections_refused_total Connections refused, by the full "
+	         "table or by the bound of their project.\n"
+	         "# TYPE atoll_http_connections_refused_total counter\n"
+	         "atoll_http_connections_refused_total{by=\"server\"} %" PRIu64 "\n"
+	         "atoll_http_connections_refused_total{by=\"project\"} %" PRIu64 "\n",
+	         c->refused_by_table, c->refused_by_project);
+	counter(out, "atoll_http_requests_total", "Requests begun.", c->requests_total);
+	gauge(out, "atoll_http_streams", "Open streams.", c->relays_open);
+	counter(out, "atoll_http_received_bytes_total", "Bytes from clients.", c->bytes_in);
+	counter(out, "atoll_http_sent_bytes_total", "Bytes to clients.", c->bytes_out);
+	buf_add_text(out, "# HELP atoll_http_responses_total Replies by class of status.\n"
+	                  "# TYPE atoll_http_responses_total counter\n");
+	for (unsigned i = 1; i < COUNT_OF(c->responses); i++)
+		buf_addf(out, "atoll_http_responses_total{class=\"%uxx\"} %" PRIu64 "\n", i,
+		         c->responses[i]);
+}
+
+static void write_fleet(struct buf *out, const struct fleet_counts *c)
+{
+	buf_add_text(out, "# HELP atoll_sandboxes Sandboxes by state.\n"
+	                  "# TYPE atoll_sandboxes gauge\n");
+	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++)
+		buf_addf(out, "atoll_sandboxes{state=\"%s\"} %" PRIu64 "\n",
+		         sandbox_state_name((enum sandbox_state)i), c->by_state[i]);
+	counter(out, "atoll_sandboxes_created_total", "Sandboxes made.", c->created);
+	counter(out, "atoll_sandboxes_create_failed_total", "Sandboxes that could not be made.",
+	        c->create_failed);
+	counter(out, "atoll_sandboxes_deleted_total", "Sandboxes deleted.", c->deleted);
+	counter(out, "atoll_sandboxes_create_microseconds_total", "Time spent making sandboxes.",
+	        c->create_us_total);
+	counter(out, "atoll_sandbox_calls_total", "Calls into sandboxes.", c->execs);
+	gauge(out, "atoll_sandbox_holds", "Calls into sandboxes that are going on.", c->held);
+}
+
+static void write_refusals(struct buf *out, const struct worker_load *load, unsigned lane)
+{
+	const char *name = worker_lane_name(lane);
+
+	buf_addf(out, "atoll_workers_refused_total{lane=\"%s\",by=\"lane\"} %" PRIu64 "\n", name,
+	         load->refused[lane]);
+	for (unsigned kind = 0; kind < WORKER_SHARES; kind++)
+		buf_addf(out, "atoll_workers_refused_total{lane=\"%s\",by=\"%s\"} %" PRIu64 "\n",
+		         name, worker_share_name(kind), load->refused_by[lane][kind]);
+	buf_addf(out, "atoll_workers_refused_total{lane=\"%s\",by=\"time\"} %" PRIu64 "\n", name,
+	         load->expired[lane]);
+}
+
+static void write_trash(struct buf *out, const struct fleet_trash_counts *c)
+{
+	counter(out, "atoll_orphans_trashed_total",
+	        "Sandboxes and snapshots that no row knew, put into the trash.", c->orphans);
+	gauge(out, "atoll_orphans_held", "Orphans that were too many to be removed.", c->held);
+	gauge(out, "atoll_trash_entries", "What the trash keeps.", c->entries);
+	gauge(out, "atoll_trash_bytes", "Bytes that the trash keeps.", c->bytes);
+}
+
+static void write_clock(struct buf *out, struct fleet_clock c)
+{
+	counter(out, "atoll_clock_jumps_total", "Times that the machine's clock was set.", c.jumps);
+	gauge(out, "atoll_clock_hold_seconds",
+	      "So long nothing that is kept for a time is removed, because the clock went forward.",
+	      c.held_s);
+}
+
+static void write_workers(struct buf *out, const struct worker_load *load)
+{
+	gauge(out, "atoll_agents_unresponsive", "Sandboxes whose agent does not answer.",
+	      agent_health_count());
+	gauge(out, "atoll_worker_threads", "Threads of the workers.", load->threads);
+	buf_add_text(out, "# HELP atoll_workers Tasks by lane.\n# TYPE atoll_workers gauge\n");
+	for (unsigned i = 0; i < WORKER_LANES; i++)
+		buf_addf(out,
+		         "atoll_workers{lane=\"%s\",state=\"running\"} %u\n"
+		         "atoll_workers{lane=\"%s\",state=\"waiting\"} %u\n",
+		         worker_lane_name(i), load->running[i], worker_lane_name(i),
+		         load->waiting[i]);
+	buf_add_text(out, "# HELP atoll_workers_longest_wait_seconds Age of the task that waits "
+	                  "longest.\n# TYPE atoll_workers_longest_wait_seconds gauge\n");
+	for (unsigned i = 0; i < WORKER_LANES; i++)
+		buf_addf(out, "atoll_workers_longest_wait_seconds{lane=\"%s\"} %.3f\n",
+		         worker_lane_name(i), (double)load->longest_wait_ms[i] / 1000);
+	buf_add_text(out, "# HELP atoll_workers_refused_total Tasks refused, by the full queue of "
+	                  "a lane or share, or by the time that they had waited.\n"
+	                  "# TYPE atoll_workers_refused_total counter\n");
+	for (unsigned i = 0; i < WORKER_LANES; i++)
+		write_refusals(out, load, i);
+}
+
+static void write_long_calls(struct buf *out, struct worker_pool *waiters)
+{
+	struct worker_load load = worker_load_get(waiters);
+	unsigned running = 0, waiting = 0;
+
+	for (unsigned i = 0; i < WORKER_LANES; i++) {
+		running += load.running[i];
+		waiting += load.waiting[i];
+	}
+	buf_addf(out,
+	         "# HELP atoll_long_calls Tool calls and others that may take minutes.\n"
+	         "# TYPE atoll_long_calls gauge\natoll_long_calls{state=\"running\"} %u\n"
+	         "atoll_long_calls{state=\"waiting\"} %u\n",
+	         running, waiting);
+}
+
+static void write_turns(struct buf *out, const struct turn_counts *turns)
+{
+	gauge(out, "atoll_requests_waiting", "Requests that wait for a turn of their key.",
+	      turns->waiting);
+	buf_addf(out,
+	         "# HELP atoll_requests_longest_wait_seconds Wait of the oldest of them.\n"
+	         "# TYPE atoll_requests_longest_wait_seconds gauge\n"
+	         "atoll_requests_longest_wait_seconds %.3f\n"
+	         "# HELP atoll_requests_turned_away_total Requests whose turn did not come.\n"
+	         "# TYPE atoll_requests_turned_away_total counter\n"
+	         "atoll_requests_turned_away_total{by=\"queue\"} %" PRIu64 "\n"
+	         "atoll_requests_turned_away_total{by=\"time\"} %" PRIu64 "\n"
+	         "atoll_requests_turned_away_total{by=\"client\"} %" PRIu64 "\n",
+	         (double)turns->longest_ms / 1000, turns->refused_full, turns->refused_late,
+	         turns->left);
+}
+
+static uint64_t pool_ready(const struct fleet_pool_count *c)
+{
+	return c->ready;
+}
+
+static uint64_t pool_target(const struct fleet_pool_count *c)
+{
+	return c->target;
+}
+
+static uint64_t pool_hits(const struct fleet_pool_count *c)
+{
+	return c->hits;
+}
+
+static uint64_t pool_misses(const struct fleet_pool_count *c)
+{
+	return c->misses;
+}
+
+static uint64_t pool_is_failing(const struct fleet_pool_count *c)
+{
+	return c->is_failing;
+}
+
+/* Several automatic ones may be of one template, which a metric may name only once: they are
+ * added up. */
+static void write_pools(struct buf *out, const struct fleet_pool_count *pools, size_t count)
+{
+	static const struct {
+		const char *name, *help, *type;
+		uint64_t (*value)(const struct fleet_pool_count *c);
+	} rows[] = {
+	        {"atoll_pool_ready", "Prepared sandboxes.", "gauge", pool_ready},
+	        {"atoll_pool_target", "Prepared sandboxes that are wanted.", "gauge", pool_target},
+	        {"atoll_pool_hits_total", "Creates that got a prepared sandbox.", "counter",
+	         pool_hits},
+	        {"atoll_pool_misses_total", "Creates that found the pool empty.", "counter",
+	         pool_misses},
+	        {"atoll_pool_failing", "1: the pool cannot be filled, see its problem.", "gauge",
+	         pool_is_failing},
+	};
+
+	for (size_t r = 0; r < COUNT_OF(rows); r++) {
+		uint64_t automatic = 0;
+
+		buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", rows[r].name, rows[r].help,
+		         rows[r].name, rows[r].type);
+		for (size_t i = 0; i < count; i++) {
+			if (pools[i].is_automatic)
+				automatic += rows[r].value(&pools[i]);
+			else
+				buf_addf(out, "%s{template=\"%s\"} %" PRIu64 "\n", rows[r].name,
+				         pools[i].template, rows[r].value(&pools[i]));
+		}
+		buf_addf(out, "%s{template=\"\"} %" PRIu64 "\n", rows[r].name, automatic);
+	}
+}
+
+/* Of those that anybody has asked: nothing is not none. */
+static void write_hit_ratios(struct buf *out, const struct fleet_pool_count *pools, size_t count)
+{
+	static const char name[] = "atoll_pool_hit_ratio";
+	uint64_t hits = 0, misses = 0;
+
+	buf_addf(out,
+	         "# HELP %s Part of the creates since the broker's start that got a prepared "
+	         "sandbox.\n# TYPE %s gauge\n",
+	         name, name);
+	for (size_t i = 0; i < count; i++) {
+		const struct fleet_pool_count *c = &pools[i];
+
+		if (c->is_automatic) {
+			hits += c->hits;
+			misses += c->misses;
+		} else if (c->hits + c->misses > 0) {
+			buf_addf(out, "%s{template=\"%s\"} %.6f\n", name, c->template,
+			         fleet_pool_hit_ratio(c->hits, c->misses));
+		}
+	}
+	if (hits + misses > 0)
+		buf_addf(out, "%s{template=\"\"} %.6f\n", name, fleet_pool_hit_ratio(hits, misses));
+}
+
+static void write_disk(struct buf *out)
+{
+	const struct disk_report d = disk_report_get();
+
+	if (!*d.enforcement)
+		return;
+	buf_addf(out,
+	         "# HELP atoll_disk_enforcement What keeps a sandbox from filling the disk.\n"
+	         "# TYPE atoll_disk_enforcement gauge\n"
+	         "atoll_disk_enforcement{by=\"%s\"} 1\n",
+	         d.enforcement);
+	gauge(out, "atoll_disk_watched", "Sandboxes whose disk limit is watched, not enforced.",
+	      d.watched);
+	gauge(out, "atoll_disk_over", "Watched sandboxes over their disk limit.", d.over);
+	counter(out, "atoll_disk_pauses_total",
+	        "Sandboxes paused because they passed their disk limit.", d.paused_total);
+	counter(out, "atoll_disk_counts_total", "Times that a sandbox's files were counted.",
+	        d.counts_total);
+	counter(out, "atoll_disk_counting_microseconds_total", "Time that these counts took.",
+	        d.counting_us_total);
+}
+
+static void write_waiting(struct buf *out, const struct api *api)
+{
+	struct parked_counts parked = parked_counts_get(api->server);
+	struct lane_load work = lane_load_get(fleet_work(api->fleet));
+	struct lane_load backups = lane_load_get(fleet_backup_work(api->fleet));
+	struct receiver_counts uploads = receiver_counts_get(api->receiver);
+	const struct {
+		const char *name, *type, *help;
+		uint64_t value;
+	} rows[] = {
+	        {"atoll_requests_parked", "gauge", "Requests that wait and hold no thread.",
+	         parked.parked},
+	        {"atoll_requests_abandoned_total", "counter", "Parked requests whose clients left.",
+	         parked.abandoned},
+	        {"atoll_replies_undone_total", "counter",
+	         "Creations taken back because their clients left before the reply.",
+	         parked.undone},
+	        {"atoll_builds_running", "gauge", "First builds and imports that run.",
+	         work.running},
+	        {"atoll_builds_waiting", "gauge", "First builds and imports that wait.",
+	         work.waiting},
+	        {"atoll_backups_running", "gauge", "Backups and archives that are worked on.",
+	         backups.running},
+	        {"atoll_backups_waiting", "gauge", "Backups and archives that wait.",
+	         backups.waiting},
+	        {"atoll_uploads", "gauge", "Images, backups and files of builds that come in.",
+	         uploads.uploads},
+	        {"atoll_uploads_refused_total", "counter",
+	         "Uploads refused for uploads_max or uploads_per_project_max.", uploads.refused},
+	        {"atoll_uploads_given_up_total", "counter",
+	         "Uploads ended for upload_idle or upload_rate_min.", uploads.given_up},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		write_number(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
+}
+
+/* On the loop thread, which the server's counts belong to. */
+int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct buf *out = reply_buf(reply, "text/plain; version=0.0.4; charset=utf-8");
+	struct server_counts http = server_counts_get(api->server);
+	struct fleet_counts fleet = fleet_counts_get(api->fleet);
+	struct worker_load load = worker_load_get(api->workers);
+	struct turn_counts turns = server_turn_counts(api->server);
+	struct fleet_pool_count pools[POOLS_SHOWN];
+	const struct fleet_trash_counts trash = fleet_trash_counts_get(api->fleet);
+	size_t pool_count;
+
+	(void)body;
+	(void)err;
+	buf_addf(out,
+	         "# HELP atoll_info About this server.\n# TYPE atoll_info gauge\n"
+	         "atoll_info{version=\"%s\",provider=\"%s\"} 1\n",
+	         ATOLL_VERSION, provider_ops_of(api->provider)->name);
+	write_http(out, &http);
+	write_fleet(out, &fleet);
+	write_trash(out, &trash);
+	write_clock(out, fleet_clock_get(api->fleet));
+	write_disk(out);
+	write_workers(out, &load);
+	write_turns(out, &turns);
+	if (api->waiters)
+		write_long_calls(out, api->waiters);
+	write_waiting(out, api);
+	pool_count = fleet_pool_counts(api->fleet, pools, COUNT_OF(pools));
+	write_pools(out, pools, pool_count);
+	write_hit_ratios(out, pools, pool_count);
+	api_meter_write(api->meter, out);
+	return 0;
+}

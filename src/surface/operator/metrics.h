@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* surface/operator/metrics.h — GET /metrics. Private to this folder. */
+#pragma once
+
+#include "http/http.h"
+
+int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For whoever runs the server: is it alive, is it ready, what does it do. No key is needed; nothing
+ * here tells of tenants. */
+#include "edge/api.h"
+#include "edge/tables.h"
+#include "surface/operator/metrics.h"
+#include "surface/operator/ready.h"
+
+struct health {
+	const char *status, *version;
+};
+static const struct json_member health_shape_members[] = {
+        JSON_TEXT_MEMBER(health, status),
+        JSON_TEXT_MEMBER(health, version),
+        JSON_END,
+};
+static JSON_SHAPE(health_shape, "Health", health, "Whether the server works");
+
+static int healthz(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	static const struct health alive = {.status = "ok", .version = ATOLL_VERSION};
+
+	(void)rq;
+	(void)body;
+	(void)err;
+	reply_json(reply, &health_shape, &alive);
+	return 0;
+}
+
+#define TAG .tag = "operator"
+const struct route operator_routes[] = {
+        {HTTP_GET, "/healthz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
+         .answer = &health_shape, .handle = healthz, TAG, .summary = "Is the process alive"},
+        {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
+         .answer = &readiness_shape, .handle = readyz, TAG,
+         .summary = "Can it make sandboxes: it has just made one of each kind of network"},
+        {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
+         .handle = metrics, TAG, .summary = "Counters in Prometheus' text format"},
+        {.path = NULL},
+};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /readyz: the result of the last round (fleet/ready.h), or of the one that is under way. It
+ * runs on the loop's thread and no worker waits for it. */
+#include "surface/operator/ready.h"
+
+#include "edge/caller.h"
+#include "fleet/ready.h"
+#include "http/relay.h"
+
+#define LOOK_MS 10
+#define WAITING_MAX 256 /* requests that wait for one round */
+#define ANSWER_MAX (32 * 1024)
+
+struct check_answer {
+	const char *name, *code, *reason, *cure;
+	bool ok;
+	double took_ms;
+};
+static const struct json_member check_shape_members[] = {
+        JSON_TEXT_MEMBER(check_answer, name, .about = "what was tried"),
+        JSON_BOOL_MEMBER(check_answer, ok),
+        JSON_NUMBER_MEMBER(check_answer, took_ms, .about = "milliseconds"),
+        JSON_TEXT_MEMBER(check_answer, code, .flags = JSON_OMIT_EMPTY,
+                         .about = "stable, for machines", .example = "disk_full"),
+        JSON_TEXT_MEMBER(check_answer, reason, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(check_answer, cure, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+static JSON_SHAPE(check_shape, "ReadinessCheck", check_answer, "One check of a round");
+
+struct failure_answer {
+	const char *code, *message, *hint;
+};
+static const struct json_member failure_shape_members[] = {
+        JSON_TEXT_MEMBER(failure_answer, code, .about = "of the first check that failed"),
+        JSON_TEXT_MEMBER(failure_answer, message, .about = "the reason"),
+        JSON_TEXT_MEMBER(failure_answer, hint, .about = "the cure"),
+        JSON_END,
+};
+static JSON_SHAPE(failure_shape, "ReadinessFailure", failure_answer,
+                  "What is wrong, in the form of every error");
+
+struct readiness {
+	const char *status, *version, *provider;
+	int64_t checked_at;
+	struct json_list checks, warnings;
+	struct failure_answer error;
+};
+static const struct json_member readiness_shape_members[] = {
+        JSON_TEXT_MEMBER(readiness, status, .about = "ready, not_ready or draining"),
+        JSON_TEXT_MEMBER(readiness, version),
+        JSON_TEXT_MEMBER(readiness, provider),
+        JSON_TIME_MEMBER(readiness, checked_at, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(readiness, checks, &check_shape),
+        JSON_LIST_MEMBER(readiness, warnings, &failure_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "what does not keep sandboxes from being made, such as a host "
+                                  "without a default route"),
+        JSON_OBJECT_MEMBER(readiness, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_END,
+};
+JSON_SHAPE(readiness_shape, "Readiness", readiness,
+           "Whether a sandbox can be made now; 503 when not, with the reason and the cure");
+
+/* ---- the answer ---- */
+
+static int write_answer(const struct api *api, const struct ready_result *result, struct buf *out)
+{
+	const struct ready_check *bad = ready_failure(result);
+	struct check_answer checks[READY_CHECKS_MAX];
+	struct failure_answer warnings[READY_WARNINGS_MAX];
+	struct readiness answer = {
+	        .status = bad ? "not_ready" : "ready",
+	        .version = ATOLL_VERSION,
+	        .provider = provider_ops_of(api->provider)->name,
+	        .checked_at = result->at_unix_ms,
+	        .checks = {checks, result->count},
+	        .warnings = {warnings, result->warning_count},
+	};
+
+	for (unsigned i = 0; i < result->count; i++) {
+		const struct ready_check *c = &result->checks[i];
+
+		checks[i] = (struct check_answer){.name = c->name,
+		                                  .code = c->code,
+		                                  .reason = c->reason,
+		                                  .cure = c->cure,
+		                                  .ok = c->is_good,
+		                                  .took_ms = (double)c->took_us / 1000};
+	}
+	for (unsigned i = 0; i < result->warning_count; i++) {
+		const struct ready_check *w = &result->warnings[i];
+
+		warnings[i] = (struct failure_answer){w->code, w->reason, w->cure};
+	}
+	if (bad)
+		answer.error = (struct failure_answer){bad->code, bad->reason, bad->cure};
+	json_write(out, &readiness_shape, &answer);
+	return bad ? 503 : 200;
+}
+
+/* ---- a request that waits for a round ---- */
+
+static void on_tick(void *state, struct relay *relay)
+{
+	AUTO(buf_done) struct buf text = BUF(ANSWER_MAX);
+	const struct api *api = state;
+	struct ready_result result;
+	int status;
+
+	if (!ready_get(api->fleet, &result))
+		return;
+	status = write_answer(api, &result, &text);
+	relay_answer(relay, status, "application/json", buf_span(&text));
+}
+
+static void release(void *state, UNUSED int upstream_fd, UNUSED bool clean)
+{
+	struct api *api = state;
+
+	api->ready_waiting--;
+}
+
+static const struct relay_ops waiting_relay = {.on_tick = on_tick, .release = release};
+
+static int wait_for_round(struct api *api, struct reply *reply, struct error *err)
+{
+	if (api->ready_waiting == WAITING_MAX)
+		return FAIL(err, ERROR_UNAVAILABLE, "more than %d requests wait for a check",
+		            WAITING_MAX);
+	api->ready_waiting++;
+	reply_relay(reply, &(struct relay_options){.upstream_fd = -1,
+	                                           .ops = &waiting_relay,
+	                                           .state = api,
+	                                           .tick_ms = LOOK_MS});
+	return 0;
+}
+
+static void answer_draining(const struct api *api, struct reply *reply)
+{
+	const struct readiness answer = {
+	        .status = "draining",
+	        .version = ATOLL_VERSION,
+	        .provider = provider_ops_of(api->provider)->name,
+	        .error = {"draining",
+	                  "the server is stopping: it ends the calls that run and takes no more",
+	                  "try again when it has started again, or at another server"},
+	};
+
+	reply_status(reply, 503);
+	reply_header(reply, "Retry-After", "2");
+	reply_json(reply, &readiness_shape, &answer);
+}
+
+int readyz(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+{
+	struct api *api = api_of(rq);
+	struct ready_result result;
+
+	if (api->is_draining) {
+		answer_draining(api, reply);
+		return 0;
+	}
+	if (!ready_get(api->fleet, &result))
+		return wait_for_round(api, reply, err);
+	reply_status(reply, write_answer(api, &result, reply_buf(reply, "application/json")));
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which requests are for a preview, by their Host. */
+#include <string.h>
+
+#include "edge/hosts.h"
+#include "sandbox/preview.h"
+#include "surface/preview/preview.h"
+
+/* Below the domain, the server has two names of its own, which clients of E2B know. */
+static bool is_place(struct span label)
+{
+	return label.size > 0 && !span_is_same_word(label, SPAN("api")) &&
+	       !span_is_same_word(label, SPAN("sandbox"));
+}
+
+bool preview_host_is_place(const struct config *config, struct span host)
+{
+	return is_place(host_label(config, host));
+}
+
+struct http_host preview_find_host(void *context, struct span host)
+{
+	const struct config *config = ((const struct api *)context)->config;
+	if (is_place(host_label(config, host)))
+		return (struct http_host){.route = &preview_host_route};
+	/* By its port, too: it may be another one of the same machine. */
+	if (host_is_preview_origin(config, host))
+		return (struct http_host){.below = PREVIEW_BASE};
+	return (struct http_host){.is_refused = !host_is_ours(config, host)};
+}
+
+int preview_host_parse(const struct config *config, struct span host, char ret_id[],
+                       uint16_t *ret_port, struct error *err)
+{
+	struct span label = host_label(config, host), port;
+	char text[8];
+
+	if (!span_split(&label, '-', &port) || port.size >= sizeof(text) || label.size != ID_SIZE)
+		return FAIL(err, ERROR_NOT_FOUND, "the host is not PORT-ID.%s",
+		            config->preview_domain);
+	memcpy(text, port.data, port.size);
+	text[port.size] = '\0';
+	/* Browsers write hosts in lower case, as ids are. */
+	for (size_t i = 0; i < label.size; i++)
+		ret_id[i] = (char)(label.data[i] >= 'A' && label.data[i] <= 'Z' ? label.data[i] | 32
+		                                                                : label.data[i]);
+	ret_id[label.size] = '\0';
+	if (preview_port_parse(text, ret_port, err) < 0 || !id_is_valid(ret_id))
+		return FAIL(err, ERROR_NOT_FOUND, "the host is not PORT-ID.%s",
+		            config->preview_domain);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "surface/preview/preview.h"
+
+#define STREAMS_MAX 1024 /* of one sandbox at once */
+
+struct preview_place {
+	char id[ID_SIZE + 1];
+	struct list streams;
+	unsigned count; /* streams, and whoever looks at them */
+};
+
+struct preview_live {
+	struct map places; /* id -> struct preview_place; none is empty */
+};
+
+struct preview_live *preview_live_new(void)
+{
+	struct preview_live *live = calloc(1, sizeof(*live));
+
+	if (!live)
+		abort();
+	return live;
+}
+
+void preview_live_free(struct preview_live *live)
+{
+	if (!live)
+		return;
+	map_done(&live->places);
+	free(live);
+}
+
+static struct preview_place *find_place(struct preview_live *live, const char *id)
+{
+	struct preview_place *place = map_find(&live->places, id);
+
+	if (place)
+		return place;
+	place = calloc(1, sizeof(*place));
+	if (!place)
+		abort();
+	memcpy(place->id, id, strlen(id) + 1);
+	list_init(&place->streams);
+	map_put(&live->places, place->id, place);
+	return place;
+}
+
+static void leave(struct preview_live *live, struct preview_place *place)
+{
+	if (--place->count)
+		return;
+	map_remove(&live->places, place->id);
+	free(place);
+}
+
+bool preview_live_add(struct preview_live *live, struct preview_stream *s)
+{
+	struct preview_place *place = find_place(live, s->id);
+
+	if (place->count >= STREAMS_MAX)
+		return false;
+	place->count++;
+	s->place = place;
+	list_init(&s->item);
+	list_append(&place->streams, &s->item);
+	return true;
+}
+
+void preview_live_remove(struct preview_live *live, struct preview_stream *s)
+{
+	struct preview_place *place = TAKE(s->place);
+
+	if (!place)
+		return;
+	list_remove(&s->item);
+	leave(live, place);
+}
+
+struct cut {
+	struct loop_task task;
+	struct preview_live *live;
+	char id[ID_SIZE + 1];
+	bool granted_only;
+};
+
+static void run_cut(struct loop_task *task)
+{
+	struct cut *cut = CONTAINER_OF(task, struct cut, task);
+	struct preview_place *place = map_find(&cut->live->places, cut->id);
+	struct error err;
+
+	error_set(&err, ERROR_FORBIDDEN, 0, HERE, "this preview was taken back");
+	if (place) {
+		/* It must outlast its streams while they are gone through. */
+		place->count++;
+		LIST_EACH (&place->streams, item) {
+			struct preview_stream *s = LIST_ENTRY(item, struct preview_stream, item);
+
+			if (s->is_granted || !cut->granted_only)
+				relay_fail(s->relay, &err);
+		}
+		leave(cut->live, place);
+	}
+	free(cut);
+}
+
+void preview_live_cut(struct api *api, const char *id, bool granted_only)
+{
+	struct cut *cut = calloc(1, sizeof(*cut));
+
+	if (!cut)
+		abort();
+	*cut = (struct cut){
+	        .task = {.run = run_cut}, .live = api->preview_live, .granted_only = granted_only};
+	memcpy(cut->id, id, strlen(id) + 1);
+	loop_post(api->loop, &cut->task);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/sandbox/instances/:id/preview — its switches; …/preview-tokens — links to a port of it. */
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "surface/preview/preview.h"
+
+#define BASE "/api/sandbox/instances/:id"
+
+/* ---- switches ---- */
+
+struct preview_answer {
+	bool enabled, is_public, sharing_enabled, is_reachable;
+	const char *ports, *domain;
+};
+static const struct json_member preview_shape_members[] = {
+        JSON_BOOL_MEMBER(preview_answer, enabled),
+        JSON_BOOL_MEMBER(preview_answer, is_public, .name = "public",
+                         .about = "links may be given to people without a key"),
+        JSON_TEXT_MEMBER(preview_answer, ports, .about = "the server's and the template's, or any"),
+        JSON_BOOL_MEMBER(preview_answer, sharing_enabled, .name = "sharingEnabled",
+                         .about = "the server has a SANDBOX_PREVIEW_SECRET"),
+        JSON_BOOL_MEMBER(preview_answer, is_reachable, .name = "reachable",
+                         .about = "false: its network is blocked"),
+        JSON_TEXT_MEMBER(preview_answer, domain, .flags = JSON_NULLABLE,
+                         .about = "previews are at PORT-ID.DOMAIN, too"),
+        JSON_END,
+};
+static JSON_SHAPE(preview_shape, "Preview", preview_answer, "What of it may be seen from outside");
+
+static int answer(struct request *rq, struct reply *reply, const struct sandbox_record *r,
+                  struct error *err)
+{
+	const struct config *config = api_of(rq)->config;
+	struct preview_answer out = {
+	        .enabled = !r->preview_off,
+	        .is_public = r->preview_public,
+	        .sharing_enabled = config->preview_secret[0] != '\0',
+	        .is_reachable = r->network != SANDBOX_NETWORK_BLOCKED,
+	        .domain = config->preview_domain[0] ? config->preview_domain : NULL,
+	};
+
+	if (fleet_preview_ports(api_of(rq)->fleet, rq->arena, r, &out.ports, err) < 0)
+		return -1;
+	reply_json(reply, &preview_shape, &out);
+	return 0;
+}
+
+static struct fleet_ref ref_of(const struct request *rq)
+{
+	return (struct fleet_ref){.project_id = api_project(rq),
+	                          .id_or_name = request_param(rq, "id")};
+}
+
+static int preview_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
+{
+	const struct fleet_ref ref = ref_of(rq);
+	struct sandbox_record r;
+
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
+		return -1;
+	return answer(rq, reply, &r, err);
+}
+
+struct change_body {
+	bool enabled, is_public, rotate;
+	uint64_t present;
+};
+enum { CHANGE_ENABLED, CHANGE_PUBLIC };
+static const struct json_member change_request_members[] = {
+        [CHANGE_ENABLED] = JSON_BOOL_MEMBER(change_body, enabled),
+        [CHANGE_PUBLIC] = JSON_BOOL_MEMBER(change_body, is_public, .name = "public"),
+        JSON_BOOL_MEMBER(change_body, rotate, .about = "all links that were given out end"),
+        JSON_END,
+};
+static const struct json_shape change_request = {
+        .name = "PreviewChange",
+        .about = "What of it may be seen from now on",
+        .size = sizeof(struct change_body),
+        .members = change_request_members,
+        .present_offset = offsetof(struct change_body, present),
+};
+
+static int given(const struct change_body *b, unsigned member, bool value)
+{
+	return b->present >> member & 1 ? value : -1;
+}
+
+static int preview_change(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct change_body *b = body;
+	const struct fleet_ref ref = ref_of(rq);
+	const struct fleet_preview change = {
+	        .enabled = given(b, CHANGE_ENABLED, b->enabled),
+	        .is_public = given(b, CHANGE_PUBLIC, b->is_public),
+	        .rotate = b->rotate,
+	};
+	struct sandbox_record before, after;
+
+	if (b->present == 0)
+		return FAIL(err, ERROR_INVALID, "give enabled, public or rotate");
+	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &before, err) < 0 ||
+	    fleet_preview_set(api_of(rq)->fleet, rq->arena, &ref, &change, &after, err) < 0)
+		return -1;
+	/* What was opened by what is void now ends as well. */
+	if (after.preview_generation != before.preview_generation)
+		preview_live_cut(api_of(rq), after.id, !after.preview_off);
+	return answer(rq, reply, &after, err);
+}
+
+/* ---- links ---- */
+
+struct link_body {
+	int64_t port, ttl_seconds;
+	bool is_private;
+};
+static const struct json_member link_request_members[] = {
+        JSON_WHOLE_MEMBER(link_body, port, .flags = JSON_REQUIRED, .min = 1, .max = 65535),
+        JSON_WHOLE_MEMBER(link_body, ttl_seconds, .name = "ttlSeconds", .min = 1,
+                          .max = FLEET_GRANT_MAX_MS / 1000,
+                          .about = "default a day, of a private link an hour"),
+        JSON_BOOL_MEMBER(link_body, is_private, .name = "private",
+                         .about = "for the caller's own browser: needs neither a secret nor a "
+                                  "public preview, ends with the server"),
+        JSON_END,
+};
+static JSON_SHAPE(link_request, "PreviewLink", link_body, "A link to a port");
+
+struct link_answer {
+	const char *token, *path, *url, *host_url;
+	int64_t port, expires_at;
+	bool is_private;
+};
+static const struct json_member link_shape_members[] = {
+        JSON_TEXT_MEMBER(link_answer, token),
+        JSON_TEXT_MEMBER(link_answer, path, .about = "on this server"),
+        JSON_TEXT_MEMBER(link_answer, url),
+        JSON_TEXT_MEMBER(link_answer, host_url, .name = "hostUrl", .flags = JSON_NULLABLE,
+                         .about = "in an origin of its own, where the server has a domain"),
+        JSON_WHOLE_MEMBER(link_answer, port),
+        JSON_BOOL_MEMBER(link_answer, is_private, .name = "private"),
+        JSON_TIME_MEMBER(link_answer, expires_at, .name = "expiresAt"),
+        JSON_END,
+};
+static JSON_SHAPE(link_shape, "PreviewLinkMade", link_answer, "The link");
+
+static struct link_answer answer_of(struct request *rq, const struct fleet_grant *grant,
+                                    const char *token)
+{
+	const struct config *config = api_of(rq)->config;
+	const char *host = request_header(rq, "Host");
+	const char *scheme = api_is_https(rq) ? "https" : "http";
+	struct link_answer out = {.token = arena_text(rq->arena, token),
+	                          .port = grant->port,
+	                          .is_private = !grant->is_shared,
+	                          .expires_at = grant->expires_at};
+
+	out.path = arena_format(rq->arena, PREVIEW_BASE "%s/", token);
+	out.url = config->preview_origin[0]
+	                  ? arena_format(rq->arena, "%s%s", config->preview_origin, out.path)
+	                  : arena_format(rq->arena, "%s://%s%s", scheme, host ? host : "localhost",
+	                                 out.path);
+	if (config->preview_domain[0])
+		out.host_url =
+		        arena_format(rq->arena, "%s://%u-%s.%s/?" PREVIEW_COOKIE "=%s", scheme,
+		                     grant->port, grant->sandbox_id, config->preview_domain, token);
+	return out;
+}
+
+static int link_make(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct link_body *b = body;
+	const struct fleet_ref ref = ref_of(rq);
+	struct fleet *fleet = api_of(rq)->fleet;
+	int64_t ttl_ms = b->ttl_seconds * 1000;
+	struct fleet_grant grant = {.port = (uint16_t)b->port, .is_shared = !b->is_private};
+	char token[FLEET_GRANT_TEXT_MAX];
+	struct sandbox_record r;
+	struct link_answer out;
+
+	if (ttl_ms == 0)
+		ttl_ms = b->is_private ? FLEET_GRANT_PRIVATE_MS : FLEET_GRANT_DEFAULT_MS;
+	grant.expires_at = (clock_unix_ms() + ttl_ms) / 1000 * 1000;
+	if (fleet_find(fleet, rq->arena, &ref, &r, err) < 0 ||
+	    fleet_preview_check(fleet, rq->arena, &r, grant.port, err) < 0 ||
+	    fleet_grant_make(fleet, &r, &grant, token, err) < 0)
+		return -1;
+	memcpy(grant.sandbox_id, r.id, strlen(r.id) + 1);
+	out = answer_of(rq, &grant, token);
+	reply_status(reply, 201);
+	reply_json(reply, &link_shape, &out);
+	return 0;
+}
+
+#define TAG .tag = "previews"
+const struct route preview_settings_routes[] = {
+        {HTTP_GET, BASE "/preview", SCOPE_SANDBOX_READ, .answer = &preview_shape,
+         .handle = preview_get, TAG, .summary = "What of a sandbox may be seen from outside"},
+        {HTTP_PATCH, BASE "/preview", SCOPE_SANDBOX_WRITE, ROUTE_NEEDS_BODY,
+         .body = &change_request, .answer = &preview_shape, .handle = preview_change, TAG,
+         .summary = "Switch previews on or off, public or private; end all links"},
+        {HTTP_POST, BASE "/preview-tokens", SCOPE_SANDBOX_WRITE, .body = &link_request,
+         .answer = &link_shape, .status = 201, .handle = link_make, TAG,
+         .summary = "A link to a port of a sandbox"},
+        {.path = NULL},
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/approvals — tool calls that wait for somebody's word. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "edge/tables.h"
+#include "job/job.h"
+#include "store/approvals.h"
+#include "surface/tools/target.h"
+
+#define BASE "/v1/approvals"
+#define LIST_MAX 200
+#define NOTE_MAX 500
+
+struct approval_answer {
+	const char *id, *tool, *input, *state, *sandbox, *conversation, *key, *note, *decided_by;
+	struct job_origin origin;
+	int64_t created_at, decided_at, expires_at;
+};
+static const struct json_member approval_shape_members[] = {
+        JSON_TEXT_MEMBER(approval_answer, id),
+        JSON_TEXT_MEMBER(approval_answer, tool),
+        JSON_TEXT_MEMBER(approval_answer, input,
+                         .about = "of the call, as JSON text; the end of a long one is left out"),
+        JSON_TEXT_MEMBER(approval_answer, state, .about = "pending approved refused used"),
+        JSON_TEXT_MEMBER(approval_answer, sandbox, .name = "sandboxId", .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(approval_answer, conversation, .name = "conversationId",
+                         .flags = JSON_NULLABLE),
+        JSON_OBJECT_MEMBER(approval_answer, origin, &job_origin_shape, .flags = JSON_NULLABLE,
+                           .about = "where the turn of the call came from, as its caller says"),
+        JSON_TEXT_MEMBER(approval_answer, key, .name = "keyId", .about = "that asks"),
+        JSON_TEXT_MEMBER(approval_answer, note, .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(approval_answer, decided_by, .name = "decidedBy", .flags = JSON_NULLABLE,
+                         .about = "id of a key"),
+        JSON_TIME_MEMBER(approval_answer, created_at, .name = "createdAt"),
+        JSON_TIME_MEMBER(approval_answer, decided_at, .name = "decidedAt"),
+        JSON_TIME_MEMBER(approval_answer, expires_at, .name = "expiresAt",
+                         .about = "pending: to be decided by then; approved: to be used"),
+        JSON_END,
+};
+static JSON_SHAPE(approval_shape, "Approval", approval_answer, "A call that needs approval");
+struct approval_items {
+	struct json_list items;
+};
+static const struct json_member approval_list_shape_members[] = {
+        JSON_LIST_MEMBER(approval_items, items, &approval_shape),
+        JSON_END,
+};
+static JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, the newest first");
+
+struct approval_list_query {
+	const char *state;
+};
+static const struct json_member approval_list_query_members[] = {
+        JSON_TEXT_MEMBER(approval_list_query, state, .max = 16,
+                         .about = "pending (the default), approved, refused, used or any"),
+        JSON_END,
+};
+static JSON_SHAPE(approval_list_query, "ApprovalListQuery", approval_list_query, "Which approvals");
+struct decision_body {
+	const char *note;
+};
+static const struct json_member decision_request_members[] = {
+        JSON_TEXT_MEMBER(decision_body, note, .max = NOTE_MAX, .about = "for who asked"),
+        JSON_END,
+};
+static JSON_SHAPE(decision_request, "ApprovalDecision", decision_body, "What to tell");
+
+static const char *text_or_null(const char *text)
+{
+	return text[0] ? text : NULL;
+}
+
+static int read_record(struct arena *a, const struct approval_record *r,
+                       struct approval_answer *ret, struct error *err)
+{
+	*ret = (struct approval_answer){
+	        .id = r->id,
+	        .tool = r->tool,
+	        .input = r->input,
+	        .state = approval_state_name(r->state),
+	        .sandbox = text_or_null(r->sandbox_id),
+	        .conversation = text_or_null(r->conversation_id),
+	        .key = r->key_id,
+	        .note = text_or_null(r->note),
+	        .decided_by = text_or_null(r->decided_by),
+	        .created_at = r->created_at,
+	        .decided_at = r->decided_at,
+	        .expires_at = r->expires_at,
+	        .origin.type = -1, /* none is told of */
+	};
+	if (!r->origin_json[0])
+		return 0;
+	return json_parse(a, span_of(r->origin_json), &job_origin_shape, &ret->origin, err);
+}
+
+static int check_state(const char *state, struct error *err)
+{
+	static const char *const names[] = {"pending", "approved", "refused", "used", "any"};
+
+	for (size_t i = 0; state && i < COUNT_OF(names); i++)
+		if (strcmp(names[i], state) == 0)
+			return 0;
+	return !state ? 0
+	              : FAIL(err, ERROR_INVALID,
+	                     "state: pending, approved, refused, used or any, not '%s'", state);
+}
+
+static int approvals_list(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct approval_list_query *q = rq->query;
+	struct approval_filter filter = {api_project(rq), q->state ? q->state : "pending",
+	                                 clock_unix_ms(), LIST_MAX};
+	struct approval_answer *items;
+	struct approval_list found;
+	struct approval_items out;
+
+	(void)body;
+	if (strcmp(filter.state, "any") == 0)
+		filter.state = NULL;
+	if (check_state(q->state, err) < 0 ||
+	    store_approval_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct approval_answer, found.count);
+	for (size_t i = 0; i < found.count; i++)
+		if (read_record(rq->arena, &found.items[i], &items[i], err) < 0)
+			return -1;
+	out = (struct approval_items){{items, found.count, true}};
+	reply_json(reply, &approval_list_shape, &out);
+	return 0;
+}
+
+static int reply_approval(struct request *rq, struct reply *reply, const struct approval_record *r,
+                          struct error *err)
+{
+	struct approval_answer out;
+
+	if (read_record(rq->arena, r, &out, err) < 0)
+		return -1;
+	reply_json(reply, &approval_shape, &out);
+	return 0;
+}
+
+static int approval_get(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct approval_record r;
+
+	(void)body;
+	if (store_approval_find(api_of(rq)->store, rq->arena, api_project(rq),
+	                        request_param(rq, "approval"), &r, err) < 0)
+		return -1;
+	return reply_approval(rq, reply, &r, err);
+}
+
+static int decide_approval(struct request *rq, const struct decision_body *b, bool approves,
+                           struct reply *reply, struct error *err)
+{
+	const struct tool_decision decision = {
+	        .project_id = api_project(rq),
+	        .id = request_param(rq, "approval"),
+	        .key_id = api_account(rq)->key_id,
+	        .note = b->note,
+	        .approves = approves,
+	};
+	struct approval_record r;
+
+	if (tool_decide_approval(api_of(rq)->store, rq->arena, &decision, &r, err) < 0)
+		return -1;
+	api_audit_subject(rq, r.id);
+	return reply_approval(rq, reply, &r, err);
+}
+
+static int approval_approve(struct request *rq, const void *body, struct reply *reply,
+                            struct error *err)
+{
+	return decide_approval(rq, body, true, reply, err);
+}
+
+static int approval_refuse(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
+{
+	return decide_approval(rq, body, false, reply, err);
+}
+
+#define TAG .tag = "tools"
+const struct route approvals_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &approval_list_query,
+         .answer = &approval_list_shape, .handle = approvals_list, TAG,
+         .summary = "List tool calls that wait for approval"},
+        {HTTP_GET, BASE "/:approval", SCOPE_SANDBOX_READ, .answer = &approval_shape,
+         .handle = approval_get, TAG, .summary = "Get a tool call that needs approval"},
+        {HTTP_POST, BASE "/:approval/approve", SCOPE_SANDBOX_WRITE, .body = &decision_request,
+         .answer = &approval_shape, .handle = approval_approve, TAG,
+         .summary = "Approve a tool call, with another key than the one that made it"},
+        {HTTP_POST, BASE "/:approval/refuse", SCOPE_SANDBOX_WRITE, .body = &decision_request,
+         .answer = &approval_shape, .handle = approval_refuse, TAG,
+         .summary = "Refuse a tool call"},
+        {.path = NULL},
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/tools — the agent tools over HTTP. */
+#include "edge/tables.h"
+#include "sandbox/lease.h"
+#include "surface/tools/target.h"
+
+#define BASE "/v1/tools"
+#define INPUT_MAX ((size_t)16 << 20)
+
+struct tool_body {
+	struct tools_target target;
+	struct job_origin origin;
+	struct span input;
+	uint64_t present;
+};
+enum { TOOL_WAIT };
+#define TARGET_ROW(name_, member_, max_, ...)                                                      \
+	{                                                                                          \
+		.kind = JSON_TEXT, .name = (name_),                                                \
+		.offset = offsetof(struct tool_body, target.member_), .min = 1, .max = (max_),     \
+		__VA_ARGS__                                                                        \
+	}
+static const struct json_member tool_request_members[] = {
+        [TOOL_WAIT] = {.kind = JSON_WHOLE,
+                       .name = "approvalWaitMs",
+                       .offset = offsetof(struct tool_body, target.approval_wait_ms),
+                       .min = 0,
+                       .max = TOOLS_APPROVAL_WAIT_MAX_MS,
+                       .about = "how long a call that needs approval waits for it (default 20 s)"},
+        TARGET_ROW("sandboxId", sandbox, 128, .about = "id or name of a sandbox; or"),
+        TARGET_ROW("lease", lease, LEASE_KEY_MAX,
+                   .about = "key of a lease, whose sandbox is made on first use; or"),
+        TARGET_ROW("sessionId", session, 128, .about = "a session, as of /v1/sandbox"),
+        TARGET_ROW("tenantId", tenant, 128, .about = "of the session; default: \"default\""),
+        TARGET_ROW("config", config, 128,
+                   .about = "of /accounts/me/sandboxes: what the lease's sandbox is like, and "
+                            "what tools may do; else what the sandbox was made from"),
+        TARGET_ROW("conversationId", conversation, 128,
+                   .about = "whom its background jobs belong to"),
+        JSON_OBJECT_MEMBER(tool_body, origin, &job_origin_shape,
+                           .about = "where the turn came from: the ends of its background jobs are "
+                                    "told there, and who approves a call sees it"),
+        JSON_RAW_MEMBER(tool_body, input, .about = "by the tool's inputSchema"),
+        JSON_END,
+};
+static const struct json_shape tool_request = {
+        .name = "ToolCall",
+        .about = "A call of a tool, in one sandbox",
+        .size = sizeof(struct tool_body),
+        .members = tool_request_members,
+        .present_offset = offsetof(struct tool_body, present),
+};
+
+struct tool_list_query {
+	const char *config;
+};
+static const struct json_member tool_list_query_members[] = {
+        JSON_TEXT_MEMBER(tool_list_query, config, .max = 128,
+                         .about = "of /accounts/me/sandboxes: what tools may do is told, too"),
+        JSON_END,
+};
+static JSON_SHAPE(tool_list_query, "ToolListQuery", tool_list_query, "For whom");
+
+/* Written by hand, for the reference only. */
+struct tool_list_answer {
+	struct span tools;
+};
+static const struct json_member tool_list_members[] = {
+        JSON_RAW_MEMBER(tool_list_answer, tools,
+                        .about = "name, title, description, inputSchema, outputSchema and "
+                                 "annotations of each"),
+        JSON_END,
+};
+static JSON_SHAPE(tool_list, "ToolList", tool_list_answer, "The agent tools");
+struct tool_answer {
+	struct span content, structured;
+	const char *approval;
+};
+static const struct json_member tool_answer_members[] = {
+        JSON_RAW_MEMBER(tool_answer, content,
+                        .about = "a list of text, image and resource, as in MCP"),
+        JSON_RAW_MEMBER(tool_answer, structured, .name = "structuredContent",
+                        .about = "by the tool's outputSchema"),
+        JSON_TEXT_MEMBER(tool_answer, approval, .name = "approvalId",
+                         .about = "with status 202: nothing was done, see /v1/approvals; the same "
+                                  "call, made again, goes on"),
+        JSON_END,
+};
+static JSON_SHAPE(tool_answer, "ToolResult", tool_answer, "What a tool gives back");
+
+static int tools_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct tool_list_query *q = rq->query;
+	struct buf *out = reply_buf(reply, "application/json");
+	struct tool described;
+
+	(void)body;
+	buf_add_text(out, "{\"tools\":[");
+	for (const struct tool *const *at = tools; *at; at++) {
+		if (tools_describe(rq, q->config, *at, &described, err) < 0)
+			return -1;
+		if (at != tools)
+			buf_add_byte(out, ',');
+		tool_write(out, &described);
+	}
+	buf_add_text(out, "]}");
+	return 0;
+}
+
+static void reply_result(struct reply *reply, const struct tool *tool,
+                         const struct tool_result *result)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+
+	buf_add_byte(out, '{');
+	tool_write_result(out, tool, result);
+	if (result->pending) {
+		buf_addf(out, ",\"approvalId\":\"%s\"", result->pending);
+		reply_status(reply, 202);
+	}
+	buf_add_byte(out, '}');
+}
+
+static int tool_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct tool_body *b = body;
+	const char *name = request_param(rq, "name");
+	const struct tool *tool = tool_find(name);
+	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	struct tools_target which = b->target;
+	struct tool_call call;
+	struct tool_result result;
+
+	if (!tool) {
+		(void)FAIL(err, ERROR_NOT_FOUND, "no tool '%.64s'", name);
+		error_hint(err, "GET " BASE " lists them");
+		return -1;
+	}
+	if (!(b->present >> TOOL_WAIT & 1))
+		which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
+	which.origin = &b->origin;
+	if (job_origin_check(&b->origin, err) < 0 ||
+	    tools_open_call(rq, tool, &which, &target, &call, err) < 0 ||
+	    tool_run(tool, &call, b->input, &result, err) < 0)
+		return -1;
+	reply_result(reply, tool, &result);
+	return 0;
+}
+
+#define TAG .tag = "tools"
+const struct route tools_routes[] = {
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &tool_list_query, .answer = &tool_list,
+         .handle = tools_list, TAG, .summary = "List the agent tools and their schemas"},
+        {HTTP_POST, BASE "/:name", SCOPE_SANDBOX_WRITE, ROUTE_LONG | ROUTE_NEEDS_BODY,
+         .body_max = INPUT_MAX, .body = &tool_request, .answer = &tool_answer, .handle = tool_post,
+         TAG, .summary = "Call a tool in a sandbox"},
+        {.path = NULL},
+};
