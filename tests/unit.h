@@ -70,3 +70,12 @@ static inline void unit_copy_file(const char *from, const char *to)
 #define TEST(name) static void name(void **state __attribute__((unused)))
 #define CASE(name) cmocka_unit_test(name)
 #define RUN(...) cmocka_run_group_tests(((const struct CMUnitTest[]){__VA_ARGS__}), NULL, NULL)
+
+/* The environment variable UNIT_CASE names the only case to run; "*" and "?" are wildcards. */
+__attribute__((constructor)) static void unit_choose_case(void)
+{
+	const char *name = getenv("UNIT_CASE");
+
+	if (name && name[0])
+		cmocka_set_test_filter(name);
+}

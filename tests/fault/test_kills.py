@@ -28,7 +28,7 @@ def named_steps(folder, call, files="*.c"):
 
 SNAPSHOTS = "/api/sandbox/snapshots"
 # Those of volumes are in test_volumes.py, of pools in test_pools.py, of backups in test_backups.py,
-# of chains that get shorter in system/test_77_flatten.py, of deletes that are kept in system/test_52_undo.py, of rules of the network in test_network_rules.py,
+# of chains that get shorter in system/test_flatten.py, of deletes that are kept in system/test_undo.py, of rules of the network in test_network_rules.py,
 # of the provider "host" in test_host_provider.py, of probes in test_operator.py.
 BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
                 if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-", "starting", "trash-entry", "trash-moved", "trash-back"))]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The official Daytona client against a server (DAYTONA_API_URL, DAYTONA_API_KEY): one line of JSON per test,
-// {"name":…,"ok":…,"error":…}. Tests run in order and share one sandbox. Their names are read by test_83_daytona.py.
+// {"name":…,"ok":…,"error":…}. Tests run in order and share one sandbox. Their names are read by test_daytona.py.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control plane of E2B's API, driven by E2B's own SDK: node e2b.mjs [PACKAGE].
-// One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_81_e2b.py.
+// One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_e2b.py.
 import assert from 'node:assert/strict'
 
 import { existsSync, mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sandbox that has as many requests as it may, by E2B's own SDK: node e2b_limits.mjs ID TOKEN. See tests/system/test_86_e2b_server.py.
+// A sandbox that has as many requests as it may, by E2B's own SDK: node e2b_limits.mjs ID TOKEN. See tests/system/test_e2b_server.py.
 import assert from 'node:assert/strict'
 import { RateLimitError, Sandbox } from 'e2b'
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of a sandbox, by E2B's own SDK: node envd.mjs ID TOKEN. Where the server is, E2B_* say.
-// One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_82_envd.py.
+// One line per check: {"name":…,"ok":true} or {"name":…,"ok":false,"error":…}. See tests/system/test_envd.py.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // E2B's code interpreter, driven by its own SDK: node interpreter.mjs.
 // One line per check: {"name":…,"ok":true}, {"name":…,"ok":false,"error":…} or {"name":…,"skip":reason}.
-// See tests/system/test_71_interpreter.py.
+// See tests/system/test_interpreter.py.
 import assert from 'node:assert/strict'
 import { E2B, NotFoundError, Sandbox, TimeoutError } from '@e2b/code-interpreter'
 

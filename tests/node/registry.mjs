@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The official clients of E2B and Daytona build templates from images of a registry: IMAGE, which wants USERNAME and PASSWORD, and
-// OPEN_IMAGE, which anybody may pull. One line of JSON per check; their names are read by test_80_registry.py.
+// OPEN_IMAGE, which anybody may pull. One line of JSON per check; their names are read by test_registry.py.
 import assert from 'node:assert/strict';
 import { Sandbox, Template } from 'e2b';
 import { Daytona, Image } from '@daytona/sdk';

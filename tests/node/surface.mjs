@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a client's declarations offer and the programs that test it do not use: node surface.mjs surface/CLIENT.json, which names the
 // package, the programs, what is not used, and the options that are passed as a whole, with reasons. One line of JSON for each class, function, method and option of a
-// parameter: {"name":…,"used":…}. See tests/system/test_86_surface.py.
+// parameter: {"name":…,"used":…}. See tests/system/test_surface.py.
 //
 // TypeScript itself says what a name in a program means: `list` of a volume is not that of files. An option is used where an object
 // that is passed names it. What a program gets in ways that TypeScript cannot follow is told to it by comments (@type, @param).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JavaScript client against a real server: test_66_sdk.py starts it and this with `node --test`.
+// The JavaScript client against a real server: test_sdk.py starts it and this with `node --test`.
 import assert from 'node:assert/strict';
 import { createServer, request as httpRequest } from 'node:http';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';

@@ -4,11 +4,10 @@
 source tools/dev/results.sh
 source tools/dev/build.sh
 
-# clang-tidy without clang's analyzer, which takes six times as long as the rest of it and has a suite
-# of its own.
+# clang-tidy without clang's analyzer, which takes six times as long and is a suite of its own.
 TIDY_CHECKS=-clang-analyzer-*
 # Seconds for clang-tidy; files it does not reach are reported as skipped.
-TIDY_SECONDS=${TIDY_SECONDS:-1200}
+TIDY_SECONDS=${TIDY_SECONDS:-7200}
 TIDY_CACHE=build-asan/tidy
 # States of one function that clang's analyzer looks at before it gives up: its own limit, 225000,
 # takes four times as long, for what a few functions with many branches do beyond the first 30000.
@@ -32,7 +31,7 @@ cppcheck_headers()
 {
 	local header
 	rm -rf build/cppcheck
-	grep -l __VA_OPT__ src/*/*.h | while read -r header; do
+	grep -rl --include='*.h' __VA_OPT__ src | while read -r header; do
 		mkdir -p "build/cppcheck/$(dirname "${header#src/}")"
 		sed 's/{__VA_ARGS__ __VA_OPT__(, ){/{{.kind = LOG_FIELD_END}, ##__VA_ARGS__, {/' \
 			"$header" >"build/cppcheck/${header#src/}"
@@ -152,20 +151,27 @@ build_asan()
 	[ "$(cat "$RESULTS/asan-built" 2>/dev/null)" = 0 ]
 }
 
-# Behind the tests. clang-tidy reads how each file is compiled, and the headers that the build makes.
+# Behind the tests.
 check_behind()
 {
 	local status=0
 	build_kind asan || status=1
 	echo "$status" >"$RESULTS/asan-built.new"
 	mv "$RESULTS/asan-built.new" "$RESULTS/asan-built"
-	[ "$status" = 0 ] || note "the build of clang failed; clang-tidy looks all the same"
+	[ "$status" = 0 ] || note "the build of clang failed"
 	run_check format check_format
 	run_check cppcheck check_cppcheck
+}
+
+# clang-tidy over every file. It reads how each file is compiled, and the headers that the build makes.
+suite_tidy()
+{
+	build_kind asan || note "the build of clang failed; clang-tidy looks all the same"
+	step "clang-tidy"
 	run_check tidy check_tidy
 }
 
-# Only when it is named: clang's analyzer over every file takes minutes.
+# clang's analyzer over every file.
 suite_analyzer()
 {
 	build_kind asan || note "the build of clang failed; clang-tidy looks all the same"
@@ -174,16 +180,28 @@ suite_analyzer()
 	run_check analyzer check_tidy
 }
 
-suite_checks()
+# The checks that read the sources alone, in a second.
+quick_checks()
 {
 	step "checks"
-	behind_start check_behind
 	run_check layers tools/check_layers.py
 	run_check sizes tools/check_sizes.py
 	run_check banned tools/check_banned.py
+}
+
+# Those of what was built.
+check_programs()
+{
+	run_check symbols tools/check_symbols.py
+	run_check reference tools/check_reference.py
+}
+
+suite_checks()
+{
+	behind_start check_behind
+	quick_checks
 	if build_programs gcc; then
-		run_check symbols tools/check_symbols.py
-		run_check reference tools/check_reference.py
+		check_programs
 	else
 		result failed checks symbols "the gcc build failed"
 		result failed checks reference "the gcc build failed"

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev test — build and test everything, or the named suites. The last line is the sum.
+# ./dev test — build and test everything, the named suites, or the named files. The last line is the sum.
 
 source tools/dev/check.sh
 
 SUITES=(checks system escape fault asan fuzz)
-# Only when they are named: asan runs the tests of unit, system those of examples, and each of the
-# others takes minutes.
-LONG_SUITES=(unit examples long tsan analyzer newest ide operator)
+# "./dev test deep" runs these before a release; each takes minutes and runs by its own name, too.
+DEEP_SUITES=(tidy analyzer tsan long operator newest ide fuzz)
+# Only by name: asan runs the tests of unit, and system those of examples.
+NAMED_SUITES=(quick unit examples)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|api|daemon)/'
 TSAN_TESTS+='|store/test_(concurrency|postgres|faults|log_sync)$)'
+
+# System tests that use many threads of atolld at once.
+TSAN_FILES=(tests/system/test_{lifecycle,bodies,host_provider,causes,exec,files,sessions,restart,store_pairing,undo,trash,own_labels}.py)
 
 # Undefined behaviour fails a unit test. A fuzz target only tells of it.
 UBSAN_STRICT=print_stacktrace=1:halt_on_error=1
@@ -87,17 +91,13 @@ tsan_system()
 	# atolld reports as the user that it has become, who may see nothing of this tree.
 	reports=$(mktemp -d /tmp/atoll-tsan-XXXXXX)
 	chmod 1777 "$reports"
-	# shellcheck disable=SC2086
-	TSAN_OPTIONS="log_path=$reports/report" ATOLL_BUILD=$PWD/build-tsan/mixed \
-		timeout --kill-after=20 300 $WRAP python3 -m pytest -q -p no:cacheprovider \
-		--tb=no tests/system/test_[1-5]*.py >"$RESULTS/tsan-system.log" 2>&1 || true
-	tail -n 1 "$RESULTS/tsan-system.log" >&2
+	# TSan makes calls several times slower; what measures time is not among these files.
+	TSAN_OPTIONS="log_path=$reports/report" ATOLL_BUILD=$PWD/build-tsan/mixed PYTEST_WRAP=$WRAP \
+		run_built_pytest tsan tsan-system 900 "${TSAN_FILES[@]}"
 	if [ -n "$(ls "$reports")" ]; then
 		cat "$reports"/* >"$RESULTS/tsan-races.log"
 		head -n 80 "$RESULTS/tsan-races.log" >&2
 		result failed tsan "system tests" "data races: see $RESULTS/tsan-races.log"
-	elif ! grep -q ' passed' "$RESULTS/tsan-system.log"; then
-		result failed tsan "system tests" "none passed; see $RESULTS/tsan-system.log"
 	else
 		result passed tsan "system tests without a data race"
 	fi
@@ -157,7 +157,8 @@ run_built_pytest()
 	local suite=$1 name=$2 seconds=$3 report=$RESULTS/$2.xml
 	shift 3
 	step "$name tests"
-	timeout --kill-after=20 "$seconds" python3 -m pytest -q -p no:cacheprovider --tb=short \
+	# shellcheck disable=SC2086 # words
+	timeout --kill-after=20 "$seconds" ${PYTEST_WRAP:-} python3 -m pytest -q -p no:cacheprovider --tb=short \
 		-rs --junitxml="$report" "$@" >&2 || true
 	if [ -s "$report" ]; then
 		results_add junit "$suite" "$report"
@@ -168,13 +169,13 @@ run_built_pytest()
 
 # The longest files of the suites that start servers. They go in front, so that no run is left with
 # one of them when the others have ended.
-LONG_FILES=(system/test_80_templates fault/test_kills fault/test_volumes fault/test_leases
-	fault/test_backups system/test_52_undo system/test_65_mcp system/test_82_tls
-	fault/test_peer_backups fault/test_operator system/test_65_mcp_conformance
-	system/test_91_lifecycle_pause system/test_96_usage escape/test_warm_ahead escape/test_warm
+LONG_FILES=(system/test_templates fault/test_kills fault/test_volumes fault/test_leases
+	fault/test_backups system/test_undo system/test_mcp system/test_tls
+	fault/test_peer_backups fault/test_operator system/test_mcp_conformance
+	system/test_lifecycle_pause system/test_usage escape/test_warm_ahead escape/test_warm
 	escape/test_code)
 # They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
-LONE_FILES=(system/test_21_processor system/test_99_fairness escape/alone/test_bombs
+LONE_FILES=(system/test_processor system/test_fairness escape/alone/test_bombs
 	fault/alone/test_last_server)
 SERVED_RUNS=${SERVED_RUNS:-5}
 
@@ -259,7 +260,7 @@ suite_newest()
 {
 	build_programs gcc || { result failed newest build "the gcc build failed"; return; }
 	ATOLL_NEWEST=1 run_built_pytest newest newest 500 \
-		tests/system/test_{71_interpreter,81_e2b,82_envd,82_tls,83_daytona,83_daytona_clients,86_clients}.py
+		tests/system/test_{interpreter,e2b,envd,tls,daytona,daytona_clients,clients}.py
 }
 
 # Only when it is named: code-server takes minutes to be installed.
@@ -274,7 +275,39 @@ suite_operator()
 {
 	build_programs gcc || { result failed operator build "the gcc build failed"; return; }
 	ATOLL_SLOW=1 run_built_pytest operator operator 1200 tests/fault/test_operator.py \
-		tests/system/test_5{1_store_pairing,2_undo}.py tests/operator
+		tests/system/test_{store_pairing,undo}.py tests/operator
+}
+
+# Only when it is named: what a change breaks most often, in less than two minutes once it is built.
+suite_quick()
+{
+	quick_checks
+	build_kind gcc || { result failed unit build "the gcc build failed"; return; }
+	check_programs
+	step "unit tests"
+	run_unit unit gcc unit
+	run_built_pytest system quick 120 tests/contract tests/system/test_{lifecycle,exec,files}.py
+}
+
+# run_file FILE[::CASE]: one file of unit tests or of pytest's.
+run_file()
+{
+	local file=${1%%::*} name= program
+	[ "$file" = "$1" ] || name=${1#*::}
+	[ -f "$file" ] || die "there is no file '$file'" "example: ./dev test tests/unit/base/test_buf.c"
+	case $file in
+	*.py)
+		build_programs gcc || { result failed file build "the gcc build failed"; return; }
+		ATOLL_SLOW=1 run_built_pytest file "$(basename "$file" .py)" 1800 "$1"
+		;;
+	tests/unit/*.c)
+		file=${file#tests/unit/}
+		program=unit_$(tr / _ <<<"${file%.c}")
+		build_kind gcc "tests/$program" || { result failed file build "the gcc build failed"; return; }
+		UNIT_CASE=$name run_unit file gcc unit "${file%.c}"
+		;;
+	*) die "'$file' is no test" "tests are tests/unit/**/*.c and tests/**/test_*.py" ;;
+	esac
 }
 
 # An example is done by its own script; 77 means that it cannot run here, for the reason in its
@@ -349,13 +382,23 @@ run_failed_again()
 
 dev_test()
 {
-	local suite suites=("$@") served
-	[ $# -gt 0 ] || suites=("${SUITES[@]}")
-	for suite in "${suites[@]}"; do
-		printf '%s\n' "${SUITES[@]}" "${LONG_SUITES[@]}" | grep -qxF "$suite" ||
-			die "there is no suite '$suite'" \
-				"suites: ${SUITES[*]}; run only by name: ${LONG_SUITES[*]}"
+	local suite suites=() files=() served
+	for suite in "$@"; do
+		if [ "$suite" = deep ]; then
+			suites+=("${DEEP_SUITES[@]}")
+			: "${FUZZ_SECONDS:=30}"
+		elif [[ $suite = tests/* ]]; then
+			files+=("$suite")
+		else
+			printf '%s\n' "${SUITES[@]}" "${NAMED_SUITES[@]}" "${DEEP_SUITES[@]}" | grep -qxF "$suite" ||
+				die "there is no suite '$suite'" "suites: ${SUITES[*]}" \
+					"by name only: ${NAMED_SUITES[*]} deep ${DEEP_SUITES[*]}" \
+					"files: tests/FOLDER/FILE[::TEST]"
+			suites+=("$suite")
+		fi
 	done
+	[ $# -gt 0 ] || suites=("${SUITES[@]}")
+	export FUZZ_SECONDS
 	ensure_test_packages
 	STEP_CLOCK=1
 	results_begin
@@ -368,6 +411,9 @@ dev_test()
 		system | escape | fault) ;;
 		*) "suite_$suite" ;;
 		esac
+	done
+	for suite in "${files[@]}"; do
+		run_file "$suite"
 	done
 	behind_wait
 	run_failed_again

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must be so without a sandbox; tests/system/test_73_warm.py has the rest. */
+/* What must be so without a sandbox; tests/system/test_warm.py has the rest. */
 #include "box.h"
 
 #include <signal.h>

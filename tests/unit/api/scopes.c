@@ -64,7 +64,7 @@ static void each_route(route_check *check)
 }
 
 /* What changes nothing may be a POST for the sake of its body; what MCP changes is its session, and
- * its calls of tools ask for more by themselves (test_65_mcp.py). */
+ * its calls of tools ask for more by themselves (test_mcp.py). */
 static bool may_be_read(const char *path)
 {
 	static const char *const paths[] = {"/api/sandbox/instances/:id/files/read",

@@ -6,8 +6,8 @@ import os
 import pytest
 
 import atoll
-from test_76_template_build import builder, run  # noqa: F401 (a fixture)
-from test_77_flatten import LONG, chain
+from test_template_build import builder, run  # noqa: F401 (a fixture)
+from test_flatten import LONG, chain
 
 pytestmark = pytest.mark.needs_root
 INSTANCES = "/api/sandbox/instances"

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 import atoll
-from test_97_volumes import INSTANCES, PATH, put, refused, take, volume
+from test_volumes import INSTANCES, PATH, put, refused, take, volume
 
 pytestmark = pytest.mark.needs_root
 MIB = 1 << 20

@@ -16,8 +16,8 @@ import pytest
 
 import atoll
 import postgres
-import test_61_terminals as terminals
-import test_65_mcp as protocol
+import test_terminals as terminals
+import test_mcp as protocol
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"

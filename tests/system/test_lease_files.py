@@ -10,7 +10,7 @@ import tarfile
 import pytest
 
 import atoll
-from test_93_leases import INSTANCES, acquire, path
+from test_leases import INSTANCES, acquire, path
 
 pytestmark = pytest.mark.needs_root
 SESSION = {"tenant_id": "t", "session_id": "s"}

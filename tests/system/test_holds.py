@@ -10,7 +10,7 @@ import time
 import pytest
 
 import atoll
-from test_99_fairness import PATH, Tenant, agent_of, metric, stopped
+from test_fairness import PATH, Tenant, agent_of, metric, stopped
 
 pytestmark = pytest.mark.needs_root
 AGENT_TIMEOUT_S = 60  # so long a call waits for a stopped agent

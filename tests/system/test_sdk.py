@@ -18,7 +18,7 @@ import pytest
 
 import atoll
 import clients
-from test_79_waiting import Slow
+from test_waiting import Slow
 
 pytestmark = pytest.mark.needs_root
 sys.path.insert(0, str(atoll.ROOT / "sdk/python"))

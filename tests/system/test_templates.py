@@ -222,7 +222,7 @@ def answer_apt_get(api, box):
 
 
 def test_base_is_built_on_first_use_and_has_its_programs(server, api):
-    from test_60_network import registry_reason
+    from test_network import registry_reason
     reason = registry_reason()
     if reason:
         pytest.skip(reason)

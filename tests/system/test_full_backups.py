@@ -12,7 +12,7 @@ import pytest
 
 import atoll
 import small_root
-from test_75_archive import BACKUPS, PATH, SNAPSHOTS, entry, export, pack
+from test_archive import BACKUPS, PATH, SNAPSHOTS, entry, export, pack
 
 pytestmark = pytest.mark.needs_root
 TEMPLATES = "/api/sandbox/templates"

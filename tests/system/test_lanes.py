@@ -15,7 +15,7 @@ import time
 import pytest
 
 import atoll
-from test_99_fairness import Tenant, agent_of, metric, stopped
+from test_fairness import Tenant, agent_of, metric, stopped
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"

@@ -19,7 +19,7 @@ import pytest
 
 import atoll
 import clients
-import test_82_envd as envd
+import test_envd as envd
 
 pytestmark = pytest.mark.needs_root
 
@@ -75,7 +75,7 @@ def made(secure):
 
 PROGRAMS = {"e2b.mjs": "e2b", "envd.mjs": "e2b", "interpreter.mjs": "@e2b/code-interpreter"}
 # Of each program what goes over the connection in a way of its own: streams of both directions, large bodies, many at once, refusals.
-# test_81, test_82_envd and test_71 have all of them, without TLS; ./dev test newest has all of them with TLS, too.
+# test_e2b, test_envd and test_interpreter have all of them, without TLS; ./dev test newest has all of them with TLS, too.
 CHECKS = {
     "e2b.mjs": ["create", "create: a key that is not valid", "list: in pages, newest first", "volumes: their files",
                 "pause: true once, then false; connect resumes", "templates: built with files, tagged, used, deleted"],

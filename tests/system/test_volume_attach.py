@@ -8,7 +8,7 @@ import json
 import pytest
 
 import atoll
-from test_97_volumes import INSTANCES, PATH, put, refused, take, volume
+from test_volumes import INSTANCES, PATH, put, refused, take, volume
 
 pytestmark = pytest.mark.needs_root
 KINDS = pytest.mark.parametrize("kind", [{}, {"size_mb": 32}], ids=["folder", "image"])

@@ -12,7 +12,7 @@ import pytest
 import atoll
 import clients
 import specifications
-from test_80_templates import as_tar, import_file
+from test_templates import as_tar, import_file
 
 pytestmark = pytest.mark.needs_root
 PACKAGES = ["e2b", "e2b-2-45"]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import atoll
-from test_80_templates import PATH, as_tar, import_file
+from test_templates import PATH, as_tar, import_file
 
 pytestmark = pytest.mark.needs_root
 INSTANCES = "/api/sandbox/instances"
