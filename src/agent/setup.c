@@ -11,7 +11,7 @@
 #include "wire/broker.h"
 
 struct setup {
-	struct plan plan;
+	struct setup_plan plan;
 	bool is_prepared; /* somebody will claim it later */
 	struct wire_fds fds;
 	struct arena arena;

@@ -61,8 +61,8 @@ static int refuse_path(const struct attachment *a, struct error *err)
 }
 
 /* The folder at the first `size` bytes of the path. `make`: folders that are missing. */
-static int open_place(const struct attachment *a, size_t size, bool make, int *ret_fd,
-                      struct error *err)
+static int open_mount_point(const struct attachment *a, size_t size, bool make, int *ret_fd,
+                            struct error *err)
 {
 	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
 	                                       .follow = FD_NO_SYMLINKS};
@@ -91,7 +91,7 @@ static int open_place(const struct attachment *a, size_t size, bool make, int *r
 	return 0;
 }
 
-static bool is_same(int fd, const struct stat *volume)
+static bool is_same_folder(int fd, const struct stat *volume)
 {
 	struct stat status;
 
@@ -99,20 +99,20 @@ static bool is_same(int fd, const struct stat *volume)
 	       status.st_ino == volume->st_ino;
 }
 
-static bool is_there(const struct attachment *a, const struct stat *volume)
+static bool is_attached(const struct attachment *a, const struct stat *volume)
 {
 	AUTO_CLOSE int fd = -1;
 	struct error ignored = {0};
 
-	return open_place(a, strlen(a->mount.path), false, &fd, &ignored) == 0 &&
-	       is_same(fd, volume);
+	return open_mount_point(a, strlen(a->mount.path), false, &fd, &ignored) == 0 &&
+	       is_same_folder(fd, volume);
 }
 
 /* ---- where it is ---- */
 
 #define NOWHERE (-1)
 
-struct attached {
+struct attached_volume {
 	int64_t mount;
 	bool is_read_only, is_whole; /* no folder of it */
 };
@@ -120,8 +120,8 @@ struct attached {
 /* A sandbox has a volume once and mounts nothing itself, so the volume tells which mount it is,
  * whatever the folder of it is called by now. Of an image it is mounted once more, the whole of it
  * so that nothing is made in it: that does not hold the one that is there. */
-static int place_init(const struct host *host, const struct attachment *a, int *ret_image,
-                      struct mount_place *ret, struct error *err)
+static int find_volume_folder(const struct host *host, const struct attachment *a, int *ret_image,
+                              struct mount_place *ret, struct error *err)
 {
 	const struct volume_backing *backing;
 	struct attachment whole = *a;
@@ -151,7 +151,7 @@ static int place_init(const struct host *host, const struct attachment *a, int *
 
 /* *ret_image: the whole of it, as it would be attached, or -1 of what is no image. */
 static int find_attached(const struct host *host, const struct attachment *a, int *ret_image,
-                         struct attached *ret, struct error *err)
+                         struct attached_volume *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
 	AUTO(mount_place_done) struct mount_place place;
@@ -161,21 +161,22 @@ static int find_attached(const struct host *host, const struct attachment *a, in
 
 	mount_place_init(&place);
 	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", a->pid);
-	if (place_init(host, a, ret_image, &place, err) < 0 ||
+	if (find_volume_folder(host, a, ret_image, &place, err) < 0 ||
 	    file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;
-	*ret = (struct attached){.mount = NOWHERE};
+	*ret = (struct attached_volume){.mount = NOWHERE};
 	rest = buf_span(&text);
 	while (mountinfo_next(&rest, &row)) {
 		if (!mount_place_has(&place, &row))
 			continue;
-		*ret = (struct attached){row.id, row.is_read_only, mount_place_is(&place, &row)};
+		*ret = (struct attached_volume){row.id, row.is_read_only,
+		                                mount_place_is(&place, &row)};
 		break;
 	}
 	return 0;
 }
 
-static bool is_mount(int fd, int64_t mount)
+static bool is_root_of_mount(int fd, int64_t mount)
 {
 	struct statx status;
 
@@ -196,13 +197,14 @@ static int refuse_moved(const struct attachment *a, struct error *err)
 
 /* Whoever asks again has not heard that it was done. By now the folder of the volume may have
  * another name, and its place, too: a second mount over or beside it nobody would find. */
-static int check_there(const struct attachment *a, const struct attached *there, struct error *err)
+static int check_attached(const struct attachment *a, const struct attached_volume *there,
+                          struct error *err)
 {
 	AUTO_CLOSE int place = -1;
 	struct error elsewhere = {0};
 
-	if (open_place(a, strlen(a->mount.path), false, &place, &elsewhere) < 0 ||
-	    !is_mount(place, there->mount))
+	if (open_mount_point(a, strlen(a->mount.path), false, &place, &elsewhere) < 0 ||
+	    !is_root_of_mount(place, there->mount))
 		return refuse_moved(a, err);
 	if (there->is_read_only == a->mount.is_read_only && there->is_whole == !a->mount.subpath[0])
 		return 0;
@@ -216,13 +218,13 @@ static int check_there(const struct attachment *a, const struct attached *there,
 int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
 {
 	AUTO_CLOSE int whole = -1, volume = -1, place = -1;
-	struct attached there;
+	struct attached_volume there;
 	struct stat status;
 
 	if (find_attached(host, a, &whole, &there, err) < 0)
 		return -1;
 	if (there.mount != NOWHERE)
-		return become_inside(a, err) < 0 ? -1 : check_there(a, &there, err);
+		return become_inside(a, err) < 0 ? -1 : check_attached(a, &there, err);
 	/* Only now: a folder of it that is missing is made. */
 	if (whole >= 0 && !a->mount.subpath[0])
 		volume = TAKE_FD(whole);
@@ -231,14 +233,14 @@ int attach_volume(const struct host *host, const struct attachment *a, struct er
 	if (fstat(volume, &status) < 0)
 		return FAIL_ERRNO(err, "look at a volume");
 	if (become_inside(a, err) < 0 ||
-	    open_place(a, strlen(a->mount.path), true, &place, err) < 0)
+	    open_mount_point(a, strlen(a->mount.path), true, &place, err) < 0)
 		return -1;
 	fault_point("broker", "volume-place");
 	if (move_mount(volume, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
 	    0)
 		return FAIL_ERRNO(err, "attach a volume at '%s'", a->mount.path);
 	fault_point("broker", "volume-attached");
-	if (is_there(a, &status))
+	if (is_attached(a, &status))
 		return 0;
 	/* The folder was moved meanwhile, and the volume with it. */
 	if (fchdir(volume) < 0 || umount2(".", MNT_DETACH) < 0)
@@ -261,7 +263,8 @@ static int refuse_busy(const struct attachment *a, struct error *err)
 
 /* The last step is by a name in its folder, which is held: the kernel lets nobody rename or remove
  * what something is mounted on. */
-static int unmount(const struct attachment *a, int parent, const char *name, struct error *err)
+static int unmount_volume(const struct attachment *a, int parent, const char *name,
+                          struct error *err)
 {
 	int flags = UMOUNT_NOFOLLOW | (a->forced ? MNT_DETACH : 0);
 
@@ -285,10 +288,10 @@ static int open_parent(const struct attachment *a, const char *name, int64_t mou
 	                                       .follow = FD_NO_SYMLINKS};
 	AUTO_CLOSE int parent = -1, fd = -1;
 
-	if (open_place(a, (size_t)(name - a->mount.path) - 1, false, &parent, err) < 0 ||
+	if (open_mount_point(a, (size_t)(name - a->mount.path) - 1, false, &parent, err) < 0 ||
 	    fd_open_beneath(parent, name, &folder, &fd, err) < 0)
 		return -1;
-	if (!is_mount(fd, mount))
+	if (!is_root_of_mount(fd, mount))
 		return FAIL(err, ERROR_CONFLICT, "something else is at '%s'", a->mount.path);
 	*ret_fd = TAKE_FD(parent);
 	return 0;
@@ -299,7 +302,7 @@ int detach_volume(const struct host *host, const struct attachment *a, struct er
 	const char *name = strrchr(a->mount.path, '/') + 1;
 	AUTO_CLOSE int image = -1, parent = -1;
 	struct error elsewhere = {0};
-	struct attached there;
+	struct attached_volume there;
 
 	if (find_attached(host, a, &image, &there, err) < 0)
 		return -1;
@@ -309,5 +312,5 @@ int detach_volume(const struct host *host, const struct attachment *a, struct er
 		return -1;
 	if (open_parent(a, name, there.mount, &parent, &elsewhere) < 0)
 		return refuse_moved(a, err);
-	return unmount(a, parent, name, err);
+	return unmount_volume(a, parent, name, err);
 }

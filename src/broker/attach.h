@@ -10,7 +10,7 @@
 #include "broker/volume.h"
 
 struct attachment {
-	struct volume_mount mount;
+	struct mounted_volume mount;
 	bool forced;   /* out, although something inside uses it: that keeps what it has open */
 	uint32_t slot; /* of the sandbox … */
 	int pid;       /* … and its process 1 … */

@@ -11,14 +11,14 @@
 #include "broker/box.h"
 
 /* What the agent makes of it does not matter: the grace ends by the broker's clock. */
-MUST_CHECK int box_ask_to_stop(struct box *box, uint64_t grace_ms, struct error *err);
+MUST_CHECK int sandbox_ask_to_stop(struct sandbox *sandbox, uint64_t grace_ms, struct error *err);
 
 /* Tells all agents that there is a broker, from the beginning on and in turns; see agent/orphan.h.
  */
 struct beats {
-	const struct boxes *boxes;
+	const struct sandboxes *sandboxes;
 	struct timer timer;
 	unsigned turn; /* of those whose slots have this remainder */
 };
-void beats_begin(struct beats *beats, const struct boxes *boxes);
+void beats_begin(struct beats *beats, const struct sandboxes *sandboxes);
 void beats_end(struct beats *beats);

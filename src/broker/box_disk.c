@@ -28,37 +28,37 @@ struct images_report {
 	struct error not_grown; /* why a disk has not grown; ERROR_NONE = it has what it should */
 };
 
-/* The sandbox's folder: a cell's until it has its name. */
-static int open_folder(const struct box *box, int *ret_fd, struct error *err)
+/* The sandbox's folder: a prewarmed sandbox's until it has its name. */
+static int open_folder(const struct sandbox *sandbox, int *ret_fd, struct error *err)
 {
-	const struct host *host = box->boxes->host;
+	const struct host *host = sandbox->sandboxes->host;
 	char name[GROUP_NAME_SIZE];
 
-	host_group_name(box->slot, name);
-	*ret_fd = openat(host->folders[box->restart ? FOLDER_SANDBOXES : FOLDER_CELLS],
-	                 box->restart ? box->id : name,
+	host_group_name(sandbox->slot, name);
+	*ret_fd = openat(host->folders[sandbox->restart ? FOLDER_SANDBOXES : FOLDER_PREWARMS],
+	                 sandbox->restart ? sandbox->id : name,
 	                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder of '%s'", box->id) : 0;
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder of '%s'", sandbox->id) : 0;
 }
 
-static bool wants_disk(const struct box *box)
+static bool wants_disk(const struct sandbox *sandbox)
 {
-	const struct host *host = box->boxes->host;
+	const struct host *host = sandbox->sandboxes->host;
 	char path[64];
 
 	/* A stopped one has an image if it was made with one, whatever the option says now. */
-	(void)snprintf(path, sizeof(path), "%s/" IMAGE, box->id);
-	if (box->restart)
+	(void)snprintf(path, sizeof(path), "%s/" IMAGE, sandbox->id);
+	if (sandbox->restart)
 		return faccessat(host->folders[FOLDER_SANDBOXES], path, F_OK, 0) == 0;
-	return host->can_limit_disk && box->disk_bytes >= DISK_MIN_BYTES;
+	return host->can_limit_disk && sandbox->disk_bytes >= DISK_MIN_BYTES;
 }
 
-bool box_wants_images(const struct box *box)
+bool sandbox_wants_images(const struct sandbox *sandbox)
 {
-	for (unsigned i = 0; i < box->volume_count; i++)
-		if (volume_opens_slowly(box->boxes->host, box->volumes[i].id))
+	for (unsigned i = 0; i < sandbox->volume_count; i++)
+		if (volume_opens_slowly(sandbox->sandboxes->host, sandbox->volumes[i].id))
 			return true;
-	return wants_disk(box);
+	return wants_disk(sandbox);
 }
 
 /* ---- the child ---- */
@@ -75,131 +75,134 @@ static int make_folders(int root, struct error *err)
 }
 
 /* One that has not grown is mounted as it is, and the next start tries again: a sandbox starts. */
-static int open_disk(const struct box *box, int *ret_fd, struct images_report *report)
+static int open_disk(const struct sandbox *sandbox, int *ret_fd, struct images_report *report)
 {
-	const struct image_options options = {.size_bytes = box->disk_bytes};
+	const struct image_options options = {.size_bytes = sandbox->disk_bytes};
 	AUTO_CLOSE int folder = -1, root = -1;
 	struct error *err = &report->err;
 
-	if (open_folder(box, &folder, err) < 0)
+	if (open_folder(sandbox, &folder, err) < 0)
 		return -1;
-	if (box->restart)
-		(void)!image_fit(folder, IMAGE, box->disk_bytes, deadline_in(GROW_MS),
+	if (sandbox->restart)
+		(void)!image_fit(folder, IMAGE, sandbox->disk_bytes, deadline_in(GROW_MS),
 		                 &report->not_grown);
 	else if (image_make(folder, IMAGE, &options, err) < 0)
 		return -1;
 	if (image_mount(folder, IMAGE, false, &root, err) < 0 ||
-	    (!box->restart && make_folders(root, err) < 0))
+	    (!sandbox->restart && make_folders(root, err) < 0))
 		return -1;
 	*ret_fd = TAKE_FD(root);
 	return 0;
 }
 
 /* A volume in a folder comes along where one in an image does. */
-static int open_all(const struct box *box, struct wire_fds *fds, struct images_report *report)
+static int open_images(const struct sandbox *sandbox, struct wire_fds *fds,
+                       struct images_report *report)
 {
-	if (wants_disk(box) && open_disk(box, &fds->fds[fds->count++], report) < 0)
+	if (wants_disk(sandbox) && open_disk(sandbox, &fds->fds[fds->count++], report) < 0)
 		return -1;
-	for (unsigned i = 0; i < box->volume_count; i++)
-		if (volume_open(box->boxes->host, &box->volumes[i], box->cell->stored_fd,
-		                &fds->fds[fds->count++], &report->err) < 0)
+	for (unsigned i = 0; i < sandbox->volume_count; i++)
+		if (volume_open(sandbox->sandboxes->host, &sandbox->volumes[i],
+		                sandbox->prewarm->stored_fd, &fds->fds[fds->count++],
+		                &report->err) < 0)
 			return -1;
 	return 0;
 }
 
-static int run_images(void *context)
+static int run_open_images(void *context)
 {
-	struct box *box = context;
+	struct sandbox *sandbox = context;
 	struct images_report report = {.err = {.code = ERROR_NONE},
 	                               .not_grown = {.code = ERROR_NONE}};
 	struct wire_fds fds = {.count = 0};
 	struct error err = {0};
 
 	(void)umask(0);
-	if (open_all(box, &fds, &report) < 0)
+	if (open_images(sandbox, &fds, &report) < 0)
 		fds.count = 0; /* the process ends, and closes what it has */
-	return wire_send_packet(box->images_report_fd,
+	return wire_send_packet(sandbox->images_report_fd,
 	                        (struct span){(const char *)&report, sizeof(report)}, &fds,
 	                        DEADLINE_NEVER, &err);
 }
 
 /* ---- the broker ---- */
 
-static int take_report(struct box *box, struct error *err)
+static int take_report(struct sandbox *sandbox, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct images_report) + 1);
 	struct wire_fds fds = {.count = 0};
 	struct images_report report;
 	unsigned at = 0;
 
-	if (wire_receive_packet(box->images_report_fd, deadline_in(0), &packet, &fds, err) < 0)
+	if (wire_receive_packet(sandbox->images_report_fd, deadline_in(0), &packet, &fds, err) < 0)
 		return FAIL_CONTEXT(err, "mount disks");
 	memcpy(&report, packet.data, sizeof(report));
 	if (report.not_grown.code != ERROR_NONE)
 		log_warning("a disk has not grown, and the next start tries again",
-		            TEXT("sandbox", box->id), FAILURE(&report.not_grown));
+		            TEXT("sandbox", sandbox->id), FAILURE(&report.not_grown));
 	if (report.err.code != ERROR_NONE) {
 		*err = report.err;
 		return -1;
 	}
-	if (fds.count > box->volume_count)
-		box->disk_fd = fds.fds[at++];
+	if (fds.count > sandbox->volume_count)
+		sandbox->disk_fd = fds.fds[at++];
 	for (unsigned i = 0; at < fds.count; i++)
-		box->volume_fds[i] = fds.fds[at++];
+		sandbox->volume_fds[i] = fds.fds[at++];
 	return 0;
 }
 
-static void on_images_end(struct job *job, int status)
+static void on_images_end(struct broker_child *child, int status)
 {
-	struct box *box = CONTAINER_OF(job, struct box, images_job);
+	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox, images_child);
 	struct error err = {0};
 
 	(void)status; /* the report tells more */
-	if (take_report(box, &err) == 0) {
-		box->disk_is_advisory = box->disk_fd < 0;
+	if (take_report(sandbox, &err) == 0) {
+		sandbox->disk_is_advisory = sandbox->disk_fd < 0;
 		fault_point("broker", "volume-opened");
-		box_step(box, "disk");
+		sandbox_step(sandbox, "disk");
 	}
-	fd_forget(&box->images_report_fd);
-	box->on_images(box, &err);
+	fd_forget(&sandbox->images_report_fd);
+	sandbox->on_images(sandbox, &err);
 }
 
 static void on_images_timeout(struct timer *timer)
 {
-	struct box *box = CONTAINER_OF(timer, struct box, deadline);
+	struct sandbox *sandbox = CONTAINER_OF(timer, struct sandbox, deadline);
 	struct error err = {0};
 
 	error_set(&err, ERROR_TIMEOUT, 0, HERE, "disks were not mounted in %d s", IMAGES_MS / 1000);
-	box->on_images(box, &err);
+	sandbox->on_images(sandbox, &err);
 }
 
-int box_images_start(struct box *box, struct error *err)
+int sandbox_images_start(struct sandbox *sandbox, struct error *err)
 {
 	int report[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");
-	box->images_report_fd = report[1];
-	box->images_job.on_end = on_images_end;
-	if (job_start(box->boxes->events, &box->images_job, run_images, box, err) < 0) {
+	sandbox->images_report_fd = report[1];
+	sandbox->images_child.on_end = on_images_end;
+	if (child_start(sandbox->sandboxes->events, &sandbox->images_child, run_open_images,
+	                sandbox, err) < 0) {
 		(void)close(report[0]);
 		return -1;
 	}
 	(void)close(report[1]);
-	box->images_report_fd = report[0];
-	box->deadline.on_time = on_images_timeout;
-	timer_start(box->boxes->events, &box->deadline, IMAGES_MS);
+	sandbox->images_report_fd = report[0];
+	sandbox->deadline.on_time = on_images_timeout;
+	timer_start(sandbox->sandboxes->events, &sandbox->deadline, IMAGES_MS);
 	return 0;
 }
 
-uint64_t box_disk_used(const struct box *box)
+uint64_t sandbox_disk_used(const struct sandbox *sandbox)
 {
 	struct statfs status;
 	char path[64];
 
 	/* Without a disk of its own, counting would mean to walk all files. */
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", box->pid);
-	if (box->disk_is_advisory || statfs(path, &status) < 0)
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", sandbox->pid);
+	if (sandbox->disk_is_advisory || statfs(path, &status) < 0)
 		return UINT64_MAX;
 	return (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a sandbox may reach: from its cell or claim on, and changed while it runs.
+/* Whom a sandbox may reach: from its prewarmed sandbox or claim on, and changed while it runs.
  *
  * To end what is under way takes as long as the sandbox has begun much, on purpose maybe: a child
  * does it, one at a time for each sandbox. Rules that change meanwhile are in force at once, and
@@ -13,124 +13,127 @@
 #include "base/log.h"
 #include "broker/box.h"
 
-static void cut_now(const struct box *box)
+static void cut_flows(const struct sandbox *sandbox)
 {
-	network_egress_cut(&box->boxes->host->network, box->slot, box->egress ? box->egress : "");
+	network_egress_cut(&sandbox->sandboxes->host->network, sandbox->slot,
+	                   sandbox->egress ? sandbox->egress : "");
 }
 
-int box_filter(struct box *box, struct error *err)
+int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 {
-	if (!box->egress)
+	if (!sandbox->egress)
 		return 0;
 	if (fault_failure("broker", "egress", err) < 0 ||
-	    network_egress_set(&box->boxes->host->network, box->slot, box->egress, err) < 0)
+	    network_egress_set(&sandbox->sandboxes->host->network, sandbox->slot, sandbox->egress,
+	                       err) < 0)
 		return -1;
-	cut_now(box);
+	cut_flows(sandbox);
 	fault_point("broker", "egress");
-	box_step(box, "egress");
+	sandbox_step(sandbox, "egress");
 	return 0;
 }
 
 /* ---- of one that runs ---- */
 
-static void answer(struct box *box, unsigned count)
+static void send_cut_replies(struct sandbox *sandbox, unsigned count)
 {
-	struct boxes *b = box->boxes;
-	struct box_cut *cut = &box->cut;
+	struct sandboxes *b = sandbox->sandboxes;
+	struct egress_cut *cut = &sandbox->cut;
 
 	for (unsigned i = 0; i < count; i++)
-		b->on_done(b->context, &cut->owed[i]);
-	cut->owed_count -= count;
-	memmove(cut->owed, cut->owed + count, cut->owed_count * sizeof(cut->owed[0]));
+		b->on_done(b->context, &cut->replies[i]);
+	cut->reply_count -= count;
+	memmove(cut->replies, cut->replies + count, cut->reply_count * sizeof(cut->replies[0]));
 	cut->begun = 0;
 }
 
 static int run_cut(void *context)
 {
 	fault_point("broker", "egress-cut");
-	cut_now(context);
+	cut_flows(context);
 	return 0;
 }
 
-static void on_cut(struct job *job, int status);
+static void on_cut(struct broker_child *child, int status);
 
-static void begin_cut(struct box *box)
+static void begin_cut(struct sandbox *sandbox)
 {
-	struct box_cut *cut = &box->cut;
+	struct egress_cut *cut = &sandbox->cut;
 	struct error err = {0};
 
-	cut->begun = cut->owed_count;
-	cut->job.on_end = on_cut;
-	if (job_start(box->boxes->events, &cut->job, run_cut, box, &err) == 0)
+	cut->begun = cut->reply_count;
+	cut->child.on_end = on_cut;
+	if (child_start(sandbox->sandboxes->events, &cut->child, run_cut, sandbox, &err) == 0)
 		return;
 	log_warning("what goes on against changed rules is ended in the broker itself",
-	            TEXT("sandbox", box->id), FAILURE(&err));
-	cut_now(box);
-	answer(box, cut->begun);
+	            TEXT("sandbox", sandbox->id), FAILURE(&err));
+	cut_flows(sandbox);
+	send_cut_replies(sandbox, cut->begun);
 }
 
-static void on_cut(struct job *job, int status)
+static void on_cut(struct broker_child *child, int status)
 {
-	struct box *box = CONTAINER_OF(job, struct box, cut.job);
+	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox, cut.child);
 
 	/* Here, whatever it takes: the answer says that it is done. */
 	if (status < 0)
-		cut_now(box);
-	answer(box, box->cut.begun);
-	if (box->cut.owed_count > 0)
-		begin_cut(box);
+		cut_flows(sandbox);
+	send_cut_replies(sandbox, sandbox->cut.begun);
+	if (sandbox->cut.reply_count > 0)
+		begin_cut(sandbox);
 }
 
-void box_filter_end(struct box *box)
+void sandbox_end_egress(struct sandbox *sandbox)
 {
-	job_cancel(&box->cut.job);
-	answer(box, box->cut.owed_count);
+	child_cancel(&sandbox->cut.child);
+	send_cut_replies(sandbox, sandbox->cut.reply_count);
 }
 
 /* Who has sent nothing has nothing under way; nor is anything led away, or denied, without rules.
  */
-static void cut_and_answer(struct box *box, const struct owed *owed, bool had_rules)
+static void cut_then_reply(struct sandbox *sandbox, const struct pending_reply *reply,
+                           bool had_rules)
 {
-	struct boxes *b = box->boxes;
-	struct box_cut *cut = &box->cut;
-	bool is_ruled = had_rules || network_egress_is_set(&b->host->network, box->slot);
+	struct sandboxes *b = sandbox->sandboxes;
+	struct egress_cut *cut = &sandbox->cut;
+	bool is_ruled = had_rules || network_egress_is_set(&b->host->network, sandbox->slot);
 
-	if (cut->begun == 0 && (!is_ruled || !network_was_used(box->slot, true))) {
-		b->on_done(b->context, owed);
+	if (cut->begun == 0 && (!is_ruled || !network_was_used(sandbox->slot, true))) {
+		b->on_done(b->context, reply);
 		return;
 	}
-	cut->owed[cut->owed_count++] = *owed;
+	cut->replies[cut->reply_count++] = *reply;
 	if (cut->begun == 0)
-		begin_cut(box);
+		begin_cut(sandbox);
 }
 
-int boxes_filter(struct boxes *b, const struct owed *owed, const char *id, const char *egress,
-                 struct error *err)
+int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply, const char *id,
+                         const char *egress, struct error *err)
 {
-	struct box *box = boxes_find(b, id);
+	struct sandbox *sandbox = sandboxes_find(b, id);
 	bool had_rules;
 
-	if (!box || box->slot == SLOT_NONE)
+	if (!sandbox || sandbox->slot == SLOT_NONE)
 		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
-	if (box->kind != BROKER_NATIVE)
+	if (sandbox->kind != BROKER_NATIVE)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "a sandbox without isolation has no network of its own");
-	if (box->state != BOX_RUNNING)
+	if (sandbox->phase != SANDBOX_RUNNING)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is being started or ended", id);
 	/* Without a link there is nothing to reach. */
-	if (!box->internet) {
-		b->on_done(b->context, owed);
+	if (!sandbox->internet) {
+		b->on_done(b->context, reply);
 		return 0;
 	}
-	if (box->cut.owed_count == CUT_OWED_MAX)
+	if (sandbox->cut.reply_count == EGRESS_CUT_REPLIES_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "the rules of '%s' are being changed", id);
-	had_rules = network_egress_is_set(&b->host->network, box->slot);
-	if (network_egress_set(&b->host->network, box->slot, egress, err) < 0)
+	had_rules = network_egress_is_set(&b->host->network, sandbox->slot);
+	if (network_egress_set(&b->host->network, sandbox->slot, egress, err) < 0)
 		return -1;
 	/* To be set again when the host's rules are emptied. */
-	free(box->egress);
-	box->egress = egress && *egress ? strdup(egress) : NULL;
+	free(sandbox->egress);
+	sandbox->egress = egress && *egress ? strdup(egress) : NULL;
 	fault_point("broker", "egress-changed");
-	cut_and_answer(box, owed, had_rules);
+	cut_then_reply(sandbox, reply, had_rules);
 	return 0;
 }

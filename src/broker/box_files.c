@@ -8,7 +8,7 @@
 #include "broker/review.h"
 
 /* The layers below files in the trash stay in use. */
-static int keep_files(struct boxes *b, const char *id, const struct trash_note *note,
+static int keep_files(struct sandboxes *b, const char *id, const struct trash_note *note,
                       struct error *err)
 {
 	bool is_orphan = note->reason == BROKER_TRASH_ORPHAN;
@@ -16,14 +16,14 @@ static int keep_files(struct boxes *b, const char *id, const struct trash_note *
 	log_warning(is_orphan ? "files that no row of the store knows go to the trash"
 	                      : "files of a deleted sandbox go to the trash",
 	            TEXT("sandbox", id), NUMBER("keep_s", (int64_t)note->keep_s));
-	if (trash_put_sandbox(b->chains, id, note, err) < 0)
+	if (trash_put_sandbox(b->stacks, id, note, err) < 0)
 		return -1;
-	review_end(b->chains, id);
+	review_end(b->stacks, id);
 	return 0;
 }
 
-int box_files_remove(struct boxes *b, const char *id, const struct trash_note *note,
-                     struct error *err)
+int sandbox_files_remove(struct sandboxes *b, const char *id, const struct trash_note *note,
+                         struct error *err)
 {
 	bool had_files;
 
@@ -36,9 +36,9 @@ int box_files_remove(struct boxes *b, const char *id, const struct trash_note *n
 	/* A delete may be repeated after its files went to the trash, which needs the layers. */
 	if (!had_files && trash_has_sandbox(b->host, id))
 		return 0;
-	/* What lies below them may be in no other chain: it is deleted with them then. */
-	chains_set(b->chains, id, NULL);
-	chains_set_role(b->chains, id, CHAIN_ORIGIN, NULL);
-	review_end(b->chains, id);
+	/* What lies below them may be in no other layer stack: it is deleted with them then. */
+	layer_stacks_set(b->stacks, id, NULL);
+	layer_stacks_set_role(b->stacks, id, LAYER_STACK_ORIGIN, NULL);
+	review_end(b->stacks, id);
 	return 0;
 }

@@ -13,94 +13,94 @@
 #define THAW_EVERY_US (500 * 1000)
 #define GIVE_UP_US (2 * 1000 * 1000)
 
-static int set_frozen(struct box *box, bool frozen, struct error *err)
+static int set_frozen(struct sandbox *sandbox, bool frozen, struct error *err)
 {
-	struct cgroup_host *cgroups = &box->boxes->host->cgroups;
+	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
 	char group[GROUP_NAME_SIZE];
 
-	host_group_name(box->slot, group);
+	host_group_name(sandbox->slot, group);
 	return cgroups->ops->freeze(cgroups, group, frozen, err);
 }
 
-static int find_rest(struct box *box, enum cgroup_rest *ret, struct error *err)
+static int find_rest(struct sandbox *sandbox, enum cgroup_rest *ret, struct error *err)
 {
-	struct cgroup_host *cgroups = &box->boxes->host->cgroups;
+	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
 	char group[GROUP_NAME_SIZE];
 
-	host_group_name(box->slot, group);
+	host_group_name(sandbox->slot, group);
 	return cgroups->ops->rest(cgroups, group, ret, err);
 }
 
 /* Back to where it was, with an answer. */
-static void fail_pause(struct box *box, const struct error *why)
+static void fail_pause(struct sandbox *sandbox, const struct error *why)
 {
-	struct boxes *b = box->boxes;
+	struct sandboxes *b = sandbox->sandboxes;
 	struct error err = {0};
 
-	box->pausing = box->paused = false;
-	timer_stop(&box->pause_look);
-	if (set_frozen(box, false, &err) < 0)
-		log_error("cannot thaw a sandbox", TEXT("sandbox", box->id), FAILURE(&err));
-	b->on_failed(b->context, &box->pause_owed, why);
+	sandbox->pausing = sandbox->paused = false;
+	timer_stop(&sandbox->pause_look);
+	if (set_frozen(sandbox, false, &err) < 0)
+		log_error("cannot thaw a sandbox", TEXT("sandbox", sandbox->id), FAILURE(&err));
+	b->on_failed(b->context, &sandbox->pause_reply, why);
 }
 
 /* Version 1 may miss a process that is being made just then, and would wait for it for ever: asking
  * again meets it, or letting all go until the next look. */
-static int ask_again(struct box *box, struct error *err)
+static int retry_freeze(struct sandbox *sandbox, struct error *err)
 {
-	if (box->pause_given_us >= box->pause_thaw_us) {
-		box->pause_thaw_us += THAW_EVERY_US;
-		return set_frozen(box, false, err);
+	if (sandbox->pause_given_us >= sandbox->pause_thaw_us) {
+		sandbox->pause_thaw_us += THAW_EVERY_US;
+		return set_frozen(sandbox, false, err);
 	}
-	return box->pause_look_us < ASK_AGAIN_US ? 0 : set_frozen(box, true, err);
+	return sandbox->pause_look_us < ASK_AGAIN_US ? 0 : set_frozen(sandbox, true, err);
 }
 
-static void on_look(struct timer *timer);
+static void on_pause_check(struct timer *timer);
 
-static void look(struct box *box)
+static void check_pause(struct sandbox *sandbox)
 {
-	struct boxes *b = box->boxes;
+	struct sandboxes *b = sandbox->sandboxes;
 	struct error err = {0};
 	enum cgroup_rest rest;
 
-	if (find_rest(box, &rest, &err) < 0) {
-		fail_pause(box, &err);
+	if (find_rest(sandbox, &rest, &err) < 0) {
+		fail_pause(sandbox, &err);
 		return;
 	}
 	if (rest == CGROUP_FROZEN) {
-		box->pausing = false;
-		box->paused = true;
+		sandbox->pausing = false;
+		sandbox->paused = true;
 		fault_point("broker", "pause-frozen");
-		b->on_done(b->context, &box->pause_owed);
+		b->on_done(b->context, &sandbox->pause_reply);
 		return;
 	}
-	if (box->pause_given_us >= GIVE_UP_US) {
+	if (sandbox->pause_given_us >= GIVE_UP_US) {
 		error_set(&err, ERROR_TIMEOUT, 0, HERE,
-		          "not everything in sandbox '%s' comes to rest", box->id);
-		fail_pause(box, &err);
+		          "not everything in sandbox '%s' comes to rest", sandbox->id);
+		fail_pause(sandbox, &err);
 		return;
 	}
-	if (ask_again(box, &err) < 0) {
-		fail_pause(box, &err);
+	if (retry_freeze(sandbox, &err) < 0) {
+		fail_pause(sandbox, &err);
 		return;
 	}
-	box->pause_look.on_time = on_look;
-	timer_start_us(b->events, &box->pause_look, box->pause_look_us);
-	box->pause_given_us += box->pause_look_us;
-	if (box->pause_look_us < LOOK_LAST_US)
-		box->pause_look_us *= 2;
+	sandbox->pause_look.on_time = on_pause_check;
+	timer_start_us(b->events, &sandbox->pause_look, sandbox->pause_look_us);
+	sandbox->pause_given_us += sandbox->pause_look_us;
+	if (sandbox->pause_look_us < LOOK_LAST_US)
+		sandbox->pause_look_us *= 2;
 }
 
-static void on_look(struct timer *timer)
+static void on_pause_check(struct timer *timer)
 {
-	look(CONTAINER_OF(timer, struct box, pause_look));
+	check_pause(CONTAINER_OF(timer, struct sandbox, pause_look));
 }
 
-static struct box *find_running(const struct boxes *b, const char *id, struct error *err)
+static struct sandbox *find_running(const struct sandboxes *b, const char *id, struct error *err)
 {
-	struct box *box = boxes_find(b, id);
+	struct sandbox *sandbox = sandboxes_find(b, id);
 
-	if (!box || box->state != BOX_RUNNING) {
+	if (!sandbox || sandbox->phase != SANDBOX_RUNNING) {
 		error_set(err, ERROR_NOT_FOUND, 0, HERE, "sandbox '%s' does not run", id);
 		return NULL;
 	}
@@ -109,74 +109,76 @@ static struct box *find_running(const struct boxes *b, const char *id, struct er
 		error_set(err, ERROR_CONFLICT, 0, HERE, "a snapshot of '%s' is being taken", id);
 		return NULL;
 	}
-	return box;
+	return sandbox;
 }
 
-int boxes_pause(struct boxes *b, const struct owed *owed, const char *id, struct error *err)
+int sandboxes_pause(struct sandboxes *b, const struct pending_reply *reply, const char *id,
+                    struct error *err)
 {
-	struct box *box = find_running(b, id, err);
+	struct sandbox *sandbox = find_running(b, id, err);
 
-	if (!box)
+	if (!sandbox)
 		return -1;
-	if (box->pausing)
+	if (sandbox->pausing)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is being paused already", id);
-	if (set_frozen(box, true, err) < 0)
+	if (set_frozen(sandbox, true, err) < 0)
 		return -1;
 	fault_point("broker", "pause-asked");
-	box->pausing = true;
-	box->pause_owed = *owed;
-	box->pause_look_us = LOOK_FIRST_US;
-	box->pause_given_us = 0;
-	box->pause_thaw_us = THAW_EVERY_US;
-	look(box);
+	sandbox->pausing = true;
+	sandbox->pause_reply = *reply;
+	sandbox->pause_look_us = LOOK_FIRST_US;
+	sandbox->pause_given_us = 0;
+	sandbox->pause_thaw_us = THAW_EVERY_US;
+	check_pause(sandbox);
 	return 0;
 }
 
-static void give_up_pause(struct box *box, const char *why)
+static void cancel_pause(struct sandbox *sandbox, const char *why)
 {
 	struct error err = {0};
 
 	error_set(&err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' %s while it was being paused",
-	          box->id, why);
-	fail_pause(box, &err);
+	          sandbox->id, why);
+	fail_pause(sandbox, &err);
 }
 
-int boxes_resume(struct boxes *b, const struct owed *owed, const char *id, struct error *err)
+int sandboxes_resume(struct sandboxes *b, const struct pending_reply *reply, const char *id,
+                     struct error *err)
 {
-	struct box *box = find_running(b, id, err);
+	struct sandbox *sandbox = find_running(b, id, err);
 
-	if (!box)
+	if (!sandbox)
 		return -1;
-	if (box->pausing)
-		give_up_pause(box, "was resumed");
-	if (set_frozen(box, false, err) < 0)
+	if (sandbox->pausing)
+		cancel_pause(sandbox, "was resumed");
+	if (set_frozen(sandbox, false, err) < 0)
 		return -1;
-	box->paused = false;
+	sandbox->paused = false;
 	fault_point("broker", "resume-thawed");
-	b->on_done(b->context, owed);
+	b->on_done(b->context, reply);
 	return 0;
 }
 
-void box_thaw(struct box *box)
+void sandbox_thaw(struct sandbox *sandbox)
 {
 	struct error err = {0};
 
-	if (box->pausing) {
-		give_up_pause(box, "ended");
+	if (sandbox->pausing) {
+		cancel_pause(sandbox, "ended");
 		return;
 	}
-	if (box->paused && set_frozen(box, false, &err) < 0)
-		log_error("cannot thaw a sandbox", TEXT("sandbox", box->id), FAILURE(&err));
-	box->paused = false;
+	if (sandbox->paused && set_frozen(sandbox, false, &err) < 0)
+		log_error("cannot thaw a sandbox", TEXT("sandbox", sandbox->id), FAILURE(&err));
+	sandbox->paused = false;
 }
 
-void box_find_paused(struct box *box)
+void sandbox_find_paused(struct sandbox *sandbox)
 {
 	struct error err = {0};
 	enum cgroup_rest rest = CGROUP_THAWED;
 
-	if (find_rest(box, &rest, &err) < 0)
-		log_warning("cannot tell whether a sandbox is paused", TEXT("sandbox", box->id),
+	if (find_rest(sandbox, &rest, &err) < 0)
+		log_warning("cannot tell whether a sandbox is paused", TEXT("sandbox", sandbox->id),
 		            FAILURE(&err));
-	box->paused = rest != CGROUP_THAWED;
+	sandbox->paused = rest != CGROUP_THAWED;
 }

@@ -23,26 +23,27 @@
 
 /* ---- answers of the parts to atolld ---- */
 
-static void on_created(void *context, const struct owed *owed, const struct broker_created *m)
+static void on_created(void *context, const struct pending_reply *reply,
+                       const struct broker_created *m)
 {
 	struct broker_created created = *m;
 	struct broker *b = context;
 
 	flattening_on_change(&b->flattening);
-	created.request = owed->request;
-	server_send(context, owed->connection, BROKER_CREATED, broker_created_shape, &created);
+	created.request = reply->request;
+	server_send(context, reply->connection, BROKER_CREATED, broker_created_shape, &created);
 }
 
-static void on_done(void *context, const struct owed *owed)
+static void on_done(void *context, const struct pending_reply *reply)
 {
-	struct broker_ok ok = {.request = owed->request};
+	struct broker_ok ok = {.request = reply->request};
 
-	server_send(context, owed->connection, BROKER_OK, broker_ok_shape, &ok);
+	server_send(context, reply->connection, BROKER_OK, broker_ok_shape, &ok);
 }
 
-static void on_failed(void *context, const struct owed *owed, const struct error *err)
+static void on_failed(void *context, const struct pending_reply *reply, const struct error *err)
 {
-	server_send_failure(context, owed, err);
+	server_send_failure(context, reply, err);
 }
 
 static void on_ended(void *context, const char *id, uint32_t reason)
@@ -52,12 +53,12 @@ static void on_ended(void *context, const char *id, uint32_t reason)
 	server_send_all(context, BROKER_ENDED, broker_ended_shape, &ended);
 }
 
-static void on_slot_free(void *context, const struct remains *remains)
+static void on_slot_free(void *context, const struct cleanup_item *item)
 {
 	struct broker *b = context;
 
 	flattening_on_change(&b->flattening);
-	cleaner_add(context, remains);
+	cleaner_add(context, item);
 }
 
 static void on_burial(void *context, const char *id)
@@ -67,20 +68,20 @@ static void on_burial(void *context, const char *id)
 	snapshots_cancel(&b->snapshots, id);
 }
 
-static bool is_busy(void *context, const char *id)
+static bool is_sandbox_busy(void *context, const char *id)
 {
 	struct broker *b = context;
 
-	return snapshots_is_busy(&b->snapshots, id) || volume_jobs_have(b, id);
+	return snapshots_is_busy(&b->snapshots, id) || volume_tasks_include(b, id);
 }
 
-static void on_snapshot_made(void *context, const struct owed *owed,
+static void on_snapshot_made(void *context, const struct pending_reply *reply,
                              const struct broker_snapshot_made *m)
 {
 	struct broker_snapshot_made made = *m;
 
-	made.request = owed->request;
-	server_send(context, owed->connection, BROKER_SNAPSHOT_MADE, broker_snapshot_made_shape,
+	made.request = reply->request;
+	server_send(context, reply->connection, BROKER_SNAPSHOT_MADE, broker_snapshot_made_shape,
 	            &made);
 }
 
@@ -93,16 +94,16 @@ static void on_settled(void *context)
 
 static void on_old_root(void *context, int root_fd)
 {
-	cleaner_add(context, &(struct remains){SLOT_NONE, root_fd, -1});
+	cleaner_add(context, &(struct cleanup_item){SLOT_NONE, root_fd, -1});
 }
 
-static void on_cell_made(void *context, enum cell_kind kind, const struct error *err)
+static void on_prewarm_made(void *context, enum prewarm_kind kind, const struct error *err)
 {
 	struct broker *b = context;
 
 	if (err->code != ERROR_NONE)
 		log_warning("cannot make a cell", FAILURE(err));
-	boxes_on_cell(&b->boxes, kind, err);
+	sandboxes_on_prewarm(&b->sandboxes, kind, err);
 }
 
 static bool on_idle(struct events *events)
@@ -111,7 +112,7 @@ static bool on_idle(struct events *events)
 
 	bool has_room = descriptors_are_plenty();
 	bool prepared = has_room && pools_refill(&b->pools);
-	bool made = has_room && cells_refill(&b->cells);
+	bool made = has_room && prewarm_pool_refill(&b->prewarm_pool);
 
 	if (b->flattening.is_due)
 		flattening_look(&b->flattening);
@@ -130,7 +131,7 @@ static void on_child(struct events *events)
 	cleaner_forget(b);
 }
 
-static void on_signal(struct watch *watch)
+static void on_signal(struct fd_watch *watch)
 {
 	struct broker *b = CONTAINER_OF(watch, struct broker, signals);
 	struct signalfd_siginfo info;
@@ -138,7 +139,7 @@ static void on_signal(struct watch *watch)
 	/* The supervisor found that the data folder is gone: no later broker finds them. */
 	while (read(b->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGUSR1)
-			boxes_end_all(&b->boxes);
+			sandboxes_end_all(&b->sandboxes);
 		else
 			b->events.stopping = true;
 	}
@@ -166,29 +167,29 @@ static int open_signals(struct broker *b, struct error *err)
 
 static void connect_parts(struct broker *b)
 {
-	cells_init(&b->cells, &b->host, &b->events, &b->slots);
-	b->cells.on_made = on_cell_made;
-	b->cells.on_dead = on_slot_free;
-	b->cells.context = b;
-	chains_init(&b->chains, &b->host);
-	boxes_init(&b->boxes, &b->host, &b->events, &b->slots, &b->cells);
-	b->boxes.chains = &b->chains;
-	b->boxes.pools = &b->pools;
-	pools_init(&b->pools, &b->boxes);
-	b->cleaner.waiting = BUF(CLEANER_WAITING_MAX * sizeof(struct remains));
-	b->boxes.on_created = on_created;
-	b->boxes.on_done = on_done;
-	b->boxes.on_failed = on_failed;
-	b->boxes.on_ended = on_ended;
-	b->boxes.on_slot_free = on_slot_free;
-	b->boxes.on_burial = on_burial;
-	b->boxes.is_busy = is_busy;
-	b->boxes.context = b;
-	snapshots_init(&b->snapshots, &b->boxes);
+	prewarm_pool_init(&b->prewarm_pool, &b->host, &b->events, &b->slots);
+	b->prewarm_pool.on_made = on_prewarm_made;
+	b->prewarm_pool.on_dead = on_slot_free;
+	b->prewarm_pool.context = b;
+	layer_stacks_init(&b->stacks, &b->host);
+	sandboxes_init(&b->sandboxes, &b->host, &b->events, &b->slots, &b->prewarm_pool);
+	b->sandboxes.stacks = &b->stacks;
+	b->sandboxes.pools = &b->pools;
+	pools_init(&b->pools, &b->sandboxes);
+	b->cleaner.waiting = BUF(CLEANER_WAITING_MAX * sizeof(struct cleanup_item));
+	b->sandboxes.on_created = on_created;
+	b->sandboxes.on_done = on_done;
+	b->sandboxes.on_failed = on_failed;
+	b->sandboxes.on_ended = on_ended;
+	b->sandboxes.on_slot_free = on_slot_free;
+	b->sandboxes.on_burial = on_burial;
+	b->sandboxes.is_busy = is_sandbox_busy;
+	b->sandboxes.context = b;
+	snapshots_init(&b->snapshots, &b->sandboxes);
 	b->snapshots.on_made = on_snapshot_made;
 	b->snapshots.on_failed = on_failed;
 	b->snapshots.on_settled = on_settled;
-	flattening_init(&b->flattening, &b->boxes, &b->snapshots);
+	flattening_init(&b->flattening, &b->sandboxes, &b->snapshots);
 	b->snapshots.on_old_root = on_old_root;
 	b->snapshots.context = b;
 	b->slots.is_alive = chunk_is_alive;
@@ -202,14 +203,14 @@ static void connect_parts(struct broker *b)
 }
 
 /* What all instances share goes with the last of them, unless sandboxes live on. */
-static void leave(struct broker *b)
+static void remove_shared_parts(struct broker *b)
 {
 	if (instances_is_last(b->instance_fd) && cgroup_remove_ours(&b->host.cgroups) &&
 	    b->host.network.usable)
 		network_forget();
 }
 
-static int start(struct broker *b, const struct broker_options *options, struct error *err)
+static int start_broker(struct broker *b, const struct broker_options *options, struct error *err)
 {
 	b->instance_fd = b->guard.fd = -1;
 	fault_point("broker", "starting");
@@ -227,9 +228,9 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 	if (slots_open(&b->slots, CHUNKS_FOLDER, b->host.data_path, err) < 0)
 		return -1;
 	guard_open(b);
-	if (chains_adopt(&b->chains, err) < 0 || boxes_adopt(&b->boxes, err) < 0)
+	if (layer_stacks_adopt(&b->stacks, err) < 0 || sandboxes_adopt(&b->sandboxes, err) < 0)
 		return -1;
-	beats_begin(&b->beats, &b->boxes);
+	beats_begin(&b->beats, &b->sandboxes);
 	broker_sweep(b);
 	guard_begin(b);
 	if (server_open(b, err) < 0)
@@ -241,11 +242,11 @@ static int start(struct broker *b, const struct broker_options *options, struct 
 	return 0;
 }
 
-static int run(struct broker *b, const struct broker_options *options, struct error *err)
+static int run_broker(struct broker *b, const struct broker_options *options, struct error *err)
 {
 	int status;
 
-	if (start(b, options, err) < 0)
+	if (start_broker(b, options, err) < 0)
 		return -1;
 	log_info("broker runs", TEXT("data", b->host.data_path),
 	         TEXT("cgroup", b->host.cgroups.ops->name),
@@ -261,13 +262,13 @@ static int run(struct broker *b, const struct broker_options *options, struct er
 	server_close(b);
 	guard_close(b);
 	pools_close(&b->pools);
-	cells_close(&b->cells);
+	prewarm_pool_close(&b->prewarm_pool);
 	cleaner_finish(b);
 	beats_end(&b->beats);
-	boxes_close(&b->boxes);
-	chains_close(&b->chains);
+	sandboxes_close(&b->sandboxes);
+	layer_stacks_close(&b->stacks);
 	slots_close(&b->slots);
-	leave(b);
+	remove_shared_parts(b);
 	host_close(&b->host);
 	fd_forget(&b->instance_fd);
 	events_close(&b->events);
@@ -286,7 +287,7 @@ int broker_main(int argc, char **argv)
 		error_set(&err, ERROR_FORBIDDEN, 0, HERE, "the broker needs root");
 	} else if (broker_options_parse(&options, argc, argv, &err) == 0) {
 		descriptors_open();
-		if (run(&broker, &options, &err) == 0)
+		if (run_broker(&broker, &options, &err) == 0)
 			return EXIT_SUCCESS;
 	}
 	log_error("broker ends", FAILURE(&err), TEXT("hint", err.hint));

@@ -19,65 +19,67 @@
 #define NO_ORIGIN "none"
 
 struct layer {
-	unsigned uses; /* in chains of users and of kept layers; being kept is one */
+	unsigned uses; /* in layer stacks of users and of kept layers; being kept is one */
 	bool is_kept;
-	struct chain below;
+	struct layer_stack below;
 };
 
 /* ---- on disk ---- */
 
-static void format(const struct chain *chain, char out[CHAIN_TEXT_SIZE])
+static void format_stack(const struct layer_stack *stack, char out[LAYER_STACK_TEXT_SIZE])
 {
 	size_t size = 0;
 
 	out[0] = '\0';
-	for (unsigned i = 0; i < chain->count; i++)
-		size += (size_t)snprintf(out + size, CHAIN_TEXT_SIZE - size, "%s%s",
-		                         i > 0 ? " " : "", chain->ids[i]);
+	for (unsigned i = 0; i < stack->count; i++)
+		size += (size_t)snprintf(out + size, LAYER_STACK_TEXT_SIZE - size, "%s%s",
+		                         i > 0 ? " " : "", stack->ids[i]);
 }
 
-int chain_write(int folder, const char *path, const struct chain *chain, struct error *err)
+int layer_stack_write(int folder, const char *path, const struct layer_stack *stack,
+                      struct error *err)
 {
-	char text[CHAIN_TEXT_SIZE];
+	char text[LAYER_STACK_TEXT_SIZE];
 
-	if (chain->count == 0)
+	if (stack->count == 0)
 		return 0;
-	format(chain, text);
+	format_stack(stack, text);
 	return symlinkat(text, folder, path) < 0 ? FAIL_ERRNO(err, "write '%s'", path) : 0;
 }
 
-int chain_rewrite(int folder, const char *path, const struct chain *chain, struct error *err)
+int layer_stack_rewrite(int folder, const char *path, const struct layer_stack *stack,
+                        struct error *err)
 {
 	char next[80];
 
 	(void)snprintf(next, sizeof(next), "%s.next", path);
 	if (unlinkat(folder, next, 0) < 0 && errno != ENOENT)
 		return FAIL_ERRNO(err, "remove '%s'", next);
-	if (chain_write(folder, next, chain, err) < 0)
+	if (layer_stack_write(folder, next, stack, err) < 0)
 		return -1;
 	return renameat(folder, next, folder, path) < 0 ? FAIL_ERRNO(err, "replace '%s'", path) : 0;
 }
 
-bool chain_replace(struct chain *chain, const char *from, const char *merged)
+bool layer_stack_replace(struct layer_stack *stack, const char *from, const char *merged)
 {
-	for (unsigned i = 0; i < chain->count; i++) {
-		if (strcmp(chain->ids[i], from) != 0)
+	for (unsigned i = 0; i < stack->count; i++) {
+		if (strcmp(stack->ids[i], from) != 0)
 			continue;
-		memcpy(chain->ids[i], merged, sizeof(chain->ids[i]));
-		chain->count = i + 1;
+		memcpy(stack->ids[i], merged, sizeof(stack->ids[i]));
+		stack->count = i + 1;
 		return true;
 	}
 	return false;
 }
 
-int chain_parse(struct chain *ret, const char *text, struct error *err)
+int layer_stack_parse(struct layer_stack *ret, const char *text, struct error *err)
 {
 	struct span rest = span_of(text), word;
 
 	ret->count = 0;
 	while (rest.size > 0) {
 		(void)span_split(&rest, ' ', &word);
-		if (ret->count == CHAIN_MAX || word.size != ID_SIZE)
+		if (ret->count == LAYER_STACK_MAX || word.size != ID_SIZE)
 			return FAIL(err, ERROR_INVALID, "'%.60s' is no chain of layers", text);
 		memcpy(ret->ids[ret->count], word.data, ID_SIZE);
 		ret->ids[ret->count][ID_SIZE] = '\0';
@@ -88,9 +90,9 @@ int chain_parse(struct chain *ret, const char *text, struct error *err)
 	return 0;
 }
 
-int chain_read(int folder, const char *path, struct chain *ret, struct error *err)
+int layer_stack_read(int folder, const char *path, struct layer_stack *ret, struct error *err)
 {
-	char text[CHAIN_TEXT_SIZE];
+	char text[LAYER_STACK_TEXT_SIZE];
 	ssize_t size = readlinkat(folder, path, text, sizeof(text));
 
 	if (size < 0 && errno == ENOENT) {
@@ -102,33 +104,34 @@ int chain_read(int folder, const char *path, struct chain *ret, struct error *er
 	if ((size_t)size == sizeof(text))
 		return FAIL(err, ERROR_INVALID, "'%s' is no chain of layers", path);
 	text[size] = '\0';
-	return chain_parse(ret, text, err);
+	return layer_stack_parse(ret, text, err);
 }
 
-int chain_origin(int folder, const char *sandbox, const struct chain *chain,
-                 char ret[CHAIN_TEXT_SIZE], struct error *err)
+int layer_stack_origin(int folder, const char *sandbox_id, const struct layer_stack *stack,
+                       char ret[LAYER_STACK_TEXT_SIZE], struct error *err)
 {
 	char path[64];
 	ssize_t size;
 
-	(void)snprintf(path, sizeof(path), "%s/" ORIGIN_LINK, sandbox);
-	size = readlinkat(folder, path, ret, CHAIN_TEXT_SIZE - 1);
+	(void)snprintf(path, sizeof(path), "%s/" ORIGIN_LINK, sandbox_id);
+	size = readlinkat(folder, path, ret, LAYER_STACK_TEXT_SIZE - 1);
 	if (size < 0 && errno != ENOENT)
 		return FAIL_ERRNO(err, "read '%s'", path);
 	if (size >= 0)
 		ret[size] = '\0';
-	else if (chain->count > 0)
-		format(chain, ret);
+	else if (stack->count > 0)
+		format_stack(stack, ret);
 	else
-		(void)snprintf(ret, CHAIN_TEXT_SIZE, NO_ORIGIN);
+		(void)snprintf(ret, LAYER_STACK_TEXT_SIZE, NO_ORIGIN);
 	return 0;
 }
 
-int chain_put(struct chain *ret, const char *top, const struct chain *below, struct error *err)
+int layer_stack_put(struct layer_stack *ret, const char *top, const struct layer_stack *below,
+                    struct error *err)
 {
-	if (below->count == CHAIN_MAX) {
+	if (below->count == LAYER_STACK_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "it lies on %d snapshots already, which is the most",
-		           CHAIN_MAX);
+		           LAYER_STACK_MAX);
 		error_hint(err, "make a new sandbox from an older snapshot, or restore one");
 		return -1;
 	}
@@ -139,7 +142,7 @@ int chain_put(struct chain *ret, const char *top, const struct chain *below, str
 	return 0;
 }
 
-bool chain_equals(const struct chain *a, const struct chain *b)
+bool layer_stack_equals(const struct layer_stack *a, const struct layer_stack *b)
 {
 	unsigned count = a ? a->count : 0;
 
@@ -150,7 +153,7 @@ bool chain_equals(const struct chain *a, const struct chain *b)
 
 /* ---- uses ---- */
 
-static struct layer *find_or_make(struct chains *c, const char *id)
+static struct layer *find_or_make_layer(struct layer_stacks *c, const char *id)
 {
 	struct layer *layer = map_find(&c->layers, id);
 
@@ -164,7 +167,7 @@ static struct layer *find_or_make(struct chains *c, const char *id)
 }
 
 /* One use less of `id`, which nobody may have any more then. */
-static void drop_use(struct chains *c, const char *id)
+static void drop_use(struct layer_stacks *c, const char *id)
 {
 	struct layer *layer = map_find(&c->layers, id);
 	struct error err = {0};
@@ -177,107 +180,110 @@ static void drop_use(struct chains *c, const char *id)
 		log_warning("a layer is left until the next start", FAILURE(&err));
 }
 
-static void use_chain(struct chains *c, const struct chain *chain)
+static void use_stack(struct layer_stacks *c, const struct layer_stack *stack)
 {
-	for (unsigned i = 0; i < chain->count; i++)
-		find_or_make(c, chain->ids[i])->uses++;
+	for (unsigned i = 0; i < stack->count; i++)
+		find_or_make_layer(c, stack->ids[i])->uses++;
 }
 
-static void unuse_chain(struct chains *c, const struct chain *chain)
+static void unuse_stack(struct layer_stacks *c, const struct layer_stack *stack)
 {
-	for (unsigned i = 0; i < chain->count; i++)
-		drop_use(c, chain->ids[i]);
+	for (unsigned i = 0; i < stack->count; i++)
+		drop_use(c, stack->ids[i]);
 }
 
-const struct chain *chains_of(const struct chains *c, const char *user)
+const struct layer_stack *layer_stacks_of(const struct layer_stacks *c, const char *user)
 {
 	return map_find(&c->users, user);
 }
 
-int chains_find(const struct chains *c, const char *snapshot, struct chain *ret, struct error *err)
+int layer_stacks_find(const struct layer_stacks *c, const char *snapshot, struct layer_stack *ret,
+                      struct error *err)
 {
 	const struct layer *layer = map_find(&c->layers, snapshot);
 
 	if (!layer || !layer->is_kept)
 		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", snapshot);
-	return chain_put(ret, snapshot, &layer->below, err);
+	return layer_stack_put(ret, snapshot, &layer->below, err);
 }
 
 /* No id has a point in it. */
-static void role_name(char out[48], const char *id, enum chain_role role)
+static void role_name(char out[48], const char *id, enum layer_stack_role role)
 {
-	static const char *const names[] = {[CHAIN_ORIGIN] = "origin", [CHAIN_MOUNTED] = "mounted",
-	                                    [CHAIN_MERGED] = "merged", [CHAIN_NOW] = "now",
-	                                    [CHAIN_BASE] = "base",     [CHAIN_TRASHED] = "trashed"};
+	static const char *const names[] = {
+	        [LAYER_STACK_ORIGIN] = "origin", [LAYER_STACK_MOUNTED] = "mounted",
+	        [LAYER_STACK_MERGED] = "merged", [LAYER_STACK_NOW] = "now",
+	        [LAYER_STACK_BASE] = "base",     [LAYER_STACK_TRASHED] = "trashed"};
 
 	(void)snprintf(out, 48, "%s.%s", id, names[role]);
 }
 
-const struct chain *chains_of_role(const struct chains *c, const char *id, enum chain_role role)
+const struct layer_stack *layer_stacks_of_role(const struct layer_stacks *c, const char *id,
+                                               enum layer_stack_role role)
 {
 	char name[48];
 
 	role_name(name, id, role);
-	return chains_of(c, name);
+	return layer_stacks_of(c, name);
 }
 
 /* From the layer `top` on. */
-static bool find_in(const struct chain *chain, const char *top, struct chain *ret)
+static bool find_top(const struct layer_stack *stack, const char *top, struct layer_stack *ret)
 {
 	unsigned first = 0;
 
-	while (chain && first < chain->count && strcmp(chain->ids[first], top) != 0)
+	while (stack && first < stack->count && strcmp(stack->ids[first], top) != 0)
 		first++;
-	if (!chain || first == chain->count)
+	if (!stack || first == stack->count)
 		return false;
-	ret->count = chain->count - first;
-	memcpy(ret->ids, chain->ids[first], ret->count * sizeof(ret->ids[0]));
+	ret->count = stack->count - first;
+	memcpy(ret->ids, stack->ids[first], ret->count * sizeof(ret->ids[0]));
 	return true;
 }
 
-int chains_find_origin(const struct chains *c, const char *user, const char *origin,
-                       struct chain *ret, struct error *err)
+int layer_stacks_find_origin(const struct layer_stacks *c, const char *user, const char *origin,
+                             struct layer_stack *ret, struct error *err)
 {
 	if (!*origin) {
 		ret->count = 0;
 		return 0;
 	}
-	if (find_in(chains_of(c, user), origin, ret) ||
-	    find_in(chains_of_role(c, user, CHAIN_ORIGIN), origin, ret))
+	if (find_top(layer_stacks_of(c, user), origin, ret) ||
+	    find_top(layer_stacks_of_role(c, user, LAYER_STACK_ORIGIN), origin, ret))
 		return 0;
-	return chains_find(c, origin, ret, err);
+	return layer_stacks_find(c, origin, ret, err);
 }
 
 /* The new one first: what both have stays. */
-void chains_set(struct chains *c, const char *user, const struct chain *chain)
+void layer_stacks_set(struct layer_stacks *c, const char *user, const struct layer_stack *stack)
 {
-	struct chain *copy = NULL, *old;
+	struct layer_stack *copy = NULL, *old;
 
-	if (chain && chain->count > 0) {
+	if (stack && stack->count > 0) {
 		copy = malloc(sizeof(*copy));
 		if (!copy)
 			abort();
-		*copy = *chain;
-		use_chain(c, copy);
+		*copy = *stack;
+		use_stack(c, copy);
 	}
 	old = copy ? map_put(&c->users, user, copy) : map_remove(&c->users, user);
 	if (old)
-		unuse_chain(c, old);
+		unuse_stack(c, old);
 	free(old);
 }
 
-void chains_set_role(struct chains *c, const char *id, enum chain_role role,
-                     const struct chain *chain)
+void layer_stacks_set_role(struct layer_stacks *c, const char *id, enum layer_stack_role role,
+                           const struct layer_stack *stack)
 {
 	char name[48];
 
 	role_name(name, id, role);
-	chains_set(c, name, chain);
+	layer_stacks_set(c, name, stack);
 }
 
 /* ---- snapshots ---- */
 
-static bool is_kept(const struct host *host, const char *id)
+static bool is_kept_snapshot(const struct host *host, const char *id)
 {
 	char path[64];
 
@@ -285,31 +291,31 @@ static bool is_kept(const struct host *host, const char *id)
 	return faccessat(host->folders[FOLDER_SNAPSHOTS], path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int chains_add(struct chains *c, const char *snapshot, struct error *err)
+int layer_stacks_add(struct layer_stacks *c, const char *snapshot, struct error *err)
 {
-	struct chain below;
+	struct layer_stack below;
 	struct layer *layer;
 	char path[64];
 
-	if (!is_kept(c->host, snapshot))
+	if (!is_kept_snapshot(c->host, snapshot))
 		return FAIL(err, ERROR_NOT_FOUND, "snapshot '%s' is not whole", snapshot);
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, snapshot);
-	if (chain_read(c->host->folders[FOLDER_SNAPSHOTS], path, &below, err) < 0)
+	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, snapshot);
+	if (layer_stack_read(c->host->folders[FOLDER_SNAPSHOTS], path, &below, err) < 0)
 		return -1;
-	layer = find_or_make(c, snapshot);
+	layer = find_or_make_layer(c, snapshot);
 	if (layer->is_kept)
 		return 0;
 	layer->is_kept = true;
 	layer->uses++;
 	layer->below = below;
-	use_chain(c, &below);
+	use_stack(c, &below);
 	return 0;
 }
 
-int chains_remove(struct chains *c, const char *snapshot, struct error *err)
+int layer_stacks_remove(struct layer_stacks *c, const char *snapshot, struct error *err)
 {
 	struct layer *layer = map_find(&c->layers, snapshot);
-	struct chain below;
+	struct layer_stack below;
 	char path[64];
 
 	if (!layer || !layer->is_kept)
@@ -320,12 +326,12 @@ int chains_remove(struct chains *c, const char *snapshot, struct error *err)
 	layer->is_kept = false;
 	below = layer->below;
 	drop_use(c, snapshot);
-	unuse_chain(c, &below);
+	unuse_stack(c, &below);
 	return 0;
 }
 
-void chains_each(const struct chains *c, void (*on_snapshot)(void *context, const char *id),
-                 void *context)
+void layer_stacks_each(const struct layer_stacks *c,
+                       void (*on_snapshot)(void *context, const char *id), void *context)
 {
 	const struct layer *layer;
 	const char *id;
@@ -336,32 +342,33 @@ void chains_each(const struct chains *c, void (*on_snapshot)(void *context, cons
 			on_snapshot(context, id);
 }
 
-/* ---- chains that get shorter ---- */
+/* ---- layer stacks that get shorter ---- */
 
-static bool has_files(const struct chains *c, const char *user)
+static bool sandbox_has_files(const struct layer_stacks *c, const char *user)
 {
 	return id_is_valid(user) &&
 	       faccessat(c->host->folders[FOLDER_SANDBOXES], user, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool chains_search(const struct chains *c,
-                   bool (*is_wanted)(void *context, const char *sandbox, const struct chain *chain),
-                   void *context, struct chain *ret)
+bool layer_stacks_search(const struct layer_stacks *c,
+                         bool (*is_wanted)(void *context, const char *sandbox_id,
+                                           const struct layer_stack *stack),
+                         void *context, struct layer_stack *ret)
 {
-	const struct chain *chain;
+	const struct layer_stack *stack;
 	const struct layer *layer;
 	struct error ignored = {0};
 	const char *id;
 	size_t at = 0;
 
-	while ((chain = map_next(&c->users, &at, &id)))
-		if (is_wanted(context, id, chain) && has_files(c, id)) {
-			*ret = *chain;
+	while ((stack = map_next(&c->users, &at, &id)))
+		if (is_wanted(context, id, stack) && sandbox_has_files(c, id)) {
+			*ret = *stack;
 			return true;
 		}
 	at = 0;
 	while ((layer = map_next(&c->layers, &at, &id)))
-		if (layer->is_kept && chain_put(ret, id, &layer->below, &ignored) == 0 &&
+		if (layer->is_kept && layer_stack_put(ret, id, &layer->below, &ignored) == 0 &&
 		    is_wanted(context, NULL, ret))
 			return true;
 	return false;
@@ -381,54 +388,55 @@ static char **keys_of(const struct map *map, struct arena *a)
 }
 
 struct replacing {
-	struct chains *chains;
+	struct layer_stacks *stacks;
 	const char *from, *merged;
 };
 
 static void replace_below(const struct replacing *r, const char *id)
 {
-	struct layer *layer = map_find(&r->chains->layers, id);
+	struct layer *layer = map_find(&r->stacks->layers, id);
 	struct error err = {0};
-	struct chain old, new;
+	struct layer_stack old, new;
 	char path[64];
 
 	if (!layer || !layer->is_kept)
 		return;
 	old = new = layer->below;
-	if (!chain_replace(&new, r->from, r->merged))
+	if (!layer_stack_replace(&new, r->from, r->merged))
 		return;
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, id);
-	if (chain_rewrite(r->chains->host->folders[FOLDER_SNAPSHOTS], path, &new, &err) < 0) {
+	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, id);
+	if (layer_stack_rewrite(r->stacks->host->folders[FOLDER_SNAPSHOTS], path, &new, &err) < 0) {
 		log_warning("a chain stays long", TEXT("snapshot", id), FAILURE(&err));
 		return;
 	}
 	layer->below = new;
-	use_chain(r->chains, &new);
-	unuse_chain(r->chains, &old);
+	use_stack(r->stacks, &new);
+	unuse_stack(r->stacks, &old);
 }
 
-void chains_replace(struct chains *c, const char *from, const char *merged,
-                    bool (*on_replace)(void *context, const char *sandbox, const struct chain *old),
-                    void *context)
+void layer_stacks_replace(struct layer_stacks *c, const char *from, const char *merged,
+                          bool (*on_replace)(void *context, const char *sandbox_id,
+                                             const struct layer_stack *old),
+                          void *context)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct replacing r = {c, from, merged};
 	struct error err = {0};
 	char path[64];
 
-	find_or_make(c, merged)->uses++;
+	find_or_make_layer(c, merged)->uses++;
 	for (char **id = keys_of(&c->layers, &arena); *id; id++)
 		replace_below(&r, *id);
 	for (char **id = keys_of(&c->users, &arena); *id; id++) {
-		const struct chain *old = chains_of(c, *id);
-		struct chain new = *old;
+		const struct layer_stack *old = layer_stacks_of(c, *id);
+		struct layer_stack new = *old;
 
-		if (!chain_replace(&new, from, merged) || !has_files(c, *id) ||
+		if (!layer_stack_replace(&new, from, merged) || !sandbox_has_files(c, *id) ||
 		    !on_replace(context, *id, old))
 			continue;
-		(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, *id);
-		if (chain_rewrite(c->host->folders[FOLDER_SANDBOXES], path, &new, &err) == 0)
-			chains_set(c, *id, &new);
+		(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, *id);
+		if (layer_stack_rewrite(c->host->folders[FOLDER_SANDBOXES], path, &new, &err) == 0)
+			layer_stacks_set(c, *id, &new);
 		else
 			log_warning("a chain stays long", TEXT("sandbox", *id), FAILURE(&err));
 	}
@@ -437,9 +445,9 @@ void chains_replace(struct chains *c, const char *from, const char *merged,
 
 /* ---- at start ---- */
 
-typedef int visit_entry(struct chains *c, const char *id, struct error *err);
+typedef int visit_entry(struct layer_stacks *c, const char *id, struct error *err);
 
-static int each_entry(struct chains *c, enum host_folder which, visit_entry *visit,
+static int each_entry(struct layer_stacks *c, enum host_folder which, visit_entry *visit,
                       struct error *err)
 {
 	int fd = openat(c->host->folders[which], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -459,41 +467,41 @@ static int each_entry(struct chains *c, enum host_folder which, visit_entry *vis
 }
 
 /* One that cannot be read must not keep all others from their owners. */
-int chains_read_user(struct chains *c, int folder, const char *name, const char *id,
-                     struct error *err)
+int layer_stacks_read_user(struct layer_stacks *c, int folder, const char *name, const char *id,
+                           struct error *err)
 {
-	struct chain chain, none = {.count = 0};
-	char path[300], origin[CHAIN_TEXT_SIZE];
+	struct layer_stack stack, none = {.count = 0};
+	char path[300], origin[LAYER_STACK_TEXT_SIZE];
 
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, name);
-	if (chain_read(folder, path, &chain, err) < 0 ||
-	    chain_origin(folder, name, &none, origin, err) < 0)
+	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, name);
+	if (layer_stack_read(folder, path, &stack, err) < 0 ||
+	    layer_stack_origin(folder, name, &none, origin, err) < 0)
 		return -1;
-	chains_set(c, id, &chain);
+	layer_stacks_set(c, id, &stack);
 	if (strcmp(origin, NO_ORIGIN) == 0)
 		return 0;
-	if (chain_parse(&chain, origin, err) < 0)
+	if (layer_stack_parse(&stack, origin, err) < 0)
 		return -1;
-	chains_set_role(c, id, CHAIN_ORIGIN, &chain);
+	layer_stacks_set_role(c, id, LAYER_STACK_ORIGIN, &stack);
 	return 0;
 }
 
-static int read_sandbox(struct chains *c, const char *id, struct error *err)
+static int read_sandbox(struct layer_stacks *c, const char *id, struct error *err)
 {
-	return chains_read_user(c, c->host->folders[FOLDER_SANDBOXES], id, id, err);
+	return layer_stacks_read_user(c, c->host->folders[FOLDER_SANDBOXES], id, id, err);
 }
 
-void chains_reread(struct chains *c, const char *sandbox)
+void layer_stacks_reread(struct layer_stacks *c, const char *sandbox_id)
 {
 	struct error err = {0};
 
-	if (faccessat(c->host->folders[FOLDER_SANDBOXES], sandbox, F_OK, 0) == 0 &&
-	    read_sandbox(c, sandbox, &err) < 0)
-		log_error("a sandbox's chain cannot be read", TEXT("sandbox", sandbox),
+	if (faccessat(c->host->folders[FOLDER_SANDBOXES], sandbox_id, F_OK, 0) == 0 &&
+	    read_sandbox(c, sandbox_id, &err) < 0)
+		log_error("a sandbox's chain cannot be read", TEXT("sandbox", sandbox_id),
 		          FAILURE(&err));
 }
 
-static int adopt_sandbox(struct chains *c, const char *id, UNUSED struct error *err)
+static int adopt_sandbox(struct layer_stacks *c, const char *id, UNUSED struct error *err)
 {
 	struct error problem = {0};
 
@@ -505,15 +513,15 @@ static int adopt_sandbox(struct chains *c, const char *id, UNUSED struct error *
 }
 
 /* What one that runs has mounted, where that is not what its files say. */
-static int adopt_mounted(struct chains *c, const char *id, UNUSED struct error *err)
+static int adopt_mounted(struct layer_stacks *c, const char *id, UNUSED struct error *err)
 {
 	struct error problem = {0};
-	struct chain chain;
+	struct layer_stack stack;
 	char path[300];
 
 	(void)snprintf(path, sizeof(path), "%s/" MOUNTED_LINK, id);
-	if (chain_read(c->host->folders[FOLDER_RUN_SANDBOXES], path, &chain, &problem) == 0) {
-		chains_set_role(c, id, CHAIN_MOUNTED, &chain);
+	if (layer_stack_read(c->host->folders[FOLDER_RUN_SANDBOXES], path, &stack, &problem) == 0) {
+		layer_stacks_set_role(c, id, LAYER_STACK_MOUNTED, &stack);
 		return 0;
 	}
 	c->is_incomplete = true;
@@ -521,23 +529,24 @@ static int adopt_mounted(struct chains *c, const char *id, UNUSED struct error *
 	return 0;
 }
 
-static int adopt_snapshot(struct chains *c, const char *id, UNUSED struct error *err)
+static int adopt_snapshot(struct layer_stacks *c, const char *id, UNUSED struct error *err)
 {
 	struct error problem = {0};
 
-	if (!id_is_valid(id) || !is_kept(c->host, id) || chains_add(c, id, &problem) == 0)
+	if (!id_is_valid(id) || !is_kept_snapshot(c->host, id) ||
+	    layer_stacks_add(c, id, &problem) == 0)
 		return 0;
 	c->is_incomplete = true;
 	log_error("a snapshot cannot be read", TEXT("snapshot", id), FAILURE(&problem));
 	return 0;
 }
 
-static int sweep_snapshot(struct chains *c, const char *id, UNUSED struct error *err)
+static int sweep_snapshot(struct layer_stacks *c, const char *id, UNUSED struct error *err)
 {
 	const struct trash_note note = {BROKER_TRASH_ORPHAN, c->host->options.orphans_keep_s};
 	struct error problem = {0};
 
-	if (c->is_incomplete || map_find(&c->layers, id) || is_kept(c->host, id))
+	if (c->is_incomplete || map_find(&c->layers, id) || is_kept_snapshot(c->host, id))
 		return 0;
 	log_warning("a layer that no sandbox and no snapshot has goes to the trash",
 	            TEXT("layer", id), NUMBER("keep_s", (int64_t)note.keep_s));
@@ -548,7 +557,7 @@ static int sweep_snapshot(struct chains *c, const char *id, UNUSED struct error 
 	return 0;
 }
 
-int chains_adopt(struct chains *c, struct error *err)
+int layer_stacks_adopt(struct layer_stacks *c, struct error *err)
 {
 	if (each_entry(c, FOLDER_SANDBOXES, adopt_sandbox, err) < 0 ||
 	    each_entry(c, FOLDER_SNAPSHOTS, adopt_snapshot, err) < 0 ||
@@ -557,12 +566,12 @@ int chains_adopt(struct chains *c, struct error *err)
 	return each_entry(c, FOLDER_SNAPSHOTS, sweep_snapshot, err);
 }
 
-void chains_init(struct chains *c, struct host *host)
+void layer_stacks_init(struct layer_stacks *c, struct host *host)
 {
-	*c = (struct chains){.host = host};
+	*c = (struct layer_stacks){.host = host};
 }
 
-static void free_all(struct map *map)
+static void free_values(struct map *map)
 {
 	const char *key;
 	size_t at = 0;
@@ -573,8 +582,8 @@ static void free_all(struct map *map)
 	map_done(map);
 }
 
-void chains_close(struct chains *c)
+void layer_stacks_close(struct layer_stacks *c)
 {
-	free_all(&c->layers);
-	free_all(&c->users);
+	free_values(&c->layers);
+	free_values(&c->users);
 }

@@ -81,12 +81,12 @@ int check_hello(const void *request, struct error *err)
 	return 0;
 }
 
-struct range {
+struct number_range {
 	const char *name;
 	uint64_t value, min, max;
 };
 
-static int check_ranges(const struct range *rows, unsigned count, struct error *err)
+static int check_ranges(const struct number_range *rows, unsigned count, struct error *err)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (rows[i].value < rows[i].min || rows[i].value > rows[i].max)
@@ -99,7 +99,7 @@ static int check_ranges(const struct range *rows, unsigned count, struct error *
 
 static int check_numbers(const struct broker_create *r, struct error *err)
 {
-	const struct range rows[] = {
+	const struct number_range rows[] = {
 	        {"cpu_milli", r->cpu_milli, 1, CPU_MILLI_MAX},
 	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
 	        {"disk_bytes", r->disk_bytes, 0, DISK_MAX},
@@ -116,7 +116,7 @@ static int check_numbers(const struct broker_create *r, struct error *err)
 int check_limit(const void *request, struct error *err)
 {
 	const struct broker_limit *r = request;
-	const struct range rows[] = {
+	const struct number_range rows[] = {
 	        {"cpu_milli", r->cpu_milli, 1, CPU_MILLI_MAX},
 	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
 	        {"pids", r->pids, PIDS_MIN, PIDS_MAX},
@@ -130,7 +130,7 @@ int check_limit(const void *request, struct error *err)
 static int check_volumes(const struct broker_create *r, struct error *err)
 {
 	struct sandbox_mount mounts[SANDBOX_MOUNTS_MAX];
-	struct volume_mount parsed[SANDBOX_MOUNTS_MAX];
+	struct mounted_volume parsed[SANDBOX_MOUNTS_MAX];
 	size_t count = 0;
 
 	for (; r->volumes && r->volumes[count]; count++) {
@@ -150,7 +150,7 @@ static int check_volumes(const struct broker_create *r, struct error *err)
 
 static int check_review(const struct broker_create *r, struct error *err)
 {
-	struct review ignored;
+	struct layer_review ignored;
 
 	if (!r->review || !*r->review)
 		return 0;
@@ -187,8 +187,8 @@ int check_egress(const void *request, struct error *err)
 int check_probe(const void *request, struct error *err)
 {
 	const struct broker_probe *r = request;
-	const struct range rows[] = {{"kind", r->kind, BROKER_NATIVE, BROKER_HOST},
-	                             {"network", r->network, 0, 1}};
+	const struct number_range rows[] = {{"kind", r->kind, BROKER_NATIVE, BROKER_HOST},
+	                                    {"network", r->network, 0, 1}};
 
 	return check_ranges(rows, COUNT_OF(rows), err) < 0 ? -1 : check_rules(r->egress, err);
 }
@@ -242,7 +242,7 @@ static int check_wish(const struct broker_pool *r, struct error *err)
 int check_pool(const void *request, struct error *err)
 {
 	const struct broker_pool *r = request;
-	const struct range rows[] = {
+	const struct number_range rows[] = {
 	        {"cpu_milli", r->cpu_milli, 1, CPU_MILLI_MAX},
 	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
 	        {"disk_bytes", r->disk_bytes, 0, DISK_MAX},
@@ -270,7 +270,7 @@ int check_pool(const void *request, struct error *err)
 
 static int check_attachment(const struct broker_volume *r, struct error *err)
 {
-	struct volume_mount mount;
+	struct mounted_volume mount;
 
 	if (!id_is_valid(r->sandbox))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a sandbox's id", r->sandbox);

@@ -12,9 +12,9 @@
 
 #define WANTED 65536    /* for ten thousand sandboxes */
 #define PER_SANDBOX 6   /* that one keeps at most */
-#define USED 100        /* by the broker itself and its cells */
+#define USED 100        /* by the broker itself and its prewarmed sandboxes */
 #define FOR_ONE 40      /* that the making of one has open at once */
-#define FOR_OTHERS 64   /* left to creates when cells and pools are filled */
+#define FOR_OTHERS 64   /* left to creates when prewarmed sandboxes and pools are filled */
 #define PLENTY 4096     /* below that the start says so */
 #define LIST_LIMIT 4096 /* an older kernel, which cannot count them, is asked only below that */
 
@@ -73,7 +73,7 @@ static unsigned count_open(void)
 	return limit_of_files < LIST_LIMIT ? count_entries() : 0;
 }
 
-static int check_room(unsigned wanted, struct error *err)
+static int check_free_descriptors(unsigned wanted, struct error *err)
 {
 	unsigned open_count;
 
@@ -93,12 +93,12 @@ static int check_room(unsigned wanted, struct error *err)
 
 int descriptors_check(struct error *err)
 {
-	return check_room(FOR_ONE, err);
+	return check_free_descriptors(FOR_ONE, err);
 }
 
 bool descriptors_are_plenty(void)
 {
 	struct error ignored = {0};
 
-	return check_room(FOR_ONE + FOR_OTHERS, &ignored) == 0;
+	return check_free_descriptors(FOR_ONE + FOR_OTHERS, &ignored) == 0;
 }

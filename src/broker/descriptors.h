@@ -13,5 +13,5 @@ void descriptors_open(void);
 /* Whether another sandbox may be begun. ERROR_UNAVAILABLE with EMFILE: too few are left; a create
  * that ran out of them in the middle would fail at a step that cannot say so. */
 MUST_CHECK int descriptors_check(struct error *err);
-/* Whether cells and pools may be filled: creates get the last descriptors. */
+/* Whether prewarmed sandboxes and pools may be filled: creates get the last descriptors. */
 bool descriptors_are_plenty(void);

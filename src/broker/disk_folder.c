@@ -27,7 +27,7 @@ static int require_image(struct host *host, struct error *err)
 
 static int require_project(struct host *host, struct error *err)
 {
-	if (project_quota_probe(host->folders[FOLDER_CELLS], err) < 0)
+	if (project_quota_probe(host->folders[FOLDER_PREWARMS], err) < 0)
 		return FAIL_CONTEXT(err, "disk_quota project");
 	host->has_project_quota = true;
 	return 0;
@@ -92,15 +92,15 @@ int disk_folder_begin(const struct host *host, enum host_folder which, const cha
 	return open_folder(host, which, name, &fd, err) < 0 ? -1 : project_quota_begin(fd, err);
 }
 
-int disk_folder_limit(const struct box *box, enum host_folder which, const char *name,
+int disk_folder_limit(const struct sandbox *sandbox, enum host_folder which, const char *name,
                       struct error *err)
 {
-	const struct host *host = box->boxes->host;
-	const struct disk_amount limit = disk_limit(box->disk_bytes, host->options.disk_inodes);
+	const struct host *host = sandbox->sandboxes->host;
+	const struct disk_amount limit = disk_limit(sandbox->disk_bytes, host->options.disk_inodes);
 	const struct project_amount most = {limit.bytes, limit.inodes};
 	AUTO_CLOSE int fd = -1;
 
-	if (!host->has_project_quota || box->disk_bytes == 0 || box->kind != BROKER_NATIVE)
+	if (!host->has_project_quota || sandbox->disk_bytes == 0 || sandbox->kind != BROKER_NATIVE)
 		return 0;
 	if (open_folder(host, which, name, &fd, err) < 0)
 		return -1;
@@ -119,7 +119,7 @@ void disk_folder_release(const struct host *host, enum host_folder which, const 
 	struct error err = {0};
 
 	if (!host->has_project_quota ||
-	    (which != FOLDER_SANDBOXES && which != FOLDER_CELLS && which != FOLDER_SNAPSHOTS))
+	    (which != FOLDER_SANDBOXES && which != FOLDER_PREWARMS && which != FOLDER_SNAPSHOTS))
 		return;
 	/* What is not there, or has no project, has no limit. */
 	if (open_folder(host, which, name, &fd, &err) == 0 &&

@@ -3,15 +3,15 @@
  * folder.
  *
  * A folder with upper and work gets a project of its own when it is made
- * (isolation/project_quota.h), and limits when a sandbox writes to it: so a cell is limited once
- * its size is known, a snapshot's folder grows no more, and the folder that a sandbox goes on with
- * after a snapshot has the whole limit again, as the watch counts it (disk_watch.h). Without such
- * quotas these calls do nothing. */
+ * (isolation/project_quota.h), and limits when a sandbox writes to it: so a prewarmed sandbox is
+ * limited once its size is known, a snapshot's folder grows no more, and the folder that a sandbox
+ * goes on with after a snapshot has the whole limit again, as the watch counts it (disk_watch.h).
+ * Without such quotas these calls do nothing. */
 #pragma once
 
 #include "broker/host.h"
 
-struct box;
+struct sandbox;
 
 /* What the option disk_quota comes to on this host: ERROR_UNSUPPORTED when it names what is not
  * there.
@@ -24,8 +24,8 @@ MUST_CHECK int disk_folder_begin(const struct host *host, enum host_folder which
                                  struct error *err);
 /* The folder that a sandbox is about to write to: 1 = it is limited, 0 = nothing limits it (no
  * quotas, or it is from a time without them). */
-MUST_CHECK int disk_folder_limit(const struct box *box, enum host_folder which, const char *name,
-                                 struct error *err);
+MUST_CHECK int disk_folder_limit(const struct sandbox *sandbox, enum host_folder which,
+                                 const char *name, struct error *err);
 /* It is about to be deleted, or rests: its project has no limits any more, and none are left over.
  */
 void disk_folder_release(const struct host *host, enum host_folder which, const char *name);

@@ -32,14 +32,15 @@
 
 /* ---- pure ---- */
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t subtract_floor(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
 struct disk_amount disk_growth(struct disk_amount before, struct disk_amount now)
 {
-	return (struct disk_amount){less(before.bytes, now.bytes), less(before.inodes, now.inodes)};
+	return (struct disk_amount){subtract_floor(before.bytes, now.bytes),
+	                            subtract_floor(before.inodes, now.inodes)};
 }
 
 bool disk_is_over(struct disk_amount used, struct disk_amount most)
@@ -50,9 +51,9 @@ bool disk_is_over(struct disk_amount used, struct disk_amount most)
 
 bool disk_is_suspect(const struct disk_count *count, struct disk_amount grown)
 {
-	const struct disk_amount most = {count->used.bytes + less(grown.bytes, count->grown.bytes),
-	                                 count->used.inodes +
-	                                         less(grown.inodes, count->grown.inodes)};
+	const struct disk_amount most = {
+	        count->used.bytes + subtract_floor(grown.bytes, count->grown.bytes),
+	        count->used.inodes + subtract_floor(grown.inodes, count->grown.inodes)};
 
 	return !count->is_known || disk_is_over(most, count->allowed);
 }
@@ -66,9 +67,9 @@ struct disk_amount disk_limit(uint64_t bytes, uint64_t inodes_per_gib)
 
 /* ---- what is known ---- */
 
-static struct disk_count *count_of(struct disk_watch *w, const struct box *box)
+static struct disk_count *count_of(struct disk_watch *w, const struct sandbox *sandbox)
 {
-	struct disk_count *count = map_find(&w->counts, box->id);
+	struct disk_count *count = map_find(&w->counts, sandbox->id);
 	const struct broker *b = CONTAINER_OF(w, struct broker, disk);
 
 	if (count)
@@ -76,13 +77,13 @@ static struct disk_count *count_of(struct disk_watch *w, const struct box *box)
 	count = calloc(1, sizeof(*count));
 	if (!count)
 		abort();
-	memcpy(count->id, box->id, sizeof(count->id));
-	count->limit = disk_limit(box->disk_bytes, b->host.options.disk_inodes);
+	memcpy(count->id, sandbox->id, sizeof(count->id));
+	count->limit = disk_limit(sandbox->disk_bytes, b->host.options.disk_inodes);
 	count->allowed = count->limit;
 	/* One that was made since the look before this has nothing that the growth does not tell.
 	 */
-	count->is_known = !box->restart && box->created_unix_ms > 0 &&
-	                  clock_unix_ms() - box->created_unix_ms < DISK_WATCH_MS;
+	count->is_known = !sandbox->restart && sandbox->created_unix_ms > 0 &&
+	                  clock_unix_ms() - sandbox->created_unix_ms < DISK_WATCH_MS;
 	count->grown = w->grown_before;
 	count->measured_ms = clock_monotonic_ms();
 	(void)map_put(&w->counts, count->id, count);
@@ -98,7 +99,7 @@ static void forget_ended(struct broker *b)
 	size_t at = 0;
 
 	while ((count = map_next(&w->counts, &at, &id))) {
-		if (boxes_find(&b->boxes, id))
+		if (sandboxes_find(&b->sandboxes, id))
 			continue;
 		(void)map_remove(&w->counts, id);
 		free(count);
@@ -106,15 +107,15 @@ static void forget_ended(struct broker *b)
 	}
 }
 
-static bool is_watched(const struct box *box)
+static bool is_watched(const struct sandbox *sandbox)
 {
-	return box->state == BOX_RUNNING && box->kind == BROKER_NATIVE && box->disk_is_advisory &&
-	       box->disk_bytes > 0;
+	return sandbox->phase == SANDBOX_RUNNING && sandbox->kind == BROKER_NATIVE &&
+	       sandbox->disk_is_advisory && sandbox->disk_bytes > 0;
 }
 
 /* ---- a sandbox that is over ---- */
 
-static void tell(struct broker *b, struct disk_count *count)
+static void send_full(struct broker *b, struct disk_count *count)
 {
 	struct broker_ended full = {.sandbox = count->id, .reason = SANDBOX_REASON_DISK};
 
@@ -123,12 +124,12 @@ static void tell(struct broker *b, struct disk_count *count)
 }
 
 /* A pause that fails is tried again by the next look. */
-static void stop(struct broker *b, struct disk_count *count)
+static void pause_sandbox(struct broker *b, struct disk_count *count)
 {
-	const struct owed nobody = {.connection = NO_CONNECTION};
+	const struct pending_reply nobody = {.connection = NO_CONNECTION};
 	struct error err = {0};
 
-	if (boxes_pause(&b->boxes, &nobody, count->id, &err) < 0) {
+	if (sandboxes_pause(&b->sandboxes, &nobody, count->id, &err) < 0) {
 		log_warning("a sandbox is over its disk limit and is not paused yet",
 		            TEXT("sandbox", count->id), FAILURE(&err));
 		return;
@@ -145,8 +146,8 @@ static void stop(struct broker *b, struct disk_count *count)
 	         NUMBER("limit_inodes", (int64_t)count->limit.inodes));
 	/* atolld asks for a pause, too, which one that is under way would refuse. */
 	count->told_ms = 0;
-	if (boxes_find(&b->boxes, count->id)->paused)
-		tell(b, count);
+	if (sandboxes_find(&b->sandboxes, count->id)->paused)
+		send_full(b, count);
 }
 
 static int refuse_resume(const struct disk_count *count, struct error *err)
@@ -213,7 +214,7 @@ void disk_watch_greet(struct broker *b, uint64_t connection)
 	server_send(b, connection, BROKER_DISK, broker_disk_shape, &report);
 }
 
-static void tell_changes(struct broker *b)
+static void send_changes(struct broker *b)
 {
 	const struct broker_disk report = make_report(b), *told = &b->disk.told;
 
@@ -226,16 +227,16 @@ static void tell_changes(struct broker *b)
 
 /* ---- measuring ---- */
 
-struct report {
+struct disk_child_report {
 	struct error err; /* ERROR_NONE = measured */
-	struct measured measured;
+	struct disk_measure measured;
 };
 
 static int run_measure(void *context)
 {
 	struct disk_watch *w = context;
 	struct broker *b = CONTAINER_OF(w, struct broker, disk);
-	struct report report = {.err = {.code = ERROR_NONE}};
+	struct disk_child_report report = {.err = {.code = ERROR_NONE}};
 	struct error err = {0};
 	char path[64];
 
@@ -246,9 +247,9 @@ static int run_measure(void *context)
 	                        NULL, DEADLINE_NEVER, &err);
 }
 
-static bool take_report(struct disk_watch *w, struct report *ret)
+static bool take_report(struct disk_watch *w, struct disk_child_report *ret)
 {
-	AUTO(buf_done) struct buf packet = BUF(sizeof(struct report) + 1);
+	AUTO(buf_done) struct buf packet = BUF(sizeof(struct disk_child_report) + 1);
 	struct error err = {0};
 
 	if (wire_receive_packet(w->report_fd, deadline_in(0), &packet, NULL, &err) < 0 ||
@@ -259,13 +260,13 @@ static bool take_report(struct disk_watch *w, struct report *ret)
 }
 
 /* A count that did not come to its end is the least that there is. */
-static void take_measure(struct broker *b, const struct measured *measured)
+static void take_measure(struct broker *b, const struct disk_measure *measured)
 {
 	struct disk_watch *w = &b->disk;
 	struct disk_count *count = map_find(&w->counts, w->id);
-	const struct box *box = boxes_find(&b->boxes, w->id);
+	const struct sandbox *sandbox = sandboxes_find(&b->sandboxes, w->id);
 
-	if (!count || !box)
+	if (!count || !sandbox)
 		return;
 	count->used = (struct disk_amount){measured->bytes, measured->entries};
 	count->is_known = true;
@@ -275,17 +276,17 @@ static void take_measure(struct broker *b, const struct measured *measured)
 	count->is_final = count->is_stopped;
 	if (!disk_is_over(count->used, count->limit))
 		count->allowed = count->limit;
-	if (is_watched(box) && !box->paused && disk_is_over(count->used, count->allowed))
-		stop(b, count);
+	if (is_watched(sandbox) && !sandbox->paused && disk_is_over(count->used, count->allowed))
+		pause_sandbox(b, count);
 }
 
-static void look_in(struct disk_watch *w, int64_t ms);
+static void schedule_check(struct disk_watch *w, int64_t ms);
 
-static void on_measured(struct job *job, int status)
+static void on_measured(struct broker_child *child, int status)
 {
-	struct disk_watch *w = CONTAINER_OF(job, struct disk_watch, job);
+	struct disk_watch *w = CONTAINER_OF(child, struct disk_watch, child);
 	struct broker *b = CONTAINER_OF(w, struct broker, disk);
-	struct report report;
+	struct disk_child_report report;
 
 	(void)status; /* the report tells more */
 	if (take_report(w, &report))
@@ -294,8 +295,8 @@ static void on_measured(struct job *job, int status)
 	w->is_measuring = false;
 	w->counted++;
 	w->counting_us += (uint64_t)(clock_monotonic_ns() / 1000 - w->counting_since_us);
-	tell_changes(b);
-	look_in(w, DISK_WATCH_FAST_MS);
+	send_changes(b);
+	schedule_check(w, DISK_WATCH_FAST_MS);
 }
 
 static int begin_measure(struct broker *b, const char *id, uint64_t cpu_us, struct error *err)
@@ -310,8 +311,8 @@ static int begin_measure(struct broker *b, const char *id, uint64_t cpu_us, stru
 	w->cpu_at = cpu_us;
 	w->counting_since_us = clock_monotonic_ns() / 1000;
 	w->report_fd = report[1];
-	w->job.on_end = on_measured;
-	if (job_start(&b->events, &w->job, run_measure, w, err) < 0) {
+	w->child.on_end = on_measured;
+	if (child_start(&b->events, &w->child, run_measure, w, err) < 0) {
 		(void)close(report[0]);
 		fd_forget(&w->report_fd);
 		return -1;
@@ -324,18 +325,18 @@ static int begin_measure(struct broker *b, const char *id, uint64_t cpu_us, stru
 
 /* ---- looking ---- */
 
-static uint64_t cpu_of(struct broker *b, const struct box *box)
+static uint64_t cpu_of(struct broker *b, const struct sandbox *sandbox)
 {
 	struct cgroup_usage usage = {0};
 	struct error ignored = {0};
 	char group[GROUP_NAME_SIZE];
 
-	host_group_name(box->slot, group);
+	host_group_name(sandbox->slot, group);
 	(void)!b->host.cgroups.ops->usage(&b->host.cgroups, group, &usage, &ignored);
 	return usage.cpu_us;
 }
 
-struct search {
+struct disk_search {
 	char id[ID_SIZE + 1]; /* the one to measure: it has waited longest */
 	uint64_t cpu_us;
 	int64_t waits_since;
@@ -348,15 +349,16 @@ static bool is_due(const struct disk_watch *w, const struct disk_count *count, i
 	       (now - count->measured_ms > AGAIN_MS && w->grown.bytes != count->grown.bytes);
 }
 
-static void consider(struct broker *b, struct box *box, struct search *s, int64_t now)
+static void consider_sandbox(struct broker *b, struct sandbox *sandbox, struct disk_search *s,
+                             int64_t now)
 {
 	struct disk_watch *w = &b->disk;
-	struct disk_count *count = count_of(w, box);
+	struct disk_count *count = count_of(w, sandbox);
 	uint64_t cpu_us;
 
-	if (box->paused || box->pausing) {
+	if (sandbox->paused || sandbox->pausing) {
 		if (count->is_stopped && !count->is_acked && now - count->told_ms > TELL_AGAIN_MS)
-			tell(b, count);
+			send_full(b, count);
 		if (!count->is_stopped || count->is_final)
 			return;
 	} else if (!is_due(w, count, now)) {
@@ -364,7 +366,7 @@ static void consider(struct broker *b, struct box *box, struct search *s, int64_
 	}
 	if (++s->asked > ASKED_AT_ONCE)
 		return;
-	cpu_us = cpu_of(b, box);
+	cpu_us = cpu_of(b, sandbox);
 	if (count->is_known && !count->is_stopped && cpu_us >= count->cpu_us &&
 	    cpu_us - count->cpu_us < IDLE_CPU_US) {
 		count->grown = w->grown;
@@ -378,7 +380,7 @@ static void consider(struct broker *b, struct box *box, struct search *s, int64_
 }
 
 /* True: much has been added. */
-static bool look_at_space(struct broker *b)
+static bool measure_growth(struct broker *b)
 {
 	struct disk_watch *w = &b->disk;
 	struct disk_amount now, growth = {0, 0};
@@ -397,42 +399,42 @@ static bool look_at_space(struct broker *b)
 	return growth.bytes > MUCH_BYTES || growth.inodes > MUCH_INODES;
 }
 
-static void look(struct broker *b)
+static void check_sandboxes(struct broker *b)
 {
 	struct disk_watch *w = &b->disk;
-	bool is_much = look_at_space(b);
-	struct search s = {.id = ""};
+	bool is_much = measure_growth(b);
+	struct disk_search s = {.id = ""};
 	struct error err = {0};
 	const char *id;
-	struct box *box;
+	struct sandbox *sandbox;
 	size_t at = 0;
 
-	look_in(w, is_much ? DISK_WATCH_FAST_MS : DISK_WATCH_MS);
+	schedule_check(w, is_much ? DISK_WATCH_FAST_MS : DISK_WATCH_MS);
 	if (w->is_measuring)
 		return;
 	forget_ended(b);
-	while ((box = map_next(&b->boxes.by_id, &at, &id)))
-		if (is_watched(box))
-			consider(b, box, &s, clock_monotonic_ms());
-	tell_changes(b);
+	while ((sandbox = map_next(&b->sandboxes.by_id, &at, &id)))
+		if (is_watched(sandbox))
+			consider_sandbox(b, sandbox, &s, clock_monotonic_ms());
+	send_changes(b);
 	if (*s.id && begin_measure(b, s.id, s.cpu_us, &err) < 0)
 		log_warning("a sandbox's disk is not measured", TEXT("sandbox", s.id),
 		            FAILURE(&err));
 }
 
-static void on_time(struct timer *timer)
+static void on_check_time(struct timer *timer)
 {
 	struct disk_watch *w = CONTAINER_OF(timer, struct disk_watch, timer);
 
-	look(CONTAINER_OF(w, struct broker, disk));
+	check_sandboxes(CONTAINER_OF(w, struct broker, disk));
 }
 
-static void look_in(struct disk_watch *w, int64_t ms)
+static void schedule_check(struct disk_watch *w, int64_t ms)
 {
 	struct broker *b = CONTAINER_OF(w, struct broker, disk);
 
 	timer_stop(&w->timer);
-	w->timer.on_time = on_time;
+	w->timer.on_time = on_check_time;
 	timer_start(&b->events, &w->timer, ms);
 }
 
@@ -441,7 +443,7 @@ void disk_watch_open(struct broker *b)
 	list_init(&b->disk.timer.item);
 	b->disk.report_fd = -1;
 	if (b->host.options.disk_watch)
-		look(b);
+		check_sandboxes(b);
 }
 
 void disk_watch_close(struct broker *b)
@@ -452,7 +454,7 @@ void disk_watch_close(struct broker *b)
 	size_t at = 0;
 
 	timer_stop(&w->timer);
-	job_cancel(&w->job);
+	child_cancel(&w->child);
 	fd_forget(&w->report_fd);
 	while ((count = map_next(&w->counts, &at, &id))) {
 		(void)map_remove(&w->counts, id);

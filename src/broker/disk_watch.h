@@ -45,7 +45,7 @@ struct disk_count {
 struct broker;
 struct disk_watch {
 	struct timer timer;
-	struct job job;
+	struct broker_child child;
 	struct map counts;                  /* id -> struct disk_count */
 	struct disk_amount free_now, grown; /* by the last look; since the start … */
 	struct disk_amount grown_before;    /* … until the look before that */

@@ -78,7 +78,7 @@ struct own_rules {
 	struct egress_ranges denied; /* of that */
 };
 
-static int add_rules(struct buf *out, const struct network *n, const struct own_rules *r,
+static int add_rules(struct buf *out, const struct host_network *n, const struct own_rules *r,
                      struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(DENIED_MAX);
@@ -98,7 +98,7 @@ static int add_rules(struct buf *out, const struct network *n, const struct own_
 	return 0;
 }
 
-int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot,
+int network_egress_rules(struct buf *out, const struct host_network *n, uint32_t slot,
                          const char *egress, struct error *err)
 {
 	struct own_rules r = {.slot = slot, .egress = egress};
@@ -113,12 +113,12 @@ void network_egress_removal(struct buf *out, uint32_t slot)
 
 /* ---- which slots have rules ---- */
 
-bool network_egress_is_set(const struct network *n, uint32_t slot)
+bool network_egress_is_set(const struct host_network *n, uint32_t slot)
 {
 	return slot < SLOTS_MAX && (n->ruled[slot / 8] >> slot % 8 & 1);
 }
 
-void network_egress_note(struct network *n, uint32_t slot, bool is_set)
+void network_egress_note(struct host_network *n, uint32_t slot, bool is_set)
 {
 	unsigned char bit = (unsigned char)(1u << slot % 8);
 
@@ -134,7 +134,7 @@ void network_egress_note(struct network *n, uint32_t slot, bool is_set)
 
 /* TCP hears of it by a reset when it sends, or answers to what comes; what has no such end would be
  * let in for as long as it comes, and led to the gateway for as long as it goes. */
-static bool is_over(const void *context, const struct flow *flow)
+static bool flow_is_refused(const void *context, const struct flow *flow)
 {
 	const struct egress_ranges *denied = context;
 	bool is_denied = false;
@@ -146,7 +146,7 @@ static bool is_over(const void *context, const struct flow *flow)
 
 /* A kernel that cannot be told forgets by itself what is silent for some minutes, and what is sent
  * to the denied is refused in any case. */
-void network_egress_cut(const struct network *n, uint32_t slot, const char *egress)
+void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress)
 {
 	struct egress_ranges denied;
 	struct error err = {0};
@@ -156,14 +156,15 @@ void network_egress_cut(const struct network *n, uint32_t slot, const char *egre
 		return;
 	if (sandbox_egress_denied(egress, &denied, &err) < 0 ||
 	    network_address(n, slot, &address, &err) < 0 ||
-	    network_flows_forget(address, is_over, &denied, &err) < 0)
+	    network_flows_forget(address, flow_is_refused, &denied, &err) < 0)
 		log_warning("what goes on from before a change of rules is not ended, going on",
 		            FAILURE(&err));
 }
 
 /* ---- in the kernel ---- */
 
-int network_egress_clear(struct network *n, const uint32_t *slots, size_t count, struct error *err)
+int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t count,
+                         struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(REMOVAL_MAX);
 
@@ -183,7 +184,7 @@ int network_egress_clear(struct network *n, const uint32_t *slots, size_t count,
 
 /* The gateway knows names before anything is led to it, and forgets them when nothing is any more.
  */
-static int load(struct network *n, const struct own_rules *r, struct error *err)
+static int load_rules(struct host_network *n, const struct own_rules *r, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
 	bool has_names = sandbox_egress_has_names(r->egress);
@@ -207,7 +208,7 @@ static int load(struct network *n, const struct own_rules *r, struct error *err)
 	return 0;
 }
 
-int network_egress_set(struct network *n, uint32_t slot, const char *egress, struct error *err)
+int network_egress_set(struct host_network *n, uint32_t slot, const char *egress, struct error *err)
 {
 	struct own_rules r = {.slot = slot, .egress = egress};
 
@@ -215,7 +216,8 @@ int network_egress_set(struct network *n, uint32_t slot, const char *egress, str
 		return -1;
 	if (r.denied.count == 0 && !network_egress_is_set(n, slot))
 		return 0;
-	if (r.denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0 : load(n, &r, err) < 0)
+	if (r.denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0
+	                        : load_rules(n, &r, err) < 0)
 		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
 	return 0;
 }

@@ -23,7 +23,7 @@
 
 static const struct network_own ways = {"egress_names", "names"};
 
-static void add_way(struct buf *out, uint32_t slot, const char *from, const char *to)
+static void add_redirect(struct buf *out, uint32_t slot, const char *from, const char *to)
 {
 	buf_addf(out, "add rule inet atoll names%u %s %s\n", slot, from, to);
 }
@@ -36,7 +36,7 @@ static const char frame[] =
 
 /* The gateway's address is one that is denied, like all. What comes too fast is lost: a nat chain
  * would count packets of the same socket once. */
-static void add_entry(struct buf *out, const struct network *n, uint32_t slot)
+static void add_gateway_rules(struct buf *out, const struct host_network *n, uint32_t slot)
 {
 	const struct network_gateway *g = &n->gateway;
 
@@ -46,8 +46,8 @@ static void add_entry(struct buf *out, const struct network *n, uint32_t slot)
 	buf_addf(out, ENTRY "udp dport %u accept\n", slot, g->dns);
 }
 
-int network_names_rules(struct buf *out, const struct network *n, uint32_t slot, struct span denied,
-                        struct error *err)
+int network_names_rules(struct buf *out, const struct host_network *n, uint32_t slot,
+                        struct span denied, struct error *err)
 {
 	const struct {
 		const char *port;
@@ -74,9 +74,9 @@ int network_names_rules(struct buf *out, const struct network *n, uint32_t slot,
 		network_add_address(&from, address);
 		buf_addf(&from, " ip daddr %.*s %s", (int)denied.size, denied.data, ports[i].port);
 		buf_addf(&to, "redirect to :%u", ports[i].to);
-		add_way(out, slot, buf_text(&from), buf_text(&to));
+		add_redirect(out, slot, buf_text(&from), buf_text(&to));
 	}
-	add_entry(out, n, slot);
+	add_gateway_rules(out, n, slot);
 	return 0;
 }
 
@@ -88,7 +88,8 @@ void network_names_removal(struct buf *out, uint32_t slot)
 /* ---- what the gateway is told ---- */
 
 /* The sandbox's address, as the gateway sees it. */
-static int file_name(const struct network *n, uint32_t slot, char out[NAME_SIZE], struct error *err)
+static int file_name(const struct host_network *n, uint32_t slot, char out[NAME_SIZE],
+                     struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(NAME_SIZE - 1);
 	uint32_t address;
@@ -115,7 +116,7 @@ static int write_file(int folder, const char *name, struct span text, struct err
 	return renameat(folder, next, folder, name) < 0 ? FAIL_ERRNO(err, "rename '%s'", next) : 0;
 }
 
-int network_names_tell(const struct network *n, uint32_t slot, const char *egress,
+int network_names_tell(const struct host_network *n, uint32_t slot, const char *egress,
                        struct error *err)
 {
 	char name[NAME_SIZE];
@@ -126,7 +127,7 @@ int network_names_tell(const struct network *n, uint32_t slot, const char *egres
 	return network_link_answer(slot, err);
 }
 
-bool network_names_slot(const struct network *n, const char *file, uint32_t *ret)
+bool network_names_slot(const struct host_network *n, const char *file, uint32_t *ret)
 {
 	struct network_range range;
 	struct error ignored = {0};
@@ -135,7 +136,7 @@ bool network_names_slot(const struct network *n, const char *file, uint32_t *ret
 	       network_slot_of(n, range.address, ret);
 }
 
-bool network_names_are_told(const struct network *n, uint32_t slot)
+bool network_names_are_told(const struct host_network *n, uint32_t slot)
 {
 	struct error ignored = {0};
 	char name[NAME_SIZE];
@@ -144,7 +145,7 @@ bool network_names_are_told(const struct network *n, uint32_t slot)
 	       faccessat(n->names_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-void network_names_forget(const struct network *n, uint32_t slot)
+void network_names_forget(const struct host_network *n, uint32_t slot)
 {
 	struct error ignored = {0};
 	char name[NAME_SIZE];

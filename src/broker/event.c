@@ -33,7 +33,7 @@ void events_close(struct events *events)
 	fd_forget(&events->epoll);
 }
 
-int watch_start(struct events *events, struct watch *watch, int fd, struct error *err)
+int watch_start(struct events *events, struct fd_watch *watch, int fd, struct error *err)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = watch};
 
@@ -43,7 +43,7 @@ int watch_start(struct events *events, struct watch *watch, int fd, struct error
 	return 0;
 }
 
-int watch_writing(struct events *events, struct watch *watch, bool wanted, struct error *err)
+int watch_writing(struct events *events, struct fd_watch *watch, bool wanted, struct error *err)
 {
 	struct epoll_event event = {.events = wanted ? EPOLLIN | EPOLLOUT : EPOLLIN,
 	                            .data.ptr = watch};
@@ -53,7 +53,7 @@ int watch_writing(struct events *events, struct watch *watch, bool wanted, struc
 	return 0;
 }
 
-void watch_stop(struct events *events, struct watch *watch)
+void watch_stop(struct events *events, struct fd_watch *watch)
 {
 	if (watch->fd < 0)
 		return;
@@ -160,22 +160,22 @@ int events_run(struct events *events, struct error *err)
 
 /* ---- jobs ---- */
 
-static void on_job_end(struct watch *watch)
+static void on_child_end(struct fd_watch *watch)
 {
-	struct job *job = CONTAINER_OF(watch, struct job, watch);
+	struct broker_child *child = CONTAINER_OF(watch, struct broker_child, watch);
 	siginfo_t info = {0};
-	bool is_reaped = waitid(P_PIDFD, (id_t)job->pidfd, &info, WEXITED) == 0;
+	bool is_reaped = waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED) == 0;
 	bool has_exited = is_reaped && info.si_code == CLD_EXITED;
 	bool well = has_exited && info.si_status == 0;
 
 	/* It could not say so itself: out of memory, or a system call that is not its own. */
 	if (is_reaped && !has_exited)
-		log_error("a child of the broker was killed", NUMBER("pid", job->pid),
+		log_error("a child of the broker was killed", NUMBER("pid", child->pid),
 		          NUMBER("signal", info.si_status));
-	watch_stop(job->events, watch);
-	fd_forget(&job->pidfd);
-	job->pid = 0;
-	job->on_end(job, well ? 0 : -1);
+	watch_stop(child->events, watch);
+	fd_forget(&child->pidfd);
+	child->pid = 0;
+	child->on_end(child, well ? 0 : -1);
 }
 
 /* A child that outlived its broker would work against the next one's sweep. */
@@ -192,8 +192,8 @@ static void become_child(struct events *events, pid_t broker)
 		events->on_child(events);
 }
 
-int job_start(struct events *events, struct job *job, int (*run)(void *context), void *context,
-              struct error *err)
+int child_start(struct events *events, struct broker_child *child, int (*run)(void *context),
+                void *context, struct error *err)
 {
 	pid_t broker = getpid(), pid = fork();
 
@@ -203,33 +203,33 @@ int job_start(struct events *events, struct job *job, int (*run)(void *context),
 		become_child(events, broker);
 		_exit(run(context) == 0 ? 0 : 1);
 	}
-	job->pid = pid;
-	job->events = events;
-	job->watch = (struct watch){.fd = -1, .on_ready = on_job_end};
-	if (pidfd_open_of(pid, &job->pidfd, err) == 0 &&
-	    watch_start(events, &job->watch, job->pidfd, err) == 0)
+	child->pid = pid;
+	child->events = events;
+	child->watch = (struct fd_watch){.fd = -1, .on_ready = on_child_end};
+	if (pidfd_open_of(pid, &child->pidfd, err) == 0 &&
+	    watch_start(events, &child->watch, child->pidfd, err) == 0)
 		return 0;
-	fd_forget(&job->pidfd);
+	fd_forget(&child->pidfd);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
 	return -1;
 }
 
-void job_give_way(void)
+void child_give_way(void)
 {
 	(void)setpriority(PRIO_PROCESS, 0, NICE_MOST);
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
 }
 
-void job_cancel(struct job *job)
+void child_cancel(struct broker_child *child)
 {
 	struct error ignored = {0};
 
-	if (!job->pid)
+	if (!child->pid)
 		return;
-	watch_stop(job->events, &job->watch);
-	(void)!pidfd_signal(job->pidfd, SIGKILL, &ignored);
-	(void)waitid(P_PIDFD, (id_t)job->pidfd, &(siginfo_t){0}, WEXITED);
-	fd_forget(&job->pidfd);
-	job->pid = 0;
+	watch_stop(child->events, &child->watch);
+	(void)!pidfd_signal(child->pidfd, SIGKILL, &ignored);
+	(void)waitid(P_PIDFD, (id_t)child->pidfd, &(siginfo_t){0}, WEXITED);
+	fd_forget(&child->pidfd);
+	child->pid = 0;
 }

@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "base/list.h"
 
-struct watch {
+struct fd_watch {
 	int fd;                   /* borrowed; -1 = not watched */
 	bool can_read, can_write; /* why on_ready is called; an end or an error is read */
-	void (*on_ready)(struct watch *watch);
+	void (*on_ready)(struct fd_watch *watch);
 };
 
 struct timer {
@@ -27,7 +27,7 @@ struct timer {
 struct events {
 	int epoll;
 	struct list timers;
-	struct watch *ready[32]; /* of this round; a removed watch becomes NULL */
+	struct fd_watch *ready[32]; /* of this round; a removed watch becomes NULL */
 	unsigned ready_count;
 	bool stopping;
 	/* Called when nothing is left to do, before the loop sleeps. True = it did something. */
@@ -40,27 +40,28 @@ MUST_CHECK int events_open(struct events *events, struct error *err);
 void events_close(struct events *events);
 /* Until events->stopping. */
 MUST_CHECK int events_run(struct events *events, struct error *err);
-MUST_CHECK int watch_start(struct events *events, struct watch *watch, int fd, struct error *err);
+MUST_CHECK int watch_start(struct events *events, struct fd_watch *watch, int fd,
+                           struct error *err);
 /* Whether it is called for room to write, too. */
-MUST_CHECK int watch_writing(struct events *events, struct watch *watch, bool wanted,
+MUST_CHECK int watch_writing(struct events *events, struct fd_watch *watch, bool wanted,
                              struct error *err);
-void watch_stop(struct events *events, struct watch *watch);
+void watch_stop(struct events *events, struct fd_watch *watch);
 void timer_start(struct events *events, struct timer *timer, int64_t in_ms);
 void timer_start_us(struct events *events, struct timer *timer, int64_t in_us);
 void timer_stop(struct timer *timer);
 
 /* A child that does something slow. `run` is the child's whole life; its result is the exit status.
  * It dies with the broker. The loop calls on_end with 0 when all went well. */
-struct job {
-	struct watch watch;
+struct broker_child {
+	struct fd_watch watch;
 	pid_t pid;
 	int pidfd;
 	struct events *events;
-	void (*on_end)(struct job *job, int status);
+	void (*on_end)(struct broker_child *child, int status);
 };
-MUST_CHECK int job_start(struct events *events, struct job *job, int (*run)(void *context),
-                         void *context, struct error *err);
+MUST_CHECK int child_start(struct events *events, struct broker_child *child,
+                           int (*run)(void *context), void *context, struct error *err);
 /* In a child: everybody else comes first, with processor and disk. */
-void job_give_way(void);
+void child_give_way(void);
 /* Kills and reaps it; on_end is not called. Fine when it does not run. */
-void job_cancel(struct job *job);
+void child_cancel(struct broker_child *child);

@@ -99,7 +99,8 @@ static void add_refused(struct buf *out)
 }
 
 /* The chunk's addresses, and what its instance allows them beyond the rules of all. */
-static void add_chunk(struct buf *out, const struct network *n, uint32_t first_slot, uint32_t count)
+static void add_chunk(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                      uint32_t count)
 {
 	AUTO(buf_done) struct buf range = BUF(64);
 	struct error ignored = {0};
@@ -129,7 +130,8 @@ void network_input_rules(struct buf *out)
 	buf_add_text(out, input_rules);
 }
 
-void network_rules(struct buf *out, const struct network *n, uint32_t first_slot, uint32_t count)
+void network_rules(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                   uint32_t count)
 {
 	/* A map of verdicts may only be declared when the chains it leads to are there. */
 	buf_addf(out, "add table inet atoll\nadd chain inet atoll chunk%u\n", first_slot);
@@ -245,7 +247,7 @@ int network_nft(struct span script, struct buf *ret_text, struct error *err)
 	return status;
 }
 
-void network_claim(struct network *n, uint32_t first_slot, uint32_t count)
+void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count)
 {
 	AUTO(buf_done) struct buf script = BUF(RULES_MAX);
 
@@ -265,7 +267,7 @@ void network_forget(void)
 	(void)!network_nft(SPAN("delete table inet atoll\n"), NULL, &ignored);
 }
 
-void network_nameservers_parse(struct network *n, struct span text)
+void network_nameservers_parse(struct host_network *n, struct span text)
 {
 	struct span line, word;
 
@@ -293,7 +295,7 @@ void network_nameservers_parse(struct network *n, struct span text)
 
 /* A resolver on loopback (systemd-resolved) cannot be reached from a sandbox; its own list tells
  * where it asks. */
-static void find_nameservers(struct network *n)
+static void find_nameservers(struct host_network *n)
 {
 	static const char *const files[] = {"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"};
 	struct buf conf = BUF(sizeof(n->resolv_conf) - 1);
@@ -356,7 +358,7 @@ static int forward_uplinks(bool *ret_any, struct error *err)
 	return 0;
 }
 
-bool network_gained_uplink(const struct network *n)
+bool network_gained_uplink(const struct host_network *n)
 {
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);
 	struct error ignored = {0};
@@ -368,7 +370,7 @@ bool network_gained_uplink(const struct network *n)
 	return next_uplink(&rest, &name);
 }
 
-void network_prepare_host(struct network *n)
+void network_prepare_host(struct host_network *n)
 {
 	find_nameservers(n);
 	n->has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;

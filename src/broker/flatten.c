@@ -20,62 +20,63 @@
 
 /* ---- layers that are mounted ---- */
 
-static void mounted_path(char out[64], const char *sandbox)
+static void mounted_path(char out[64], const char *sandbox_id)
 {
-	(void)snprintf(out, 64, "%s/" MOUNTED_LINK, sandbox);
+	(void)snprintf(out, 64, "%s/" MOUNTED_LINK, sandbox_id);
 }
 
-void flattening_unpin(struct chains *c, const char *sandbox)
+void flattening_unpin(struct layer_stacks *c, const char *sandbox_id)
 {
 	char path[64];
 
 	/* Mostly there is none, and nothing to be asked of the disk. */
-	if (!chains_of_role(c, sandbox, CHAIN_MOUNTED))
+	if (!layer_stacks_of_role(c, sandbox_id, LAYER_STACK_MOUNTED))
 		return;
-	mounted_path(path, sandbox);
+	mounted_path(path, sandbox_id);
 	(void)unlinkat(c->host->folders[FOLDER_RUN_SANDBOXES], path, 0);
-	chains_set_role(c, sandbox, CHAIN_MOUNTED, NULL);
+	layer_stacks_set_role(c, sandbox_id, LAYER_STACK_MOUNTED, NULL);
 }
 
-static bool is_pinned(const struct host *host, const char *sandbox)
+static bool is_pinned(const struct host *host, const char *sandbox_id)
 {
 	char path[64];
 
-	mounted_path(path, sandbox);
+	mounted_path(path, sandbox_id);
 	return faccessat(host->folders[FOLDER_RUN_SANDBOXES], path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Whether its chain may be another one from now on. One that has mounted layers which were replaced
- * once keeps to that until it has another root: the link has room for one chain. */
-static bool may_replace(const struct flattening *f, const char *sandbox)
+/* Whether its layer stack may be another one from now on. One that has mounted layers which were
+ * replaced once keeps to that until it has another root: the link has room for one layer stack. */
+static bool may_replace(const struct flattening *f, const char *sandbox_id)
 {
-	const struct box *box = boxes_find(f->boxes, sandbox);
+	const struct sandbox *sandbox = sandboxes_find(f->sandboxes, sandbox_id);
 
-	if (snapshots_is_busy(f->snapshots, sandbox))
+	if (snapshots_is_busy(f->snapshots, sandbox_id))
 		return false;
-	return !box || (box->state == BOX_RUNNING && !is_pinned(f->boxes->host, sandbox));
+	return !sandbox ||
+	       (sandbox->phase == SANDBOX_RUNNING && !is_pinned(f->sandboxes->host, sandbox_id));
 }
 
-static bool on_replace(void *context, const char *sandbox, const struct chain *old)
+static bool on_replace(void *context, const char *sandbox_id, const struct layer_stack *old)
 {
 	struct flattening *f = context;
-	struct host *host = f->boxes->host;
+	struct host *host = f->sandboxes->host;
 	struct error err = {0};
 	char path[64];
 
-	if (!may_replace(f, sandbox)) {
-		if (!is_pinned(host, sandbox))
-			memcpy(f->put_off, sandbox, sizeof(f->put_off));
+	if (!may_replace(f, sandbox_id)) {
+		if (!is_pinned(host, sandbox_id))
+			memcpy(f->put_off, sandbox_id, sizeof(f->put_off));
 		return false;
 	}
-	if (!boxes_find(f->boxes, sandbox))
+	if (!sandboxes_find(f->sandboxes, sandbox_id))
 		return true;
-	mounted_path(path, sandbox);
-	if (chain_write(host->folders[FOLDER_RUN_SANDBOXES], path, old, &err) < 0) {
-		log_warning("a chain stays long", TEXT("sandbox", sandbox), FAILURE(&err));
+	mounted_path(path, sandbox_id);
+	if (layer_stack_write(host->folders[FOLDER_RUN_SANDBOXES], path, old, &err) < 0) {
+		log_warning("a chain stays long", TEXT("sandbox", sandbox_id), FAILURE(&err));
 		return false;
 	}
-	chains_set_role(f->boxes->chains, sandbox, CHAIN_MOUNTED, old);
+	layer_stacks_set_role(f->sandboxes->stacks, sandbox_id, LAYER_STACK_MOUNTED, old);
 	return true;
 }
 
@@ -92,109 +93,111 @@ static int open_layer(const struct host *host, const char *id, int *ret_fd, stru
 }
 
 /* The process ends soon, and closes what it has. */
-static int merge(const struct flattening *f, struct error *err)
+static int merge_stack(const struct flattening *f, struct error *err)
 {
 	static const struct merge_limits limits = {ENTRIES_MAX, DEPTH_MAX};
-	static const struct chain none = {.count = 0};
-	const struct host *host = f->boxes->host;
-	int layers[CHAIN_MAX], to;
+	static const struct layer_stack none = {.count = 0};
+	const struct host *host = f->sandboxes->host;
+	int layers[LAYER_STACK_MAX], to;
 
-	for (unsigned i = 0; i < f->chain.count; i++)
-		if (open_layer(host, f->chain.ids[i], &layers[i], err) < 0)
+	for (unsigned i = 0; i < f->stack.count; i++)
+		if (open_layer(host, f->stack.ids[i], &layers[i], err) < 0)
 			return -1;
 	if (snapshot_make_folder(
 	            host, FOLDER_SNAPSHOTS, f->merged,
-	            &(struct snapshot_folder){.chain = &none, .like = layers[0], .is_linked = true},
+	            &(struct snapshot_folder){.stack = &none, .like = layers[0], .is_linked = true},
 	            err) < 0 ||
 	    open_layer(host, f->merged, &to, err) < 0)
 		return -1;
 	fault_point("broker", "flatten-folder");
-	if (merge_layers(layers, f->chain.count, to, &limits, err) < 0)
+	if (merge_layers(layers, f->stack.count, to, &limits, err) < 0)
 		return -1;
 	fault_point("broker", "flatten-merged");
 	return syncfs(to) < 0 ? FAIL_ERRNO(err, "bring a layer to the disk") : 0;
 }
 
-static int run(void *context)
+static int run_merge(void *context)
 {
 	const struct flattening *f = context;
 	const struct rlimit limit = {SECONDS_MAX, SECONDS_MAX};
 	struct error err = {0};
 
 	(void)umask(0);
-	job_give_way();
+	child_give_way();
 	(void)setrlimit(RLIMIT_CPU, &limit);
-	if (merge(f, &err) == 0)
+	if (merge_stack(f, &err) == 0)
 		return 0;
-	log_warning("layers are not merged", TEXT("layer", f->chain.ids[0]), FAILURE(&err));
+	log_warning("layers are not merged", TEXT("layer", f->stack.ids[0]), FAILURE(&err));
 	return 1;
 }
 
 /* ---- one after the other ---- */
 
-static void end(struct flattening *f)
+static void end_merge(struct flattening *f)
 {
 	f->is_running = false;
-	chains_set_role(f->boxes->chains, f->merged, CHAIN_MERGED, NULL);
+	layer_stacks_set_role(f->sandboxes->stacks, f->merged, LAYER_STACK_MERGED, NULL);
 }
 
-static void on_end(struct job *job, int status)
+static void on_merge_end(struct broker_child *child, int status)
 {
-	struct flattening *f = CONTAINER_OF(job, struct flattening, job);
+	struct flattening *f = CONTAINER_OF(child, struct flattening, child);
 	struct error err = {0};
 
 	f->put_off[0] = '\0';
 	if (status == 0)
-		chains_replace(f->boxes->chains, f->chain.ids[0], f->merged, on_replace, f);
-	else if (host_trash(f->boxes->host, FOLDER_SNAPSHOTS, f->merged, &err) < 0)
+		layer_stacks_replace(f->sandboxes->stacks, f->stack.ids[0], f->merged, on_replace,
+		                     f);
+	else if (host_trash(f->sandboxes->host, FOLDER_SNAPSHOTS, f->merged, &err) < 0)
 		log_warning("half a layer is left until the next start", FAILURE(&err));
 	fault_point("broker", "flatten-replaced");
 	if (*f->put_off)
-		(void)map_remove(&f->tried, f->chain.ids[0]);
-	end(f);
+		(void)map_remove(&f->tried, f->stack.ids[0]);
+	end_merge(f);
 	flattening_look(f);
 }
 
-/* Calls with each chain that there is; the layers that it has in common with others are the lower
- * ones, and the top one is the newest. */
-static bool is_wanted(void *context, const char *sandbox, const struct chain *chain)
+/* Calls with each layer stack that there is; the layers that it has in common with others are the
+ * lower ones, and the top one is the newest. */
+static bool is_wanted(void *context, const char *sandbox_id, const struct layer_stack *stack)
 {
 	const struct flattening *f = context;
 
-	return chain->count > CHAIN_LONG && !map_find(&f->tried, chain->ids[1]) &&
-	       (!sandbox || may_replace(f, sandbox));
+	return stack->count > LAYER_STACK_LONG && !map_find(&f->tried, stack->ids[1]) &&
+	       (!sandbox_id || may_replace(f, sandbox_id));
 }
 
-/* It may be gone by now, or have mounted what keeps it from another chain. */
-static bool is_put_off(const struct flattening *f)
+/* It may be gone by now, or have mounted what keeps it from another layer stack. */
+static bool is_postponed(const struct flattening *f)
 {
-	const struct chain *chain = chains_of(f->boxes->chains, f->put_off);
+	const struct layer_stack *stack = layer_stacks_of(f->sandboxes->stacks, f->put_off);
 
-	return chain && chain->count > CHAIN_LONG && !is_pinned(f->boxes->host, f->put_off);
+	return stack && stack->count > LAYER_STACK_LONG &&
+	       !is_pinned(f->sandboxes->host, f->put_off);
 }
 
 void flattening_look(struct flattening *f)
 {
 	struct id id = id_new();
 	struct error err = {0};
-	struct chain chain;
+	struct layer_stack stack;
 
 	f->is_due = false;
-	if (*f->put_off && !is_put_off(f))
+	if (*f->put_off && !is_postponed(f))
 		f->put_off[0] = '\0';
-	if (f->is_running || !chains_search(f->boxes->chains, is_wanted, f, &chain))
+	if (f->is_running || !layer_stacks_search(f->sandboxes->stacks, is_wanted, f, &stack))
 		return;
-	f->chain.count = chain.count - 1;
-	memcpy(f->chain.ids, chain.ids[1], f->chain.count * sizeof(chain.ids[0]));
+	f->stack.count = stack.count - 1;
+	memcpy(f->stack.ids, stack.ids[1], f->stack.count * sizeof(stack.ids[0]));
 	memcpy(f->merged, id.text, sizeof(f->merged));
-	(void)map_put(&f->tried, f->chain.ids[0], f);
-	chains_set_role(f->boxes->chains, f->merged, CHAIN_MERGED, &f->chain);
+	(void)map_put(&f->tried, f->stack.ids[0], f);
+	layer_stacks_set_role(f->sandboxes->stacks, f->merged, LAYER_STACK_MERGED, &f->stack);
 	f->is_running = true;
-	f->job.on_end = on_end;
-	if (job_start(f->boxes->events, &f->job, run, f, &err) == 0)
+	f->child.on_end = on_merge_end;
+	if (child_start(f->sandboxes->events, &f->child, run_merge, f, &err) == 0)
 		return;
 	log_warning("layers are not merged", FAILURE(&err));
-	end(f);
+	end_merge(f);
 }
 
 void flattening_on_change(struct flattening *f)
@@ -202,9 +205,9 @@ void flattening_on_change(struct flattening *f)
 	f->is_due = *f->put_off;
 }
 
-void flattening_init(struct flattening *f, struct boxes *boxes, struct snapshots *snapshots)
+void flattening_init(struct flattening *f, struct sandboxes *sandboxes, struct snapshots *snapshots)
 {
-	*f = (struct flattening){.boxes = boxes, .snapshots = snapshots};
+	*f = (struct flattening){.sandboxes = sandboxes, .snapshots = snapshots};
 }
 
 void flattening_close(struct flattening *f)
@@ -212,9 +215,9 @@ void flattening_close(struct flattening *f)
 	struct error ignored = {0};
 
 	if (f->is_running) {
-		job_cancel(&f->job);
-		(void)!host_trash(f->boxes->host, FOLDER_SNAPSHOTS, f->merged, &ignored);
-		end(f);
+		child_cancel(&f->child);
+		(void)!host_trash(f->sandboxes->host, FOLDER_SNAPSHOTS, f->merged, &ignored);
+		end_merge(f);
 	}
 	map_done(&f->tried);
 }

@@ -32,7 +32,7 @@ struct forgetting {
 	unsigned in_batch;
 };
 
-static uint16_t message(uint16_t what)
+static uint16_t message_type(uint16_t what)
 {
 	return (uint16_t)(NFNL_SUBSYS_CTNETLINK << 8 | what);
 }
@@ -56,10 +56,10 @@ static void add_filter(struct buf *out, uint32_t from)
 	netlink_close(out, filter);
 }
 
-static int ask(const struct forgetting *f, struct error *err)
+static int request_dump(const struct forgetting *f, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(256);
-	size_t begin = netlink_begin(&text, message(IPCTNL_MSG_CT_GET), NLM_F_DUMP, &family,
+	size_t begin = netlink_begin(&text, message_type(IPCTNL_MSG_CT_GET), NLM_F_DUMP, &family,
 	                             sizeof(family));
 
 	if (f->from != 0)
@@ -97,7 +97,7 @@ static bool read_flow(struct span attributes, struct flow *ret)
 }
 
 /* One that has ended meanwhile is as good. */
-static int forget(struct forgetting *f, struct error *err)
+static int delete_batch(struct forgetting *f, struct error *err)
 {
 	if (f->in_batch > 0 &&
 	    netlink_run(f->forget_fd, f->batch, "end what is under way", err) < 0) {
@@ -111,7 +111,7 @@ static int forget(struct forgetting *f, struct error *err)
 }
 
 /* By what tells it from all others: the same words that the kernel has for it. */
-static int look_at(struct forgetting *f, struct span attributes, struct error *err)
+static int consider_flow(struct forgetting *f, struct span attributes, struct error *err)
 {
 	static const uint16_t names[] = {CTA_TUPLE_ORIG | NLA_F_NESTED, CTA_ZONE, CTA_ID};
 	struct flow flow;
@@ -120,7 +120,8 @@ static int look_at(struct forgetting *f, struct span attributes, struct error *e
 	if (!read_flow(attributes, &flow) || (f->from != 0 && flow.from != f->from) ||
 	    !f->is_over(f->context, &flow))
 		return 0;
-	begin = netlink_begin(f->batch, message(IPCTNL_MSG_CT_DELETE), 0, &family, sizeof(family));
+	begin = netlink_begin(f->batch, message_type(IPCTNL_MSG_CT_DELETE), 0, &family,
+	                      sizeof(family));
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		struct span one = netlink_find(attributes, names[i] & NLA_TYPE_MASK);
 
@@ -128,12 +129,12 @@ static int look_at(struct forgetting *f, struct span attributes, struct error *e
 			netlink_add(f->batch, names[i], one.data, one.size);
 	}
 	netlink_end(f->batch, begin);
-	return ++f->in_batch == FORGOTTEN_AT_ONCE ? forget(f, err) : 0;
+	return ++f->in_batch == FORGOTTEN_AT_ONCE ? delete_batch(f, err) : 0;
 }
 
 /* 1 = there is more, 0 = that was all, -1 = failed. */
-static int take(struct forgetting *f, struct nlmsghdr *head, size_t size, bool *ret_is_whole,
-                struct error *err)
+static int take_datagram(struct forgetting *f, struct nlmsghdr *head, size_t size,
+                         bool *ret_is_whole, struct error *err)
 {
 	const size_t fixed = NLMSG_LENGTH(sizeof(family));
 
@@ -147,7 +148,8 @@ static int take(struct forgetting *f, struct nlmsghdr *head, size_t size, bool *
 			return FAIL_ERRNO(err, "list what is under way");
 		}
 		if (head->nlmsg_len >= fixed &&
-		    look_at(f, (struct span){(const char *)head + fixed, head->nlmsg_len - fixed},
+		    consider_flow(
+		            f, (struct span){(const char *)head + fixed, head->nlmsg_len - fixed},
 		            err) < 0)
 			return -1;
 	}
@@ -155,12 +157,12 @@ static int take(struct forgetting *f, struct nlmsghdr *head, size_t size, bool *
 }
 
 /* Not whole when the kernel's table has changed its size meanwhile. */
-static int forget_listed(struct forgetting *f, bool *ret_is_whole, struct error *err)
+static int delete_listed(struct forgetting *f, bool *ret_is_whole, struct error *err)
 {
 	int more = 1;
 
 	*ret_is_whole = true;
-	if (ask(f, err) < 0)
+	if (request_dump(f, err) < 0)
 		return -1;
 	while (more > 0) {
 		char data[RECEIVE_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -169,9 +171,9 @@ static int forget_listed(struct forgetting *f, bool *ret_is_whole, struct error 
 		if (got < 0 && errno != EINTR)
 			return FAIL_ERRNO(err, "list what is under way");
 		if (got >= 0)
-			more = take(f, (void *)data, (size_t)got, ret_is_whole, err);
+			more = take_datagram(f, (void *)data, (size_t)got, ret_is_whole, err);
 	}
-	return more < 0 ? -1 : forget(f, err);
+	return more < 0 ? -1 : delete_batch(f, err);
 }
 
 int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *context,
@@ -190,30 +192,30 @@ int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *conte
 	f.list_fd = list_fd;
 	f.forget_fd = forget_fd;
 	for (unsigned i = 0; i < TIMES_MAX && result == 0 && !is_whole; i++)
-		result = forget_listed(&f, &is_whole, err);
+		result = delete_listed(&f, &is_whole, err);
 	return result;
 }
 
 /* ---- of dead ones ---- */
 
-struct ended {
-	const struct network *network;
+struct ended_slots {
+	const struct host_network *network;
 	unsigned char slots[SLOTS_MAX / 8 + 1];
 };
 
 static bool is_of_ended(const void *context, const struct flow *flow)
 {
-	const struct ended *e = context;
+	const struct ended_slots *e = context;
 	uint32_t slot;
 
 	return network_slot_of(e->network, flow->from, &slot) &&
 	       (e->slots[slot / 8] >> slot % 8 & 1);
 }
 
-int network_flows_end(const struct network *n, const uint32_t *slots, size_t count,
+int network_flows_end(const struct host_network *n, const uint32_t *slots, size_t count,
                       struct error *err)
 {
-	struct ended e = {.network = n};
+	struct ended_slots e = {.network = n};
 	uint32_t one = 0;
 
 	if (count == 0)

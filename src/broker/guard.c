@@ -24,7 +24,7 @@
 
 /* ---- the kernel's word ---- */
 
-static uint64_t number_in(const struct nlmsghdr *head)
+static uint64_t table_handle(const struct nlmsghdr *head)
 {
 	const size_t fixed = NLMSG_LENGTH(sizeof(struct nfgenmsg));
 	uint64_t number = htobe64(1);
@@ -54,7 +54,7 @@ static int read_table(int fd, uint64_t *ret, struct error *err)
 			const struct nlmsgerr *end = NLMSG_DATA(head);
 
 			if (head->nlmsg_type != NLMSG_ERROR) {
-				*ret = number_in(head);
+				*ret = table_handle(head);
 				continue;
 			}
 			errno = -end->error;
@@ -92,25 +92,27 @@ static int find_table(uint64_t *ret, struct error *err)
 
 /* Those of one that the broker before us has made are not known until atolld tells them again: it
  * reaches nobody. */
-static void add_rules(struct buf *script, const struct network *n, const struct box *box)
+static void add_rules(struct buf *script, const struct host_network *n,
+                      const struct sandbox *sandbox)
 {
 	struct error err = {0};
 	size_t before = script->size;
 
-	if (box->egress && network_egress_rules(script, n, box->slot, box->egress, &err) == 0)
+	if (sandbox->egress &&
+	    network_egress_rules(script, n, sandbox->slot, sandbox->egress, &err) == 0)
 		return;
 	script->size = before;
 	log_warning("rules of a network are lost: it reaches nobody until they are set again",
-	            TEXT("sandbox", box->id));
+	            TEXT("sandbox", sandbox->id));
 	error_clear(&err);
-	(void)!network_egress_rules(script, n, box->slot, "-" SANDBOX_EGRESS_ALL, &err);
+	(void)!network_egress_rules(script, n, sandbox->slot, "-" SANDBOX_EGRESS_ALL, &err);
 }
 
-static int restore(struct broker *b, struct error *err)
+static int restore_rules(struct broker *b, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF((size_t)64 << 20);
-	const struct network *n = &b->host.network;
-	const struct box *box;
+	const struct host_network *n = &b->host.network;
+	const struct sandbox *sandbox;
 	const char *id;
 	size_t at = 0;
 
@@ -119,16 +121,16 @@ static int restore(struct broker *b, struct error *err)
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot += SLOT_CHUNK)
 		if (slots_is_ours(&b->slots, slot))
 			network_rules(&script, n, slot, SLOT_CHUNK);
-	while ((box = map_next(&b->boxes.by_id, &at, &id)))
-		if (box->slot != SLOT_NONE && network_egress_is_set(n, box->slot))
-			add_rules(&script, n, box);
+	while ((sandbox = map_next(&b->sandboxes.by_id, &at, &id)))
+		if (sandbox->slot != SLOT_NONE && network_egress_is_set(n, sandbox->slot))
+			add_rules(&script, n, sandbox);
 	if (script.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the rules of all networks are too many");
 	return network_nft(buf_span(&script), NULL, err);
 }
 
 /* Also those that wait for a sandbox: their makers have had rules to rely on. */
-static void cut_off(struct broker *b)
+static void remove_links(struct broker *b)
 {
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
 		if (slots_is_ours(&b->slots, slot) && slots_is_used(&b->slots, slot))
@@ -136,14 +138,14 @@ static void cut_off(struct broker *b)
 }
 
 /* What was prepared with a link has none then, so that only another broker can begin again. */
-static void set_again(struct broker *b)
+static void replace_table(struct broker *b)
 {
-	struct network *n = &b->host.network;
+	struct host_network *n = &b->host.network;
 	struct error err = {0};
 
 	log_warning("the rules for networks are gone from the host's nftables, and are set again");
 	b->guard.table = 0;
-	if (restore(b, &err) == 0) {
+	if (restore_rules(b, &err) == 0) {
 		if (find_table(&b->guard.table, &err) < 0)
 			log_warning("cannot look after the rules for networks", FAILURE(&err));
 		return;
@@ -151,12 +153,12 @@ static void set_again(struct broker *b)
 	error_context(&err, "the rules for networks are lost, restart Atoll");
 	n->usable = false;
 	n->problem = err;
-	cut_off(b);
+	remove_links(b);
 	guard_close(b);
 	log_error("sandboxes are cut off", FAILURE(&err));
 }
 
-static void look(struct broker *b)
+static void check_table(struct broker *b)
 {
 	struct error err = {0};
 	uint64_t table;
@@ -165,10 +167,10 @@ static void look(struct broker *b)
 		log_warning("cannot look after the rules for networks", FAILURE(&err));
 	else if (table != 0 && table == b->guard.table)
 		return;
-	set_again(b);
+	replace_table(b);
 }
 
-static void on_change(struct watch *watch)
+static void on_nftables_change(struct fd_watch *watch)
 {
 	struct broker *b = CONTAINER_OF(watch, struct broker, guard.watch);
 	char ignored[64];
@@ -178,12 +180,12 @@ static void on_change(struct watch *watch)
 		if (recv(watch->fd, ignored, sizeof(ignored), MSG_DONTWAIT | MSG_TRUNC) < 0 &&
 		    errno != ENOBUFS && errno != EINTR)
 			break;
-	look(b);
+	check_table(b);
 }
 
 /* ---- life ---- */
 
-static int start(struct broker *b, struct error *err)
+static int watch_nftables(struct broker *b, struct error *err)
 {
 	const struct sockaddr_nl address = {.nl_family = AF_NETLINK,
 	                                    .nl_groups = 1u << (NFNLGRP_NFTABLES - 1)};
@@ -196,7 +198,7 @@ static int start(struct broker *b, struct error *err)
 	/* After that, so that nothing is missed. */
 	if (find_table(&b->guard.table, err) < 0)
 		return -1;
-	b->guard.watch.on_ready = on_change;
+	b->guard.watch.on_ready = on_nftables_change;
 	if (watch_start(&b->events, &b->guard.watch, fd, err) < 0)
 		return -1;
 	b->guard.fd = TAKE_FD(fd);
@@ -208,20 +210,20 @@ void guard_open(struct broker *b)
 	struct error err = {0};
 
 	b->guard.fd = -1;
-	if (b->host.network.usable && start(b, &err) < 0)
+	if (b->host.network.usable && watch_nftables(b, &err) < 0)
 		log_warning("nobody looks after the rules for networks", FAILURE(&err));
 }
 
 void guard_begin(struct broker *b)
 {
 	if (b->guard.fd >= 0)
-		look(b);
+		check_table(b);
 }
 
 /* Rules of every chunk are loaded before a link can be made. */
 void guard_try_again(struct broker *b)
 {
-	struct network *n = &b->host.network;
+	struct host_network *n = &b->host.network;
 	struct error err = {0};
 
 	if (n->usable && !network_gained_uplink(n))
@@ -231,7 +233,7 @@ void guard_try_again(struct broker *b)
 	network_prepare_host(n);
 	if (!n->usable)
 		return;
-	if (restore(b, &err) < 0) {
+	if (restore_rules(b, &err) < 0) {
 		n->usable = false;
 		n->problem = err;
 		return;

@@ -10,8 +10,8 @@
 
 #include "broker/event.h"
 
-struct guard {
-	struct watch watch;
+struct rule_guard {
+	struct fd_watch watch;
 	int fd;         /* -1: there are no rules to guard */
 	uint64_t table; /* its number, which no other table ever has */
 };

@@ -33,14 +33,14 @@ static const struct {
 } folder_rows[FOLDER_COUNT] = {
         [FOLDER_DATA] = {".", 0},
         [FOLDER_TEMPLATES] = {"templates", 0755},
-        [FOLDER_CELLS] = {"cells", 0700},
+        [FOLDER_PREWARMS] = {"cells", 0700},
         [FOLDER_SANDBOXES] = {"sandboxes", 0700},
         [FOLDER_HOST_FILES] = {"host-files", 0711},
         [FOLDER_VOLUMES] = {"volumes", 0700},
         [FOLDER_TRASH] = {"trash", 0700},
         [FOLDER_KEPT] = {"trash/kept", 0700},
         [FOLDER_RUN] = {"run", 0711},
-        [FOLDER_RUN_CELLS] = {"run/cells", 0700},
+        [FOLDER_RUN_PREWARMS] = {"run/cells", 0700},
         [FOLDER_LAYERS] = {"run/layers", 0700},
         [FOLDER_RUN_SANDBOXES] = {"run/sandboxes", 0711},
         [FOLDER_RUN_NAMES] = {"run/names", 0750},
@@ -82,7 +82,8 @@ static int open_folder(struct host *host, unsigned i, struct error *err)
 /* Where it cannot be done, sandboxes are made slower, and that is all. */
 static void spread_folders(const struct host *host)
 {
-	static const enum host_folder spread[] = {FOLDER_CELLS, FOLDER_RUN_CELLS, FOLDER_SNAPSHOTS};
+	static const enum host_folder spread[] = {FOLDER_PREWARMS, FOLDER_RUN_PREWARMS,
+	                                          FOLDER_SNAPSHOTS};
 	AUTO_CLOSE int sys = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct error err = {0};
 	struct stat status;
@@ -133,7 +134,7 @@ static int read_boot_id(struct host *host, struct error *err)
 
 static int open_network(struct host *host, struct error *err)
 {
-	struct network *n = &host->network;
+	struct host_network *n = &host->network;
 
 	if (network_range_parse(host->options.subnet, &n->subnet, err) < 0 ||
 	    network_allow_parse(n, host->options.allow, err) < 0)
@@ -191,7 +192,7 @@ static int open_cgroups(struct host *host, struct error *err)
 	return 0;
 }
 
-static int open_all(struct host *host, struct error *err)
+static int open_parts(struct host *host, struct error *err)
 {
 	if (isolation_check_host(err) < 0 || enter_mounts(err) < 0 || open_folders(host, err) < 0)
 		return -1;
@@ -218,7 +219,7 @@ int host_open(struct host *host, const struct broker_options *options, struct er
 		host->layers[i] = -1;
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		host->cgroups.roots[i] = -1;
-	if (open_all(host, err) == 0)
+	if (open_parts(host, err) == 0)
 		return 0;
 	host_close(host);
 	return -1;
@@ -236,21 +237,21 @@ void host_close(struct host *host)
 	fd_forget(&host->lock_fd);
 }
 
-static int greater(int a, int b)
+static int max_fd(int a, int b)
 {
 	return a > b ? a : b;
 }
 
 int host_fd_end(const struct host *host)
 {
-	int last = greater(greater(host->agent_fd, host->names_fd), STDERR_FILENO);
+	int last = max_fd(max_fd(host->agent_fd, host->names_fd), STDERR_FILENO);
 
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
-		last = greater(last, host->folders[i]);
+		last = max_fd(last, host->folders[i]);
 	for (unsigned i = 0; i < LAYER_COUNT; i++)
-		last = greater(last, host->layers[i]);
+		last = max_fd(last, host->layers[i]);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		last = greater(last, host->cgroups.roots[i]);
+		last = max_fd(last, host->cgroups.roots[i]);
 	return last + 1;
 }
 

@@ -8,7 +8,7 @@
  *   DATA/run/sandboxes/ID/{state,agent.sock}
  *   DATA/run/names/ADDRESS             its rules, if hosts' names are in them: see egress_names.c
  *   DATA/host-files/ID                 files of a sandbox without isolation, atolld's user's
- *   DATA/snapshots/ID/…                see chains.h
+ *   DATA/snapshots/ID/…                see layer_stacks.h
  *   DATA/volumes/ID                    what outlives sandboxes; made as new.ID, so whole as well
  *   DATA/trash/…                       whatever is to be deleted, whenever there is time
  *   DATA/trash/kept/…                  what can be brought back for a while, see trash.h */
@@ -43,7 +43,7 @@ struct broker_options {
 	unsigned io_mbps;          /* 0 = an equal share is all */
 	unsigned orphan_timeout_s; /* a sandbox that hears of no broker for so long ends; 0 = never
 	                            */
-	unsigned orphans_keep_s;   /* of layers that no chain names, in the trash */
+	unsigned orphans_keep_s;   /* of layers that no layer stack names, in the trash */
 	const char *subnet, *allow;
 	struct network_gateway gateway;
 };
@@ -54,14 +54,14 @@ MUST_CHECK int broker_options_parse(struct broker_options *ret, int argc, char *
 enum host_folder {
 	FOLDER_DATA,
 	FOLDER_TEMPLATES,
-	FOLDER_CELLS,
+	FOLDER_PREWARMS,
 	FOLDER_SANDBOXES,
 	FOLDER_HOST_FILES,
 	FOLDER_VOLUMES,
 	FOLDER_TRASH,
 	FOLDER_KEPT,
 	FOLDER_RUN,
-	FOLDER_RUN_CELLS,
+	FOLDER_RUN_PREWARMS,
 	FOLDER_RUN_SANDBOXES,
 	FOLDER_RUN_NAMES,
 	FOLDER_LAYERS,
@@ -96,7 +96,7 @@ struct host {
 	bool has_project_quota; /* … or by quotas, see disk_folder.h */
 	struct cgroup_host cgroups;
 	struct cgroup_io io; /* of each sandbox */
-	struct network network;
+	struct host_network network;
 };
 
 /* Everything, or an error that says what this host lacks. */
@@ -115,13 +115,13 @@ MUST_CHECK int host_check_space(const struct host *host, struct error *err);
 MUST_CHECK int host_check_room(const struct host *host, bool with_files, struct error *err);
 
 /* The root of a sandbox: a template below, snapshots on it, its own files on top. In layers.c. */
-struct chain;
+struct layer_stack;
 struct root_options {
 	const char *template_name;
-	const struct chain *chain; /* NULL: none */
-	int upper_fd;              /* the folder with upper and work, or what it lies in … */
-	const char *upper_name;    /* … under this name; NULL: it is a mount of its own */
-	int ids_fd, stored_fd;     /* user namespaces: maps of the template's and of stored files */
+	const struct layer_stack *stack; /* NULL: none */
+	int upper_fd;           /* the folder with upper and work, or what it lies in … */
+	const char *upper_name; /* … under this name; NULL: it is a mount of its own */
+	int ids_fd, stored_fd;  /* user namespaces: maps of the template's and of stored files */
 	/* Who closes a layer waits for the kernel, 0.05 ms each: it may be somebody else. NULL: it
 	 * is closed. */
 	void (*let_go)(void *context, int layer_fd);

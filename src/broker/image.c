@@ -44,7 +44,7 @@ bool image_is_possible(void)
 
 /* ---- programs ---- */
 
-struct program {
+struct image_program {
 	const char *const *words; /* a path of the image follows */
 	int fine_status;          /* up to this one all is well */
 	int64_t deadline;         /* then it is killed */
@@ -52,14 +52,14 @@ struct program {
 };
 
 /* Where it may die it does so with us: it holds the lock, and would keep others waiting. */
-static void tie_to(pid_t parent)
+static void die_with_parent(pid_t parent)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 }
 
-static bool ends_by(pid_t pid, int64_t deadline)
+static bool process_ends_by(pid_t pid, int64_t deadline)
 {
 	struct error ignored = {0};
 	AUTO_CLOSE int fd = -1;
@@ -71,7 +71,7 @@ static bool ends_by(pid_t pid, int64_t deadline)
 
 /* The image is open across exec, in the child alone; with it goes the lock: as long as something
  * works on it nobody mounts it. */
-static int run_program(const struct program *program, int image, struct error *err)
+static int run_program(const struct image_program *program, int image, struct error *err)
 {
 	const char *const *words = program->words;
 	const char *argv[WORDS_MAX] = {NULL};
@@ -91,7 +91,7 @@ static int run_program(const struct program *program, int image, struct error *e
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 		if (!program->must_end)
-			tie_to(parent);
+			die_with_parent(parent);
 		(void)fcntl(image, F_SETFD, 0);
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
@@ -100,7 +100,7 @@ static int run_program(const struct program *program, int image, struct error *e
 	}
 	if (pid < 0)
 		return FAIL_ERRNO(err, "run '%s'", words[0]);
-	is_late = !ends_by(pid, program->deadline);
+	is_late = !process_ends_by(pid, program->deadline);
 	if (is_late)
 		(void)kill(pid, SIGKILL);
 	if (waitpid(pid, &status, 0) < 0)
@@ -136,8 +136,8 @@ static int run_mkfs(int image, const struct image_options *o, struct error *err)
 	(void)snprintf(extended, sizeof(extended),
 	               "lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner=%u:%u",
 	               o->owner, o->owner);
-	return run_program(&(struct program){.words = words, .deadline = DEADLINE_NEVER}, image,
-	                   err);
+	return run_program(&(struct image_program){.words = words, .deadline = DEADLINE_NEVER},
+	                   image, err);
 }
 
 static int lock_image(int image, bool *ret_is_mounted, struct error *err)
@@ -181,7 +181,7 @@ int image_make(int folder, const char *name, const struct image_options *options
 #define DEVICE_PATH_SIZE 32
 
 /* Somebody else may take the free number first; the device vanishes with its last user. */
-static int open_free(int image, char path[DEVICE_PATH_SIZE], int *ret_fd, struct error *err)
+static int open_free_loop(int image, char path[DEVICE_PATH_SIZE], int *ret_fd, struct error *err)
 {
 	struct loop_config config = {.fd = (uint32_t)image,
 	                             .info = {.lo_flags = LO_FLAGS_AUTOCLEAR}};
@@ -209,7 +209,7 @@ static int open_free(int image, char path[DEVICE_PATH_SIZE], int *ret_fd, struct
 }
 
 /* Looked at while it is open: it stays what it is. */
-static bool is_device_of(const char *path, const struct stat *image, int *ret_fd)
+static bool is_loop_of_image(const char *path, const struct stat *image, int *ret_fd)
 {
 	AUTO_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
 	struct loop_info64 info = {0};
@@ -222,7 +222,7 @@ static bool is_device_of(const char *path, const struct stat *image, int *ret_fd
 }
 
 /* The one that has the image, whoever set it up. */
-static bool find_device(int image, char path[DEVICE_PATH_SIZE], int *ret_fd)
+static bool find_loop_of_image(int image, char path[DEVICE_PATH_SIZE], int *ret_fd)
 {
 	struct dirent *entry;
 	struct stat status;
@@ -237,7 +237,7 @@ static bool find_device(int image, char path[DEVICE_PATH_SIZE], int *ret_fd)
 		    !isdigit((unsigned char)entry->d_name[4]))
 			continue;
 		(void)snprintf(path, DEVICE_PATH_SIZE, "/dev/%.20s", entry->d_name);
-		found = is_device_of(path, &status, ret_fd);
+		found = is_loop_of_image(path, &status, ret_fd);
 	}
 	if (folder)
 		(void)closedir(folder);
@@ -246,8 +246,8 @@ static bool find_device(int image, char path[DEVICE_PATH_SIZE], int *ret_fd)
 
 /* The kernel keeps the lock as long as anything of a mount is left, and a little longer than one
  * finds its device. */
-static int open_device(int image, bool shared, char path[DEVICE_PATH_SIZE], int *ret_fd,
-                       struct error *err)
+static int open_loop_of_image(int image, bool shared, char path[DEVICE_PATH_SIZE], int *ret_fd,
+                              struct error *err)
 {
 	bool is_mounted;
 
@@ -255,8 +255,8 @@ static int open_device(int image, bool shared, char path[DEVICE_PATH_SIZE], int 
 		if (lock_image(image, &is_mounted, err) < 0)
 			return -1;
 		if (!is_mounted)
-			return open_free(image, path, ret_fd, err);
-		if (shared && find_device(image, path, ret_fd))
+			return open_free_loop(image, path, ret_fd, err);
+		if (shared && find_loop_of_image(image, path, ret_fd))
 			return 0;
 		(void)poll(NULL, 0, LOCK_PAUSE_MS);
 	}
@@ -277,7 +277,7 @@ int image_mount(int folder, const char *name, bool shared, int *ret_fd, struct e
 	char path[DEVICE_PATH_SIZE], options[64];
 
 	if (open_image(folder, name, &image, err) < 0 ||
-	    open_device(image, shared, path, &loop, err) < 0)
+	    open_loop_of_image(image, shared, path, &loop, err) < 0)
 		return -1;
 	/* A second mount of a device is one more of the same filesystem. */
 	(void)snprintf(options, sizeof(options), "source=%s%s", path, shared ? ",discard" : "");
@@ -314,20 +314,20 @@ static uint64_t grown_size(uint64_t now_bytes, uint64_t wanted_bytes)
 
 /* Whoever is late has looked at everything, and changed what was wrong before: nothing that a kill
  * makes worse. */
-static int check(int image, int64_t deadline, struct error *err)
+static int check_filesystem(int image, int64_t deadline, struct error *err)
 {
 	static const char *const words[] = {FSCK, "-f", "-p", NULL};
-	const struct program program = {words, FSCK_REPAIRED, deadline, .must_end = false};
+	const struct image_program program = {words, FSCK_REPAIRED, deadline, .must_end = false};
 
 	return run_program(&program, image, err);
 }
 
 /* Half done it would be a filesystem with errors: so it is not begun late, and never killed. It
  * writes what is new alone: a TiB takes a fraction of a second. */
-static int resize(int image, int64_t deadline, struct error *err)
+static int resize_filesystem(int image, int64_t deadline, struct error *err)
 {
 	static const char *const words[] = {RESIZE, NULL};
-	const struct program program = {words, 0, DEADLINE_NEVER, .must_end = true};
+	const struct image_program program = {words, 0, DEADLINE_NEVER, .must_end = true};
 
 	if (deadline_poll_ms(deadline) == 0)
 		return FAIL(err, ERROR_TIMEOUT, "it is too late to grow an image");
@@ -347,7 +347,8 @@ int image_grow(int folder, const char *name, uint64_t size_bytes, int64_t deadli
 	    wait_for_lock(image, err) < 0)
 		return -1;
 	/* It resizes nothing that was not checked since it was mounted. */
-	if (fault_failure("broker", "volume-check", err) < 0 || check(image, deadline, err) < 0)
+	if (fault_failure("broker", "volume-check", err) < 0 ||
+	    check_filesystem(image, deadline, err) < 0)
 		return -1;
 	if (fstat(image, &status) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", name);
@@ -355,7 +356,7 @@ int image_grow(int folder, const char *name, uint64_t size_bytes, int64_t deadli
 	if (ftruncate(image, (off_t)(size_bytes + SECTOR_BYTES)) < 0)
 		return FAIL_ERRNO(err, "size '%s'", name);
 	fault_point("broker", "volume-sized");
-	if (resize(image, deadline, err) < 0)
+	if (resize_filesystem(image, deadline, err) < 0)
 		return -1;
 	fault_point("broker", "volume-grown");
 	if (fsync(image) < 0)

@@ -74,7 +74,7 @@ static const char *const places[LAYER_COUNT] = {
         [LAYER_USR] = "usr", [LAYER_SUDO] = "sudo", [LAYER_SUDO_LIB] = "sudo-lib"};
 
 /* A folder is mounted on a folder, a file on a file. */
-static int make_place(int folder, const char *name, int mount, struct error *err)
+static int make_mount_point(int folder, const char *name, int mount, struct error *err)
 {
 	struct stat status;
 	int fd;
@@ -93,14 +93,14 @@ static int make_place(int folder, const char *name, int mount, struct error *err
 }
 
 /* From here on nobody changes it, clones included. */
-static int keep(struct host *host, enum host_layer layer, int fd, uint64_t attributes,
-                struct error *err)
+static int keep_mount(struct host *host, enum host_layer layer, int fd, uint64_t attributes,
+                      struct error *err)
 {
 	struct layer_options options = {.attributes = attributes, .map_fd = -1};
 	int folder = host->folders[FOLDER_LAYERS];
 	const char *name = places[layer];
 
-	if (layer_set(fd, &options, err) < 0 || make_place(folder, name, fd, err) < 0)
+	if (layer_set(fd, &options, err) < 0 || make_mount_point(folder, name, fd, err) < 0)
 		return -1;
 	if (move_mount(fd, "", folder, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return FAIL_ERRNO(err, "place a mount at 'run/layers/%s'", name);
@@ -118,7 +118,7 @@ static int keep_clone(struct host *host, enum host_layer layer, const char *path
 	/* No recursion: what the host mounts below is not part of it. */
 	if (layer_open(AT_FDCWD, path, &options, &fd, err) < 0)
 		return -1;
-	return keep(host, layer, fd, attributes, err);
+	return keep_mount(host, layer, fd, attributes, err);
 }
 
 /* ---- /dev ---- */
@@ -149,7 +149,7 @@ static int make_dev(struct host *host, struct error *err)
 	if (make_folders(root, folders, COUNT_OF(folders), err) < 0 ||
 	    make_links(root, links, COUNT_OF(links), err) < 0)
 		return -1;
-	return keep(host, LAYER_DEV, root, READ_ONLY | MOUNT_ATTR_NOEXEC, err);
+	return keep_mount(host, LAYER_DEV, root, READ_ONLY | MOUNT_ATTR_NOEXEC, err);
 }
 
 /* ---- /sys ---- */
@@ -178,7 +178,8 @@ static int make_sys(struct host *host, struct error *err)
 		    make_file(root, path, 0444, buf_span(&text), err) < 0)
 			return -1;
 	}
-	return keep(host, LAYER_SYS, root, READ_ONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	return keep_mount(host, LAYER_SYS, root, READ_ONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+	                  err);
 }
 
 /* ---- the template "host" ---- */
@@ -335,7 +336,7 @@ static int make_host_root(struct host *host, struct error *err)
 	for (unsigned i = 0; i < COUNT_OF(host_copies); i++)
 		if (copy_tree(from, root, host_copies[i], 0, err) < 0)
 			return -1;
-	return keep(host, LAYER_ROOT, root, MOUNT_ATTR_RDONLY, err);
+	return keep_mount(host, LAYER_ROOT, root, MOUNT_ATTR_RDONLY, err);
 }
 
 /* True when everything at the path is root's and public. */
@@ -440,14 +441,14 @@ static int open_snapshot(const struct host *host, const struct root_options *roo
 	                                .map_fd = root->stored_fd};
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "%s/upper", root->chain->ids[number]);
+	(void)snprintf(path, sizeof(path), "%s/upper", root->stack->ids[number]);
 	return layer_open(host->folders[FOLDER_SNAPSHOTS], path, &options, ret_fd, err);
 }
 
 static int open_layers(const struct host *host, const struct root_options *root, int *lowers,
                        struct overlay_options *overlay, struct error *err)
 {
-	for (unsigned i = 0; root->chain && i < root->chain->count; i++) {
+	for (unsigned i = 0; root->stack && i < root->stack->count; i++) {
 		if (open_snapshot(host, root, i, &lowers[overlay->lower_count], err) < 0)
 			return -1;
 		overlay->lower_count++;
@@ -458,7 +459,7 @@ static int open_layers(const struct host *host, const struct root_options *root,
 	return open_upper(root, &overlay->upper, err);
 }
 
-static void let_go(const struct root_options *root, int fd)
+static void let_go_of_layer(const struct root_options *root, int fd)
 {
 	if (fd >= 0 && root->let_go)
 		root->let_go(root->context, fd);
@@ -469,7 +470,7 @@ static void let_go(const struct root_options *root, int fd)
 int host_root_open(const struct host *host, const struct root_options *root, int *ret_fd,
                    struct error *err)
 {
-	int lowers[CHAIN_MAX + 1];
+	int lowers[LAYER_STACK_MAX + 1];
 	struct overlay_options overlay = {
 	        .lowers = lowers, .upper = -1, .scratch = host->folders[FOLDER_LAYERS]};
 	int status = open_layers(host, root, lowers, &overlay, err);
@@ -477,8 +478,8 @@ int host_root_open(const struct host *host, const struct root_options *root, int
 	if (status == 0)
 		status = layer_overlay(&overlay, ret_fd, err);
 	for (unsigned i = 0; i < overlay.lower_count; i++)
-		let_go(root, lowers[i]);
-	let_go(root, overlay.upper);
+		let_go_of_layer(root, lowers[i]);
+	let_go_of_layer(root, overlay.upper);
 	return status;
 }
 
@@ -504,7 +505,7 @@ static int open_tree_layers(const struct host *host, const struct root_options *
 			return -1;
 		++*count;
 	}
-	for (unsigned i = 0; root->chain && i < root->chain->count; i++, ++*count)
+	for (unsigned i = 0; root->stack && i < root->stack->count; i++, ++*count)
 		if (open_snapshot(host, root, i, &lowers[*count], err) < 0)
 			return -1;
 	if (!root->template_name)
@@ -518,7 +519,7 @@ static int open_tree_layers(const struct host *host, const struct root_options *
 int host_tree_open(const struct host *host, const struct root_options *root, int *ret_fd,
                    struct error *err)
 {
-	int lowers[CHAIN_MAX + 2];
+	int lowers[LAYER_STACK_MAX + 2];
 	struct overlay_options overlay = {
 	        .lowers = lowers, .upper = -1, .scratch = host->folders[FOLDER_LAYERS]};
 	int status = open_tree_layers(host, root, lowers, &overlay.lower_count, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The maker: a child of the broker that makes some cells and ends.
+/* The maker: a child of the broker that makes some prewarmed sandboxes and ends.
  *
  * Only the agent itself enters the sandbox's cgroups: pages of folders and mounts that were charged
  * to them would keep their groups in the kernel's memory long after the sandbox. All agents of a
@@ -38,7 +38,7 @@
 #define AGENT_NICE (-10)
 
 struct making {
-	struct cell *cell;
+	struct prewarm *prewarm;
 	struct host *host;
 	char name[GROUP_NAME_SIZE];
 	int home_fd; /* the host's network namespace */
@@ -55,8 +55,8 @@ static int make_group(struct making *m, struct error *err)
 	struct cgroup_host *cgroups = &m->host->cgroups;
 	char kept[GROUP_NAME_SIZE];
 
-	if (m->cell->kept != SLOT_NONE) {
-		host_kept_name(m->cell->kept, kept);
+	if (m->prewarm->kept != SLOT_NONE) {
+		host_kept_name(m->prewarm->kept, kept);
 		cgroups->ops->reuse(cgroups, kept, m->name);
 	}
 	if (cgroups->ops->make(cgroups, m->name, err) < 0)
@@ -71,17 +71,17 @@ static int make_group(struct making *m, struct error *err)
 static int make_folders(struct making *m, struct error *err)
 {
 	static const char *const parts[] = {"", "/upper", "/work"};
-	int cells = m->host->folders[FOLDER_CELLS];
+	int prewarm_pool = m->host->folders[FOLDER_PREWARMS];
 
 	for (unsigned i = 0; i < COUNT_OF(parts); i++) {
 		char path[64];
 
 		(void)snprintf(path, sizeof(path), "%s%s", m->name, parts[i]);
-		if (mkdirat(cells, path, 0755) < 0)
+		if (mkdirat(prewarm_pool, path, 0755) < 0)
 			return FAIL_ERRNO(err, "make the folder 'cells/%s'", path);
-		if (i == 0 && disk_folder_begin(m->host, FOLDER_CELLS, m->name, err) < 0)
+		if (i == 0 && disk_folder_begin(m->host, FOLDER_PREWARMS, m->name, err) < 0)
 			return -1;
-		if (fchownat(cells, path, ID_STORED, ID_STORED, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fchownat(prewarm_pool, path, ID_STORED, ID_STORED, AT_SYMLINK_NOFOLLOW) < 0)
 			return FAIL_ERRNO(err, "give away the folder 'cells/%s'", path);
 	}
 	return 0;
@@ -95,9 +95,9 @@ static int make_socket(struct making *m, struct error *err)
 	AUTO_CLOSE int folder = -1;
 	char path[64];
 
-	if (mkdirat(m->host->folders[FOLDER_RUN_CELLS], m->name, 0711) < 0)
+	if (mkdirat(m->host->folders[FOLDER_RUN_PREWARMS], m->name, 0711) < 0)
 		return FAIL_ERRNO(err, "make the folder 'run/cells/%s'", m->name);
-	folder = openat(m->host->folders[FOLDER_RUN_CELLS], m->name,
+	folder = openat(m->host->folders[FOLDER_RUN_PREWARMS], m->name,
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	m->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (folder < 0 || m->listen_fd < 0)
@@ -113,8 +113,9 @@ static int make_socket(struct making *m, struct error *err)
 	return 0;
 }
 
-/* From the cell before this one. A link has one end where the host's are; and a socket keeps the
- * namespace in which it was made, so that the agent's would keep its neighbour's alive. */
+/* From the prewarmed sandbox before this one. A link has one end where the host's are; and a socket
+ * keeps the namespace in which it was made, so that the agent's would keep its neighbour's alive.
+ */
 static int return_home(const struct making *m, struct error *err)
 {
 	if (m->home_fd < 0 || setns(m->home_fd, CLONE_NEWNET) < 0)
@@ -124,9 +125,10 @@ static int return_home(const struct making *m, struct error *err)
 
 static int make_network(struct making *m, struct error *err)
 {
-	const struct network *n = m->cell->kind == CELL_INTERNET ? &m->host->network : NULL;
+	const struct host_network *n =
+	        m->prewarm->kind == PREWARM_INTERNET ? &m->host->network : NULL;
 
-	return network_enter_new(n, m->cell->slot, m->proc_fd, err);
+	return network_enter_new(n, m->prewarm->slot, m->proc_fd, err);
 }
 
 /* ---- the agent-to-be ---- */
@@ -163,7 +165,7 @@ static NORETURN void become_agent(struct making *m)
 	(void)umask(022);
 	/* Out of the way of the numbers that are to be filled. */
 	listen_fd = fcntl(m->listen_fd, F_DUPFD_CLOEXEC, 16);
-	setup_fd = fcntl(m->cell->setup_far_fd, F_DUPFD_CLOEXEC, 16);
+	setup_fd = fcntl(m->prewarm->setup_far_fd, F_DUPFD_CLOEXEC, 16);
 	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
 		events[i] = fcntl(m->events[i], F_DUPFD_CLOEXEC, 16);
 	agent = fcntl(m->host->agent_fd, F_DUPFD_CLOEXEC, 16);
@@ -220,7 +222,7 @@ static int open_namespace(struct making *m, const char *kind, struct error *err)
 static int open_namespaces(struct making *m, struct error *err)
 {
 	if (open_namespace(m, "user", err) < 0 ||
-	    id_map_open(m->cell->slot, &m->sent.fds[m->sent.count], err) < 0)
+	    id_map_open(m->prewarm->slot, &m->sent.fds[m->sent.count], err) < 0)
 		return -1;
 	m->sent.count++;
 	if (open_namespace(m, "mnt", err) < 0)
@@ -231,16 +233,16 @@ static int open_namespaces(struct making *m, struct error *err)
 /* On a guess, which costs nothing here and a third of a millisecond in a request. */
 static void make_root(struct making *m)
 {
-	const struct root_options options = {.template_name = m->cell->root_template,
-	                                     .chain = &m->cell->root_chain,
-	                                     .upper_fd = m->host->folders[FOLDER_CELLS],
+	const struct root_options options = {.template_name = m->prewarm->root_template,
+	                                     .stack = &m->prewarm->root_stack,
+	                                     .upper_fd = m->host->folders[FOLDER_PREWARMS],
 	                                     .upper_name = m->name,
 	                                     .ids_fd = m->sent.fds[1],
 	                                     .stored_fd = m->sent.fds[2]};
 	struct error ignored = {0};
 
 	/* A disk of its own is only made when its size is known. */
-	if (*m->cell->root_template && !m->host->can_limit_disk &&
+	if (*m->prewarm->root_template && !m->host->can_limit_disk &&
 	    host_root_open(m->host, &options, &m->sent.fds[m->sent.count], &ignored) == 0)
 		m->sent.count++;
 }
@@ -273,7 +275,7 @@ static int release_agent(struct making *m, struct error *err)
 	/* Before all of its sandbox, within the sandbox's own share; commands give it back. Without
 	 * the right to (CAP_SYS_NICE) the agent waits its turn, as ever. */
 	(void)setpriority(PRIO_PROCESS, (id_t)m->report.pid, AGENT_NICE);
-	if (id_map_write(m->report.pid, m->cell->slot, err) < 0 || open_namespaces(m, err) < 0 ||
+	if (id_map_write(m->report.pid, m->prewarm->slot, err) < 0 || open_namespaces(m, err) < 0 ||
 	    process_start_time(m->report.pid, &m->report.start_time, err) < 0)
 		return -1;
 	if (write(m->ready[1], "", 1) != 1)
@@ -286,27 +288,27 @@ static int release_agent(struct making *m, struct error *err)
 static void limit_group(struct making *m)
 {
 	struct cgroup_host *cgroups = &m->host->cgroups;
-	const struct cgroup_limits *limits = &m->cell->limits;
+	const struct cgroup_limits *limits = &m->prewarm->limits;
 	struct error ignored = {0};
 
 	m->report.limited = limits->memory_bytes > 0 &&
 	                    cgroups->ops->limit(cgroups, m->name, limits, &ignored) == 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_fds(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
 
 /* Each agent to come would get, and close, whatever the broker has of all other sandboxes. */
-static void let_go_of_others(const struct maker *maker)
+static void close_other_fds(const struct maker *maker)
 {
 	int own[MAKER_BATCH + 1] = {maker->report_fd}, from = host_fd_end(maker->pool->host);
 	unsigned count = 1;
 
 	for (unsigned i = 0; i < maker->count; i++)
-		own[count++] = maker->cells[i]->setup_far_fd;
-	qsort(own, count, sizeof(own[0]), compare);
+		own[count++] = maker->prewarms[i]->setup_far_fd;
+	qsort(own, count, sizeof(own[0]), compare_fds);
 	for (unsigned i = 0; i < count; i++) {
 		if (own[i] > from)
 			(void)close_range((unsigned)from, (unsigned)own[i] - 1, 0);
@@ -318,7 +320,7 @@ static void let_go_of_others(const struct maker *maker)
 
 /* ---- the phases of a batch ---- */
 
-static int begin(struct making *m, struct error *err)
+static int begin_agent(struct making *m, struct error *err)
 {
 	if (return_home(m, err) < 0 || make_group(m, err) < 0)
 		return -1;
@@ -332,7 +334,7 @@ static int begin(struct making *m, struct error *err)
 	return start_agent(m, err);
 }
 
-static int finish(struct making *m, struct error *err)
+static int finish_agent(struct making *m, struct error *err)
 {
 	fault_point("broker", "cell-entered");
 	if (release_agent(m, err) < 0)
@@ -351,7 +353,7 @@ static void run_phase(struct making *all, unsigned count,
 }
 
 /* The report is a struct: both ends are the same program. */
-static int report(struct making *m, int report_fd)
+static int send_report(struct making *m, int report_fd)
 {
 	struct span text = {(const char *)&m->report, sizeof(m->report)};
 	struct error err = {0};
@@ -361,7 +363,7 @@ static int report(struct making *m, int report_fd)
 		(void)kill(m->report.pid, SIGKILL);
 	status = wire_send_packet(report_fd, text, &m->sent, DEADLINE_NEVER, &err);
 	wire_fds_close(&m->sent);
-	fd_forget(&m->cell->setup_far_fd);
+	fd_forget(&m->prewarm->setup_far_fd);
 	return status;
 }
 
@@ -372,12 +374,12 @@ int maker_run(void *context)
 	int home, proc = -1, status = 0;
 	struct error err = {0};
 
-	let_go_of_others(maker);
+	close_other_fds(maker);
 	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	(void)umask(0);
 	(void)!network_options_open(&proc, &err);
 	for (unsigned i = 0; i < maker->count; i++) {
-		all[i] = (struct making){.cell = maker->cells[i],
+		all[i] = (struct making){.prewarm = maker->prewarms[i],
 		                         .host = maker->pool->host,
 		                         .home_fd = home,
 		                         .proc_fd = proc,
@@ -386,13 +388,13 @@ int maker_run(void *context)
 		                         .events = {-1, -1},
 		                         .group_fd = -1,
 		                         .ready = {-1, -1}};
-		host_group_name(maker->cells[i]->slot, all[i].name);
+		host_group_name(maker->prewarms[i]->slot, all[i].name);
 	}
-	run_phase(all, maker->count, begin);
+	run_phase(all, maker->count, begin_agent);
 	run_phase(all, maker->count, enter_group);
 	for (unsigned i = 0; status == 0 && i < maker->count; i++) {
-		run_phase(&all[i], 1, finish);
-		status = report(&all[i], maker->report_fd);
+		run_phase(&all[i], 1, finish_agent);
+		status = send_report(&all[i], maker->report_fd);
 		fault_point("broker", "cell-reported");
 	}
 	return status; /* the process ends, and closes what it has */

@@ -16,22 +16,22 @@
 #define CLOCK_EVERY 1024u
 #define BLOCK 512
 
-struct count {
+struct tree_count {
 	int64_t deadline;
 	uint64_t bytes;
 	unsigned entries;
 	bool is_partial, is_over;
 };
 
-static void count_folder(int fd, unsigned depth, struct count *count);
+static void count_folder(int fd, unsigned depth, struct tree_count *count);
 
-static void give_up(struct count *count)
+static void stop_count(struct tree_count *count)
 {
 	count->is_partial = count->is_over = true;
 }
 
 /* Each name of a file has its part of it. */
-static uint64_t share_of(const struct stat *status)
+static uint64_t bytes_of_name(const struct stat *status)
 {
 	uint64_t bytes = (uint64_t)status->st_blocks * BLOCK;
 
@@ -40,7 +40,7 @@ static uint64_t share_of(const struct stat *status)
 	               : bytes / (uint64_t)status->st_nlink;
 }
 
-static void count_entry(int folder, const char *name, unsigned depth, struct count *count)
+static void count_entry(int folder, const char *name, unsigned depth, struct tree_count *count)
 {
 	struct stat status;
 	int fd;
@@ -49,10 +49,10 @@ static void count_entry(int folder, const char *name, unsigned depth, struct cou
 		count->is_partial |= errno != ENOENT;
 		return;
 	}
-	count->bytes += share_of(&status);
+	count->bytes += bytes_of_name(&status);
 	if (++count->entries >= ENTRIES_MAX ||
 	    (count->entries % CLOCK_EVERY == 0 && clock_monotonic_ms() >= count->deadline)) {
-		give_up(count);
+		stop_count(count);
 		return;
 	}
 	if (!S_ISDIR(status.st_mode))
@@ -65,7 +65,7 @@ static void count_entry(int folder, const char *name, unsigned depth, struct cou
 }
 
 /* The descriptor is closed. */
-static void count_folder(int fd, unsigned depth, struct count *count)
+static void count_folder(int fd, unsigned depth, struct tree_count *count)
 {
 	DIR *folder = depth > DEPTH_MAX ? NULL : fdopendir(fd);
 	struct dirent *entry;
@@ -81,28 +81,28 @@ static void count_folder(int fd, unsigned depth, struct count *count)
 	(void)closedir(folder);
 }
 
-int measure_tree(int folder, const char *name, int64_t deadline, struct measured *ret,
+int measure_tree(int folder, const char *name, int64_t deadline, struct disk_measure *ret,
                  struct error *err)
 {
-	struct count count = {.deadline = deadline};
+	struct tree_count count = {.deadline = deadline};
 	struct stat status;
 
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", name);
 	count_entry(folder, name, 0, &count);
-	*ret = (struct measured){count.bytes, count.entries, count.is_partial};
+	*ret = (struct disk_measure){count.bytes, count.entries, count.is_partial};
 	return 0;
 }
 
-int measure_one(const struct host *host, enum broker_measured_kind kind, const char *id,
-                int64_t deadline, struct measured *ret, struct error *err)
+int measure_object(const struct host *host, enum broker_measured_kind kind, const char *id,
+                   int64_t deadline, struct disk_measure *ret, struct error *err)
 {
 	static const enum host_folder folders[BROKER_MEASURE_KIND_COUNT] = {
 	        [BROKER_MEASURE_SANDBOX] = FOLDER_SANDBOXES,
 	        [BROKER_MEASURE_SNAPSHOT] = FOLDER_SNAPSHOTS,
 	        [BROKER_MEASURE_VOLUME] = FOLDER_VOLUMES,
 	};
-	struct measured files = {0};
+	struct disk_measure files = {0};
 	struct error none = {0};
 
 	if (measure_tree(host->folders[folders[kind]], id, deadline, ret, err) < 0)

@@ -12,15 +12,16 @@
 #include "broker/host.h"
 #include "wire/broker.h"
 
-struct measured {
+struct disk_measure {
 	uint64_t bytes; /* of blocks; a file with several names counts once */
 	uint64_t entries;
 	bool is_partial; /* there is more */
 };
 /* All that is in this folder, or file, until the deadline. In a child: takes as long as it takes.
  */
-MUST_CHECK int measure_tree(int folder, const char *name, int64_t deadline, struct measured *ret,
-                            struct error *err);
+MUST_CHECK int measure_tree(int folder, const char *name, int64_t deadline,
+                            struct disk_measure *ret, struct error *err);
 /* What belongs to one of these alone: ERROR_NOT_FOUND when there is none. The same. */
-MUST_CHECK int measure_one(const struct host *host, enum broker_measured_kind kind, const char *id,
-                           int64_t deadline, struct measured *ret, struct error *err);
+MUST_CHECK int measure_object(const struct host *host, enum broker_measured_kind kind,
+                              const char *id, int64_t deadline, struct disk_measure *ret,
+                              struct error *err);

@@ -13,35 +13,35 @@
 #define MEASURE_MS 30000
 
 /* What the child sends: both ends are the same program. */
-struct report {
+struct measure_report {
 	struct error err; /* ERROR_NONE = measured */
-	struct measured measured;
+	struct disk_measure measured;
 };
 
-static void job_end(struct measuring *m)
+static void end_measure(struct measuring *m)
 {
 	fd_forget(&m->report_fd);
 	m->is_running = false;
 }
 
-static int run(void *context)
+static int run_measure(void *context)
 {
 	struct measuring *m = context;
 	struct broker *b = CONTAINER_OF(m, struct broker, measuring);
-	struct report report = {.err = {.code = ERROR_NONE}};
+	struct measure_report report = {.err = {.code = ERROR_NONE}};
 	struct error err = {0};
 
-	job_give_way();
-	(void)!measure_one(&b->host, m->kind, m->id, deadline_in(MEASURE_MS), &report.measured,
-	                   &report.err);
+	child_give_way();
+	(void)!measure_object(&b->host, m->kind, m->id, deadline_in(MEASURE_MS), &report.measured,
+	                      &report.err);
 	return wire_send_packet(m->report_fd, (struct span){(const char *)&report, sizeof(report)},
 	                        NULL, DEADLINE_NEVER, &err);
 }
 
-static int take_report(struct measuring *m, struct measured *ret, struct error *err)
+static int take_report(struct measuring *m, struct disk_measure *ret, struct error *err)
 {
-	AUTO(buf_done) struct buf packet = BUF(sizeof(struct report) + 1);
-	struct report report;
+	AUTO(buf_done) struct buf packet = BUF(sizeof(struct measure_report) + 1);
+	struct measure_report report;
 
 	if (wire_receive_packet(m->report_fd, deadline_in(0), &packet, NULL, err) < 0 ||
 	    packet.size != sizeof(report))
@@ -54,27 +54,28 @@ static int take_report(struct measuring *m, struct measured *ret, struct error *
 	return -1;
 }
 
-static void on_end(struct job *job, int status)
+static void on_measure_end(struct broker_child *child, int status)
 {
-	struct measuring *m = CONTAINER_OF(job, struct measuring, job);
+	struct measuring *m = CONTAINER_OF(child, struct measuring, child);
 	struct broker *b = CONTAINER_OF(m, struct broker, measuring);
-	struct broker_measured answer = {.request = m->owed.request};
-	struct measured measured;
+	struct broker_measured answer = {.request = m->reply.request};
+	struct disk_measure measured;
 	struct error err = {0};
 
 	(void)status; /* the report tells more */
 	if (take_report(m, &measured, &err) < 0) {
-		server_send_failure(b, &m->owed, &err);
+		server_send_failure(b, &m->reply, &err);
 	} else {
 		answer.bytes = measured.bytes;
 		answer.is_partial = measured.is_partial;
-		server_send(b, m->owed.connection, BROKER_MEASURED, broker_measured_shape, &answer);
+		server_send(b, m->reply.connection, BROKER_MEASURED, broker_measured_shape,
+		            &answer);
 	}
-	job_end(m);
+	end_measure(m);
 }
 
-int measure_start(struct broker *b, const struct owed *owed, const struct broker_measure *request,
-                  struct error *err)
+int measure_start(struct broker *b, const struct pending_reply *reply,
+                  const struct broker_measure *request, struct error *err)
 {
 	struct measuring *m = &b->measuring;
 	int report[2];
@@ -82,13 +83,13 @@ int measure_start(struct broker *b, const struct owed *owed, const struct broker
 	if (m->is_running)
 		return FAIL(err, ERROR_UNAVAILABLE, "'%s' is being measured", m->id);
 	*m = (struct measuring){
-	        .owed = *owed, .kind = (enum broker_measured_kind)request->kind, .report_fd = -1};
+	        .reply = *reply, .kind = (enum broker_measured_kind)request->kind, .report_fd = -1};
 	memcpy(m->id, request->id, ID_SIZE);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");
 	m->report_fd = report[1];
-	m->job.on_end = on_end;
-	if (job_start(&b->events, &m->job, run, m, err) < 0) {
+	m->child.on_end = on_measure_end;
+	if (child_start(&b->events, &m->child, run_measure, m, err) < 0) {
 		(void)close(report[0]);
 		fd_forget(&m->report_fd);
 		return -1;

@@ -11,18 +11,18 @@
 #include "broker/state.h"
 #include "isolation/checkpoint.h"
 
-static void answer(struct broker *b, const struct owed *owed)
+static void send_result(struct broker *b, const struct pending_reply *reply)
 {
-	const struct broker_ok ok = {.request = owed->request};
+	const struct broker_ok ok = {.request = reply->request};
 
 	if (b->memory.found.code == ERROR_NONE)
-		server_send(b, owed->connection, BROKER_OK, broker_ok_shape, &ok);
+		server_send(b, reply->connection, BROKER_OK, broker_ok_shape, &ok);
 	else
-		server_send_failure(b, owed, &b->memory.found);
+		server_send_failure(b, reply, &b->memory.found);
 }
 
 /* The child. The report is a struct: both ends are the same program. */
-static int run(void *context)
+static int run_probe(void *context)
 {
 	const struct memory_probe *probe = context;
 	struct error found = {.code = ERROR_NONE}, err = {0};
@@ -33,9 +33,9 @@ static int run(void *context)
 	                        DEADLINE_NEVER, &err);
 }
 
-static void on_end(struct job *job, int status)
+static void on_probe_end(struct broker_child *child, int status)
 {
-	struct memory_probe *probe = CONTAINER_OF(job, struct memory_probe, job);
+	struct memory_probe *probe = CONTAINER_OF(child, struct memory_probe, child);
 	struct broker *b = CONTAINER_OF(probe, struct broker, memory);
 	AUTO(buf_done) struct buf packet = BUF(sizeof(probe->found) + 1);
 	struct error err = {0};
@@ -51,11 +51,11 @@ static void on_end(struct job *job, int status)
 	fd_forget(&probe->report_fd);
 	probe->is_running = false;
 	for (unsigned i = 0; i < probe->waiting_count; i++)
-		answer(b, &probe->waiting[i]);
+		send_result(b, &probe->waiting[i]);
 	probe->waiting_count = 0;
 }
 
-static int start(struct broker *b, struct error *err)
+static int start_probe(struct broker *b, struct error *err)
 {
 	struct memory_probe *probe = &b->memory;
 	int report[2];
@@ -63,8 +63,8 @@ static int start(struct broker *b, struct error *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");
 	probe->report_fd = report[1];
-	probe->job.on_end = on_end;
-	if (job_start(&b->events, &probe->job, run, probe, err) < 0) {
+	probe->child.on_end = on_probe_end;
+	if (child_start(&b->events, &probe->child, run_probe, probe, err) < 0) {
 		(void)close(report[0]);
 		(void)close(report[1]);
 		return -1;
@@ -75,18 +75,18 @@ static int start(struct broker *b, struct error *err)
 	return 0;
 }
 
-int memory_ask(struct broker *b, const struct owed *owed, struct error *err)
+int memory_ask(struct broker *b, const struct pending_reply *reply, struct error *err)
 {
 	struct memory_probe *probe = &b->memory;
 
 	if (probe->is_known) {
-		answer(b, owed);
+		send_result(b, reply);
 		return 0;
 	}
 	if (probe->waiting_count == COUNT_OF(probe->waiting))
 		return FAIL(err, ERROR_UNAVAILABLE, "CRIU is being tried");
-	if (!probe->is_running && start(b, err) < 0)
+	if (!probe->is_running && start_probe(b, err) < 0)
 		return -1;
-	probe->waiting[probe->waiting_count++] = *owed;
+	probe->waiting[probe->waiting_count++] = *reply;
 	return 0;
 }

@@ -26,13 +26,13 @@ struct merging {
 };
 
 /* One folder in those layers that have it, the topmost first. */
-struct stack {
-	int fds[CHAIN_MAX];
+struct folder_stack {
+	int fds[LAYER_STACK_MAX];
 	unsigned count;
 	bool is_closed; /* nothing that lies below shows through */
 };
 
-static void stack_done(struct stack *s)
+static void stack_done(struct folder_stack *s)
 {
 	while (s->count > 0)
 		(void)close(s->fds[--s->count]);
@@ -91,7 +91,7 @@ static int finish_folder(struct merging *m, int from, int to, bool hides, struct
 
 /* The folder in this layer; 0 = the layer has nothing of the name, 1 = it has. What is no folder
  * hides all below it. */
-static int push(struct stack *s, int parent, const char *name, struct error *err)
+static int push_folder(struct folder_stack *s, int parent, const char *name, struct error *err)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -108,17 +108,17 @@ static int push(struct stack *s, int parent, const char *name, struct error *err
 	return 1;
 }
 
-static int merge_stack(struct merging *m, const struct stack *s, int to, struct error *err);
+static int merge_stack(struct merging *m, const struct folder_stack *s, int to, struct error *err);
 
-static int merge_folder(struct merging *m, const struct stack *parents, unsigned top, int to,
+static int merge_folder(struct merging *m, const struct folder_stack *parents, unsigned top, int to,
                         const char *name, struct error *err)
 {
-	AUTO(stack_done) struct stack s = {.count = 0};
+	AUTO(stack_done) struct folder_stack s = {.count = 0};
 	AUTO_CLOSE int made = -1;
 	bool hides;
 
 	for (unsigned i = top; i < parents->count && !s.is_closed; i++)
-		if (push(&s, parents->fds[i], name, err) < 0)
+		if (push_folder(&s, parents->fds[i], name, err) < 0)
 			return -1;
 	if (s.count == 0)
 		return FAIL(err, ERROR_SYSTEM, "the folder '%.100s' is gone", name);
@@ -142,7 +142,7 @@ static int merge_folder(struct merging *m, const struct stack *parents, unsigned
 
 /* ---- the rest ---- */
 
-static int add_name(int folder, int to, const char *name, bool whiteout, struct error *err)
+static int link_entry(int folder, int to, const char *name, bool whiteout, struct error *err)
 {
 	if (linkat(folder, name, to, name, 0) == 0)
 		return 0;
@@ -151,7 +151,7 @@ static int add_name(int folder, int to, const char *name, bool whiteout, struct 
 	return FAIL_ERRNO(err, "link '%.100s'", name);
 }
 
-static int merge_entry(struct merging *m, const struct stack *s, unsigned top, int to,
+static int merge_entry(struct merging *m, const struct folder_stack *s, unsigned top, int to,
                        const char *name, struct error *err)
 {
 	struct stat status;
@@ -165,11 +165,11 @@ static int merge_entry(struct merging *m, const struct stack *s, unsigned top, i
 	/* Overlayfs does not expect one where there is nothing to hide. */
 	if (is_whiteout(&status) && s->is_closed)
 		return 0;
-	return add_name(s->fds[top], to, name, is_whiteout(&status), err);
+	return link_entry(s->fds[top], to, name, is_whiteout(&status), err);
 }
 
 /* Names of one layer that none above it has. */
-static int merge_layer(struct merging *m, const struct stack *s, unsigned top, int to,
+static int merge_layer(struct merging *m, const struct folder_stack *s, unsigned top, int to,
                        struct map *seen, struct error *err)
 {
 	int fd = openat(s->fds[top], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -195,7 +195,7 @@ static int merge_layer(struct merging *m, const struct stack *s, unsigned top, i
 	return status;
 }
 
-static int merge_stack(struct merging *m, const struct stack *s, int to, struct error *err)
+static int merge_stack(struct merging *m, const struct folder_stack *s, int to, struct error *err)
 {
 	AUTO(map_done) struct map seen = {0};
 
@@ -209,11 +209,11 @@ int merge_layers(const int *layers, unsigned count, int to, const struct merge_l
                  struct error *err)
 {
 	static struct merging m; /* large, and this process does it once */
-	struct stack s = {.count = count};
+	struct folder_stack s = {.count = count};
 
-	if (count == 0 || count > CHAIN_MAX)
+	if (count == 0 || count > LAYER_STACK_MAX)
 		return FAIL(err, ERROR_INVALID, "%u layers: 1 to %d can be merged", count,
-		            CHAIN_MAX);
+		            LAYER_STACK_MAX);
 	memcpy(s.fds, layers, count * sizeof(*layers));
 	m = (struct merging){.limits = limits};
 	if (merge_stack(&m, &s, to, err) < 0)

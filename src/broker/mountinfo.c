@@ -63,7 +63,7 @@ static void add_escaped(struct buf *b, const char *text)
 }
 
 /* The rest of `path` below `folder`, "" or with a slash at its front. "/" is any path's. */
-static bool below(struct span path, struct span folder, struct span *ret)
+static bool strip_folder(struct span path, struct span folder, struct span *ret)
 {
 	if (span_equals_text(folder, "/"))
 		folder.size = 0;
@@ -85,7 +85,7 @@ int mount_place_find(struct span mountinfo, int64_t mount, const char *path,
 	while (mountinfo_next(&mountinfo, &row)) {
 		if (row.id != mount)
 			continue;
-		if (!below(buf_span(&escaped), row.point, &rest))
+		if (!strip_folder(buf_span(&escaped), row.point, &rest))
 			break;
 		(void)snprintf(ret->device, sizeof(ret->device), "%.*s", (int)row.device.size,
 		               row.device.data);
@@ -123,7 +123,7 @@ bool mount_place_has(const struct mount_place *p, const struct mount_row *row)
 	struct span ignored;
 
 	return span_equals_text(row->device, p->device) &&
-	       below(row->root, buf_span(&p->root), &ignored);
+	       strip_folder(row->root, buf_span(&p->root), &ignored);
 }
 
 bool mount_place_is(const struct mount_place *p, const struct mount_row *row)
@@ -131,6 +131,6 @@ bool mount_place_is(const struct mount_place *p, const struct mount_row *row)
 	struct span rest;
 
 	return span_equals_text(row->device, p->device) &&
-	       below(row->root, buf_span(&p->root), &rest) &&
+	       strip_folder(row->root, buf_span(&p->root), &rest) &&
 	       (rest.size == 0 || (p->root.size == 0 && rest.size == 1));
 }

@@ -10,7 +10,7 @@
 
 #define RECEIVE_MAX 32768
 
-static void pad(struct buf *batch)
+static void pad_batch(struct buf *batch)
 {
 	static const char zeros[NLMSG_ALIGNTO];
 
@@ -26,7 +26,7 @@ size_t netlink_begin(struct buf *batch, uint16_t type, uint16_t flags, const voi
 
 	buf_add(batch, &head, sizeof(head));
 	buf_add(batch, fixed, fixed_size);
-	pad(batch);
+	pad_batch(batch);
 	return begin;
 }
 
@@ -45,7 +45,7 @@ void netlink_add(struct buf *batch, uint16_t type, const void *data, size_t size
 
 	buf_add(batch, &head, sizeof(head));
 	buf_add(batch, data, size);
-	pad(batch);
+	pad_batch(batch);
 }
 
 void netlink_add_u32(struct buf *batch, uint16_t type, uint32_t value)

@@ -54,7 +54,7 @@ int network_range_parse(const char *text, struct network_range *ret, struct erro
 	return 0;
 }
 
-int network_allow_parse(struct network *n, const char *text, struct error *err)
+int network_allow_parse(struct host_network *n, const char *text, struct error *err)
 {
 	struct span rest = span_of(text), item;
 
@@ -79,7 +79,7 @@ int network_allow_parse(struct network *n, const char *text, struct error *err)
 	return 0;
 }
 
-int network_address(const struct network *n, uint32_t slot, uint32_t *ret, struct error *err)
+int network_address(const struct host_network *n, uint32_t slot, uint32_t *ret, struct error *err)
 {
 	uint32_t offset = slot + FIRST_ADDRESS;
 
@@ -91,7 +91,7 @@ int network_address(const struct network *n, uint32_t slot, uint32_t *ret, struc
 	return 0;
 }
 
-bool network_slot_of(const struct network *n, uint32_t address, uint32_t *ret)
+bool network_slot_of(const struct host_network *n, uint32_t address, uint32_t *ret)
 {
 	uint32_t offset = address - n->subnet.address;
 
@@ -218,7 +218,7 @@ static void add_no_address(struct buf *b)
 
 /* What /proc/sys/net/ipv4/conf/LINK/ would be used for: packets are forwarded from this link, and
  * only with the source address that is routed to it. */
-static void add_link_rules(struct buf *b, const struct network *n, unsigned index)
+static void add_link_rules(struct buf *b, const struct host_network *n, unsigned index)
 {
 	static const struct {
 		uint16_t what;
@@ -244,8 +244,8 @@ static void add_link_rules(struct buf *b, const struct network *n, unsigned inde
 	netlink_end(b, begin);
 }
 
-void network_host_batch(struct buf *out, const struct network *n, uint32_t slot, uint32_t address,
-                        int namespace_fd)
+void network_host_batch(struct buf *out, const struct host_network *n, uint32_t slot,
+                        uint32_t address, int namespace_fd)
 {
 	unsigned index = OUTSIDE_INDEX_FIRST + slot;
 	unsigned char hardware[6];
@@ -302,7 +302,7 @@ static int set_kernel_options(int proc, struct error *err)
 	return 0;
 }
 
-static int loopback_up(int inside, struct error *err)
+static int bring_loopback_up(int inside, struct error *err)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
 
@@ -310,7 +310,7 @@ static int loopback_up(int inside, struct error *err)
 	return netlink_run(inside, &batch, "bring loopback up", err);
 }
 
-static int make_link(const struct network *n, int host, uint32_t slot, uint32_t address,
+static int make_link(const struct host_network *n, int host, uint32_t slot, uint32_t address,
                      struct error *err)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
@@ -322,7 +322,7 @@ static int make_link(const struct network *n, int host, uint32_t slot, uint32_t 
 	return netlink_run(host, &batch, "make the network link", err);
 }
 
-static int connect_namespace(const struct network *n, int host, int inside, uint32_t slot,
+static int connect_namespace(const struct host_network *n, int host, int inside, uint32_t slot,
                              struct error *err)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
@@ -345,7 +345,7 @@ int network_options_open(int *ret_proc, struct error *err)
 	                  ret_proc, err);
 }
 
-int network_enter_new(const struct network *n, uint32_t slot, int proc, struct error *err)
+int network_enter_new(const struct host_network *n, uint32_t slot, int proc, struct error *err)
 {
 	AUTO_CLOSE int host = -1, inside = -1;
 
@@ -362,7 +362,7 @@ int network_enter_new(const struct network *n, uint32_t slot, int proc, struct e
 	if (unshare(CLONE_NEWNET) < 0)
 		return FAIL_ERRNO(err, "make a network namespace");
 	if (netlink_socket(&inside, err) < 0 || set_kernel_options(proc, err) < 0 ||
-	    loopback_up(inside, err) < 0)
+	    bring_loopback_up(inside, err) < 0)
 		return -1;
 	return n ? connect_namespace(n, host, inside, slot, err) : 0;
 }

@@ -30,7 +30,7 @@ struct network_range {
 struct network_gateway {
 	uint16_t http, tls, dns;
 };
-struct network {
+struct host_network {
 	struct network_range subnet;
 	struct network_range allow[NETWORK_ALLOW_MAX];
 	unsigned allow_count;
@@ -49,37 +49,39 @@ struct network {
 /* "10.213.0.0/16"; a bare address is a /32. Refuses bits behind the prefix. */
 MUST_CHECK int network_range_parse(const char *text, struct network_range *ret, struct error *err);
 /* A comma list, possibly empty, into n->allow. */
-MUST_CHECK int network_allow_parse(struct network *n, const char *text, struct error *err);
+MUST_CHECK int network_allow_parse(struct host_network *n, const char *text, struct error *err);
 /* From the text of a resolv.conf: what a sandbox can reach (IPv4, not loopback). */
-void network_nameservers_parse(struct network *n, struct span text);
+void network_nameservers_parse(struct host_network *n, struct span text);
 /* The address of a slot's sandbox, or ERROR_LIMIT when the subnet is too small. */
-MUST_CHECK int network_address(const struct network *n, uint32_t slot, uint32_t *ret,
+MUST_CHECK int network_address(const struct host_network *n, uint32_t slot, uint32_t *ret,
                                struct error *err);
 /* Whose slot's it would be; false when no slot's. */
-bool network_slot_of(const struct network *n, uint32_t address, uint32_t *ret);
+bool network_slot_of(const struct host_network *n, uint32_t address, uint32_t *ret);
 void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE]);
 
 /* Nameservers, forwarding and the nft table; sets n->usable. Only bad options are an error. */
-void network_prepare_host(struct network *n);
+void network_prepare_host(struct host_network *n);
 /* Whether the host has a default route now and had none when it was prepared. */
-bool network_gained_uplink(const struct network *n);
+bool network_gained_uplink(const struct host_network *n);
 /* The nft text for the sandboxes first_slot … first_slot+count-1; rules are the same for every
  * instance of Atoll on the host, the allowed ranges are the chunk's own. */
-void network_rules(struct buf *out, const struct network *n, uint32_t first_slot, uint32_t count);
+void network_rules(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                   uint32_t count);
 /* Loads them; on failure the network becomes unusable. */
-void network_claim(struct network *n, uint32_t first_slot, uint32_t count);
+void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count);
 
 /* Removes the table, which is every instance's. */
 void network_forget(void);
 
-/* In the maker of a cell: moves the calling process into a new network namespace with loopback and,
- * for internet, the link. `n` NULL = blocked. `proc`: of the next one, good for several. */
-MUST_CHECK int network_enter_new(const struct network *n, uint32_t slot, int proc,
+/* In the maker of a prewarmed sandbox: moves the calling process into a new network namespace with
+ * loopback and, for internet, the link. `n` NULL = blocked. `proc`: of the next one, good for
+ * several. */
+MUST_CHECK int network_enter_new(const struct host_network *n, uint32_t slot, int proc,
                                  struct error *err);
 MUST_CHECK int network_options_open(int *ret_proc, struct error *err);
 /* The two batches of that, for tests: what the host's namespace and what the new one is told. */
-void network_host_batch(struct buf *out, const struct network *n, uint32_t slot, uint32_t address,
-                        int namespace_fd);
+void network_host_batch(struct buf *out, const struct host_network *n, uint32_t slot,
+                        uint32_t address, int namespace_fd);
 void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address);
 /* The link's outer end answers at NETWORK_GATEWAY from now on. */
 MUST_CHECK int network_link_answer(uint32_t slot, struct error *err);
@@ -114,22 +116,22 @@ void network_own_remove(struct buf *out, const struct network_own *own, uint32_t
 
 /* All of them at once, in place of those before; takes milliseconds unless there are and were none.
  */
-MUST_CHECK int network_egress_set(struct network *n, uint32_t slot, const char *egress,
+MUST_CHECK int network_egress_set(struct host_network *n, uint32_t slot, const char *egress,
                                   struct error *err);
 /* Ends what is under way and those rules refuse, once they are set, so that none of it comes back.
  * Takes a second when the sandbox has filled the kernel's table. */
-void network_egress_cut(const struct network *n, uint32_t slot, const char *egress);
+void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress);
 /* Those of several are removed; fine when they have none. */
-MUST_CHECK int network_egress_clear(struct network *n, const uint32_t *slots, size_t count,
+MUST_CHECK int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t count,
                                     struct error *err);
 /* What we know of it, for who learns of it otherwise. */
-bool network_egress_is_set(const struct network *n, uint32_t slot);
-void network_egress_note(struct network *n, uint32_t slot, bool is_set);
+bool network_egress_is_set(const struct host_network *n, uint32_t slot);
+void network_egress_note(struct host_network *n, uint32_t slot, bool is_set);
 /* Calls back with each slot that has rules in the kernel, whosever it is. */
 MUST_CHECK int network_egress_each(void (*on_slot)(void *context, uint32_t slot), void *context,
                                    struct error *err);
 /* The nft texts of that, and the slots in what nft lists. */
-MUST_CHECK int network_egress_rules(struct buf *out, const struct network *n, uint32_t slot,
+MUST_CHECK int network_egress_rules(struct buf *out, const struct host_network *n, uint32_t slot,
                                     const char *egress, struct error *err);
 void network_egress_removal(struct buf *out, uint32_t slot);
 void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
@@ -153,20 +155,21 @@ typedef bool flow_is_over(const void *context, const struct flow *flow);
 MUST_CHECK int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *context,
                                     struct error *err);
 /* All of slots whose sandboxes are dead: their addresses are the next ones'. */
-MUST_CHECK int network_flows_end(const struct network *n, const uint32_t *slots, size_t count,
+MUST_CHECK int network_flows_end(const struct host_network *n, const uint32_t *slots, size_t count,
                                  struct error *err);
 
 /* ---- in egress_names.c: names of hosts in such rules ---- */
 
 /* What a slot's connections are led to the gateway by: those to addresses that it must not reach.
  */
-MUST_CHECK int network_names_rules(struct buf *out, const struct network *n, uint32_t slot,
+MUST_CHECK int network_names_rules(struct buf *out, const struct host_network *n, uint32_t slot,
                                    struct span denied, struct error *err);
 void network_names_removal(struct buf *out, uint32_t slot);
 /* The gateway knows the slot's rules, before nftables leads anything there. */
-MUST_CHECK int network_names_tell(const struct network *n, uint32_t slot, const char *egress,
+MUST_CHECK int network_names_tell(const struct host_network *n, uint32_t slot, const char *egress,
                                   struct error *err);
-bool network_names_are_told(const struct network *n, uint32_t slot);
-void network_names_forget(const struct network *n, uint32_t slot); /* fine when there are none */
+bool network_names_are_told(const struct host_network *n, uint32_t slot);
+void network_names_forget(const struct host_network *n,
+                          uint32_t slot); /* fine when there are none */
 /* Whose rules a file of that folder has; false when it is nobody's. */
-bool network_names_slot(const struct network *n, const char *file, uint32_t *ret);
+bool network_names_slot(const struct host_network *n, const char *file, uint32_t *ret);

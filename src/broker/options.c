@@ -105,7 +105,7 @@ static int set_gateway(const char *text, struct network_gateway *ret, struct err
 	return rest.size == 0 ? 0 : FAIL(err, ERROR_INVALID, "more than three ports");
 }
 
-static int set_one(struct broker_options *o, int letter, const char *value, struct error *err)
+static int set_option(struct broker_options *o, int letter, const char *value, struct error *err)
 {
 	switch (letter) {
 	case OPTION_DATA:
@@ -167,7 +167,7 @@ int broker_options_parse(struct broker_options *ret, int argc, char **argv, stru
 	optind = 1;
 	opterr = 0;
 	while ((letter = getopt_long(argc, argv, "", options, &index)) != -1)
-		if (set_one(&o, letter, optarg, err) < 0)
+		if (set_option(&o, letter, optarg, err) < 0)
 			return letter >= OPTION_END
 			               ? -1
 			               : FAIL_CONTEXT(err, "--%s", options[index].name);

@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 /* A connection's serial number and its request. */
-struct owed {
+struct pending_reply {
 	uint64_t connection, request;
 };

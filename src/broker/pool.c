@@ -22,7 +22,7 @@ bool blueprint_equals(const struct blueprint *a, const struct blueprint *b)
 	       a->limits.memory_bytes == b->limits.memory_bytes &&
 	       a->limits.pids == b->limits.pids && a->limits.background == b->limits.background &&
 	       strcmp(a->template_name, b->template_name) == 0 && strcmp(a->warm, b->warm) == 0 &&
-	       chain_equals(&a->chain, &b->chain);
+	       layer_stack_equals(&a->stack, &b->stack);
 }
 
 static int64_t now_ms(void)
@@ -32,39 +32,39 @@ static int64_t now_ms(void)
 
 /* ---- those that nobody gets ---- */
 
-static void forget(struct box *box)
+static void remove_from_pool(struct sandbox *sandbox)
 {
-	struct pool *pool = box->pool;
+	struct prepared_pool *pool = sandbox->pool;
 
-	list_remove(&box->item);
-	if (box->state == BOX_PREPARED)
+	list_remove(&sandbox->item);
+	if (sandbox->phase == SANDBOX_PREPARED)
 		pool->ready_count--;
 	else
 		pool->preparing_count--;
-	box->pool = NULL;
+	sandbox->pool = NULL;
 }
 
-/* Its end is told by its pidfd, and box.c clears it up then. */
-static void dissolve(struct box *box)
+/* Its end is told by its pidfd, and sandbox.c clears it up then. */
+static void discard_prepared(struct sandbox *sandbox)
 {
-	struct pools *p = box->pool->pools;
+	struct prepared_pools *p = sandbox->pool->pools;
 
-	forget(box);
-	list_append(&p->ending, &box->item);
-	box_kill(box);
+	remove_from_pool(sandbox);
+	list_append(&p->ending, &sandbox->item);
+	sandbox_kill(sandbox);
 }
 
-static void dissolve_all(struct pool *pool)
+static void empty_pool(struct prepared_pool *pool)
 {
 	LIST_EACH (&pool->ready, item)
-		dissolve(LIST_ENTRY(item, struct box, item));
+		discard_prepared(LIST_ENTRY(item, struct sandbox, item));
 	LIST_EACH (&pool->preparing, item)
-		dissolve(LIST_ENTRY(item, struct box, item));
+		discard_prepared(LIST_ENTRY(item, struct sandbox, item));
 }
 
-static void pool_free(struct pool *pool)
+static void pool_free(struct prepared_pool *pool)
 {
-	dissolve_all(pool);
+	empty_pool(pool);
 	if (*pool->name)
 		pool->pools->named_count--;
 	else
@@ -74,103 +74,104 @@ static void pool_free(struct pool *pool)
 	free(pool);
 }
 
-void pool_on_failure(struct box *box, const struct error *err)
+void pool_on_failure(struct sandbox *sandbox, const struct error *err)
 {
-	struct pool *pool = box->pool;
+	struct prepared_pool *pool = sandbox->pool;
 
 	pool->failures++;
 	pool->failed++;
 	pool->problem = *err;
 	pool->failed_ms = now_ms();
-	log_warning("a sandbox could not be prepared", TEXT("template", box->template_name),
+	log_warning("a sandbox could not be prepared", TEXT("template", sandbox->template_name),
 	            FAILURE(err));
-	dissolve(box);
+	discard_prepared(sandbox);
 }
 
-void pools_forget_template(struct pools *p, const char *template_name)
+void pools_forget_template(struct prepared_pools *p, const char *template_name)
 {
 	LIST_EACH (&p->all, item) {
-		struct pool *pool = LIST_ENTRY(item, struct pool, item);
+		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
 
 		if (strcmp(pool->blueprint.template_name, template_name) != 0)
 			continue;
 		pool->failures = 0;
 		if (*pool->name)
-			dissolve_all(pool);
+			empty_pool(pool);
 		else
 			pool_free(pool);
 	}
 }
 
-void pools_close(struct pools *p)
+void pools_close(struct prepared_pools *p)
 {
 	timer_stop(&p->rest);
 	timer_stop(&p->look);
 	LIST_EACH (&p->all, item)
-		pool_free(LIST_ENTRY(item, struct pool, item));
+		pool_free(LIST_ENTRY(item, struct prepared_pool, item));
 	LIST_EACH (&p->ending, item)
-		box_bury_unnamed(LIST_ENTRY(item, struct box, item));
+		sandbox_reap_unnamed(LIST_ENTRY(item, struct sandbox, item));
 }
 
 /* ---- what there is to be ---- */
 
-static unsigned sum_of_goals(const struct pools *p, int64_t now)
+static unsigned sum_of_goals(const struct prepared_pools *p, int64_t now)
 {
 	unsigned sum = 0;
 
 	LIST_EACH (&p->all, item)
-		sum += pool_goal(LIST_ENTRY(item, struct pool, item), now);
+		sum += pool_goal(LIST_ENTRY(item, struct prepared_pool, item), now);
 	return sum;
 }
 
-static unsigned granted(const struct pool *pool, unsigned sum, int64_t now)
+static unsigned granted_size(const struct prepared_pool *pool, unsigned sum, int64_t now)
 {
 	return pool_share(pool_goal(pool, now), sum, pool->pools->max);
 }
 
-static bool is_forgotten(const struct pool *pool, int64_t now)
+static bool is_expired(const struct prepared_pool *pool, int64_t now)
 {
 	return !*pool->name && now - pool->asked_ms > POOL_FORGET_MS;
 }
 
 /* The oldest go first. */
-static void trim(struct pool *pool, unsigned goal)
+static void trim_pool(struct prepared_pool *pool, unsigned goal)
 {
 	LIST_EACH (&pool->ready, item) {
 		if (pool->ready_count + pool->preparing_count <= goal)
 			return;
-		dissolve(LIST_ENTRY(item, struct box, item));
+		discard_prepared(LIST_ENTRY(item, struct sandbox, item));
 	}
 }
 
-static void on_look(struct timer *timer)
+static void on_trim_time(struct timer *timer)
 {
-	struct pools *p = CONTAINER_OF(timer, struct pools, look);
+	struct prepared_pools *p = CONTAINER_OF(timer, struct prepared_pools, look);
 	int64_t now = now_ms();
 	unsigned sum = sum_of_goals(p, now);
 
 	LIST_EACH (&p->all, item) {
-		struct pool *pool = LIST_ENTRY(item, struct pool, item);
+		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
 
-		if (is_forgotten(pool, now)) {
+		if (is_expired(pool, now)) {
 			pool_free(pool);
 			continue;
 		}
 		if (pool->failures > 0 && now - pool->failed_ms >= POOL_RETRY_MS)
 			pool->failures = 0;
-		trim(pool, granted(pool, sum, now));
+		trim_pool(pool, granted_size(pool, sum, now));
 	}
 	if (!list_is_empty(&p->all))
-		timer_start(p->boxes->events, &p->look, LOOK_MS);
+		timer_start(p->sandboxes->events, &p->look, LOOK_MS);
 }
 
-static struct pool *pool_new(struct pools *p, const char *name, const struct blueprint *blueprint)
+static struct prepared_pool *pool_new(struct prepared_pools *p, const char *name,
+                                      const struct blueprint *blueprint)
 {
-	struct pool *pool = calloc(1, sizeof(*pool));
+	struct prepared_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
 		abort();
-	*pool = (struct pool){.pools = p, .blueprint = *blueprint};
+	*pool = (struct prepared_pool){.pools = p, .blueprint = *blueprint};
 	(void)snprintf(pool->name, sizeof(pool->name), "%s", name);
 	pool->warm_wish = BUF(AGENT_WARM_WISH_MAX);
 	list_init(&pool->ready);
@@ -181,18 +182,18 @@ static struct pool *pool_new(struct pools *p, const char *name, const struct blu
 	else
 		p->automatic_count++;
 	if (list_is_empty(&p->look.item)) {
-		p->look.on_time = on_look;
-		timer_start(p->boxes->events, &p->look, LOOK_MS);
+		p->look.on_time = on_trim_time;
+		timer_start(p->sandboxes->events, &p->look, LOOK_MS);
 	}
 	return pool;
 }
 
 /* ---- those that are set ---- */
 
-static struct pool *find_name(struct pools *p, const char *name)
+static struct prepared_pool *find_name(struct prepared_pools *p, const char *name)
 {
 	LIST_EACH (&p->all, item) {
-		struct pool *pool = LIST_ENTRY(item, struct pool, item);
+		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
 
 		if (strcmp(pool->name, name) == 0)
 			return pool;
@@ -200,10 +201,10 @@ static struct pool *find_name(struct pools *p, const char *name)
 	return NULL;
 }
 
-int pools_set(struct pools *p, const char *name, const struct blueprint *blueprint,
+int pools_set(struct prepared_pools *p, const char *name, const struct blueprint *blueprint,
               const struct pool_size *size, struct span warm_wish, struct error *err)
 {
-	struct pool *pool = find_name(p, name);
+	struct prepared_pool *pool = find_name(p, name);
 
 	if (size->max == 0) {
 		if (pool)
@@ -215,7 +216,7 @@ int pools_set(struct pools *p, const char *name, const struct blueprint *bluepri
 	if (!pool)
 		pool = pool_new(p, name, blueprint);
 	if (!blueprint_equals(&pool->blueprint, blueprint)) {
-		dissolve_all(pool);
+		empty_pool(pool);
 		pool->blueprint = *blueprint;
 		pool->failed = 0;
 	}
@@ -226,21 +227,21 @@ int pools_set(struct pools *p, const char *name, const struct blueprint *bluepri
 	return 0;
 }
 
-void pools_each(struct pools *p, void (*on_pool)(void *context, const struct pool *pool),
-                void *context)
+void pools_each(struct prepared_pools *p,
+                void (*on_pool)(void *context, const struct prepared_pool *pool), void *context)
 {
 	LIST_EACH (&p->all, item)
-		on_pool(context, LIST_ENTRY(item, struct pool, item));
+		on_pool(context, LIST_ENTRY(item, struct prepared_pool, item));
 }
 
 /* ---- those that follow what is asked for ---- */
 
-static void make_room(struct pools *p)
+static void make_room(struct prepared_pools *p)
 {
-	struct pool *oldest = NULL;
+	struct prepared_pool *oldest = NULL;
 
 	LIST_EACH (&p->all, item) {
-		struct pool *pool = LIST_ENTRY(item, struct pool, item);
+		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
 
 		if (!*pool->name)
 			oldest = pool;
@@ -251,29 +252,31 @@ static void make_room(struct pools *p)
 
 /* A snapshot's files are mostly wanted once: only the second who asks in a row begins a pool, and
  * it keeps nothing when that has ended. */
-static struct pool *follow(struct pools *p, const struct blueprint *wanted)
+static struct prepared_pool *make_automatic(struct prepared_pools *p,
+                                            const struct blueprint *wanted)
 {
 	bool is_repeated = p->has_last && blueprint_equals(&p->last, wanted);
-	struct pool *pool;
+	struct prepared_pool *pool;
 
 	p->last = *wanted;
 	p->has_last = true;
-	if (p->automatic == 0 || (wanted->chain.count > 0 && !is_repeated))
+	if (p->automatic == 0 || (wanted->stack.count > 0 && !is_repeated))
 		return NULL;
 	make_room(p);
 	pool = pool_new(p, "", wanted);
 	pool->size = (struct pool_size){
-	        .min = wanted->chain.count == 0, .target = p->automatic, .max = p->automatic};
+	        .min = wanted->stack.count == 0, .target = p->automatic, .max = p->automatic};
 	return pool;
 }
 
 /* A template's own before an automatic one. */
-static struct pool *find_blueprint(struct pools *p, const struct blueprint *wanted)
+static struct prepared_pool *find_blueprint(struct prepared_pools *p,
+                                            const struct blueprint *wanted)
 {
-	struct pool *found = NULL;
+	struct prepared_pool *found = NULL;
 
 	LIST_EACH (&p->all, item) {
-		struct pool *pool = LIST_ENTRY(item, struct pool, item);
+		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
 
 		if (blueprint_equals(&pool->blueprint, wanted) && (!found || *pool->name))
 			found = pool;
@@ -283,27 +286,27 @@ static struct pool *find_blueprint(struct pools *p, const struct blueprint *want
 
 /* ---- taking one ---- */
 
-static struct box *take_ready(struct pool *pool)
+static struct sandbox *take_ready(struct prepared_pool *pool)
 {
 	LIST_EACH (&pool->ready, item) {
-		struct box *box = LIST_ENTRY(item, struct box, item);
+		struct sandbox *sandbox = LIST_ENTRY(item, struct sandbox, item);
 
-		if (!pidfd_is_alive(box->pidfd)) {
+		if (!pidfd_is_alive(sandbox->pidfd)) {
 			log_warning("a prepared sandbox died while it waited",
-			            NUMBER("slot", box->slot));
-			dissolve(box);
+			            NUMBER("slot", sandbox->slot));
+			discard_prepared(sandbox);
 			continue;
 		}
-		forget(box);
-		return box;
+		remove_from_pool(sandbox);
+		return sandbox;
 	}
 	return NULL;
 }
 
 /* Who wants an interpreter but finds none that is his takes one without. */
-static struct pool *find_for(struct pools *p, struct blueprint *wanted)
+static struct prepared_pool *find_pool(struct prepared_pools *p, struct blueprint *wanted)
 {
-	struct pool *pool = find_blueprint(p, wanted);
+	struct prepared_pool *pool = find_blueprint(p, wanted);
 
 	if (pool || !*wanted->warm)
 		return pool;
@@ -311,84 +314,85 @@ static struct pool *find_for(struct pools *p, struct blueprint *wanted)
 	return find_blueprint(p, wanted);
 }
 
-struct box *pools_take(struct pools *p, const struct blueprint *asked_for)
+struct sandbox *pools_take(struct prepared_pools *p, const struct blueprint *asked_for)
 {
 	int64_t now = now_ms();
 	struct blueprint wanted = *asked_for;
-	struct pool *pool = find_for(p, &wanted);
-	struct box *box;
+	struct prepared_pool *pool = find_pool(p, &wanted);
+	struct sandbox *sandbox;
 
 	p->asked_ms = now;
 	if (!pool)
-		pool = follow(p, &wanted);
+		pool = make_automatic(p, &wanted);
 	if (!pool)
 		return NULL;
 	pool->asked_ms = now;
 	pool->failures = 0;
 	list_remove(&pool->item);
 	list_insert_after(&p->all, &pool->item);
-	box = take_ready(pool);
-	if (box)
+	sandbox = take_ready(pool);
+	if (sandbox)
 		pool->hits++;
 	else
 		pool_miss(pool, now);
-	return box;
+	return sandbox;
 }
 
 /* ---- refill ---- */
 
-void pool_on_ready(struct box *box)
+void pool_on_ready(struct sandbox *sandbox)
 {
-	struct pool *pool = box->pool;
+	struct prepared_pool *pool = sandbox->pool;
 
 	fault_point("broker", "pool-prepared");
-	box->state = BOX_PREPARED;
+	sandbox->phase = SANDBOX_PREPARED;
 	pool->failures = pool->failed = 0;
 	pool->preparing_count--;
 	pool->ready_count++;
-	list_remove(&box->item);
-	list_append(&pool->ready, &box->item);
+	list_remove(&sandbox->item);
+	list_append(&pool->ready, &sandbox->item);
 }
 
-static void prepare(struct pool *pool, struct cell *cell)
+static void prepare_sandbox(struct prepared_pool *pool, struct prewarm *prewarm)
 {
 	const struct blueprint *blueprint = &pool->blueprint;
-	struct box *box = box_new(pool->pools->boxes, "");
+	struct sandbox *sandbox = sandbox_new(pool->pools->sandboxes, "");
 
-	box->pool = pool;
-	box->internet = blueprint->internet;
-	box->privileges = blueprint->privileges;
-	box->disk_is_advisory = true;
-	box->disk_bytes = blueprint->disk_bytes;
-	box->limits = blueprint->limits;
-	memcpy(box->template_name, blueprint->template_name, sizeof(box->template_name));
+	sandbox->pool = pool;
+	sandbox->internet = blueprint->internet;
+	sandbox->privileges = blueprint->privileges;
+	sandbox->disk_is_advisory = true;
+	sandbox->disk_bytes = blueprint->disk_bytes;
+	sandbox->limits = blueprint->limits;
+	memcpy(sandbox->template_name, blueprint->template_name, sizeof(sandbox->template_name));
 	pool->preparing_count++;
 	pool->refill = ++pool->pools->refills;
-	box_begin(box, cell, &pool->preparing);
+	sandbox_begin_set_up(sandbox, prewarm, &pool->preparing);
 }
 
 /* Some stay for those who want what no pool has. */
-static struct cell *take_cell(struct pool *pool)
+static struct prewarm *take_spare_prewarm(struct prepared_pool *pool)
 {
-	struct cell_pool *cells = pool->pools->boxes->cells;
-	enum cell_kind kind = pool->blueprint.internet ? CELL_INTERNET : CELL_BLOCKED;
-	const struct cell_guess guess = {.template_name = pool->blueprint.template_name,
-	                                 .chain = &pool->blueprint.chain,
-	                                 .limits = &pool->blueprint.limits};
+	struct prewarm_pool *prewarm_pool = pool->pools->sandboxes->prewarm_pool;
+	enum prewarm_kind kind = pool->blueprint.internet ? PREWARM_INTERNET : PREWARM_BLOCKED;
+	const struct prewarm_guess guess = {.template_name = pool->blueprint.template_name,
+	                                    .stack = &pool->blueprint.stack,
+	                                    .limits = &pool->blueprint.limits};
 
-	if (cells->ready_count[kind] > cells->host->options.cells / 2)
-		return cells_take(cells, kind, &guess);
+	if (prewarm_pool->ready_count[kind] > prewarm_pool->host->options.cells / 2)
+		return prewarm_pool_take(prewarm_pool, kind, &guess);
 	return NULL;
 }
 
 struct refill {
-	struct pool *next; /* of those that are due, the one whose turn it is */
+	struct prepared_pool *next; /* of those that are due, the one whose turn it is */
 	unsigned preparing;
-	unsigned lacking[CELL_KIND_COUNT];
+	unsigned lacking[PREWARM_KIND_COUNT];
 	int64_t wait_ms; /* until another is due; 0 = none */
 };
 
-static void consider(struct refill *r, struct pool *pool, unsigned goal, int64_t since_ms)
+static void consider_pool(struct refill *r, struct prepared_pool *pool, unsigned goal,
+                          int64_t since_ms)
 {
 	unsigned coming = pool->ready_count + pool->preparing_count;
 	int64_t wait_ms;
@@ -399,53 +403,55 @@ static void consider(struct refill *r, struct pool *pool, unsigned goal, int64_t
 			r->wait_ms = wait_ms;
 		return;
 	}
-	r->lacking[pool->blueprint.internet ? CELL_INTERNET : CELL_BLOCKED] += goal - coming;
+	r->lacking[pool->blueprint.internet ? PREWARM_INTERNET : PREWARM_BLOCKED] += goal - coming;
 	if (!r->next || pool_goes_before(pool, r->next))
 		r->next = pool;
 }
 
-static void on_rested(struct timer *timer)
+static void on_refill_delay_end(struct timer *timer)
 {
 	(void)timer; /* the loop looks again by itself */
 }
 
-bool pools_refill(struct pools *p)
+bool pools_refill(struct prepared_pools *p)
 {
-	struct cell_pool *cells = p->boxes->cells;
+	struct prewarm_pool *prewarm_pool = p->sandboxes->prewarm_pool;
 	int64_t now = now_ms();
 	unsigned sum = sum_of_goals(p, now);
 	struct refill r = {.next = NULL};
-	struct cell *cell;
+	struct prewarm *prewarm;
 
 	LIST_EACH (&p->all, item) {
-		struct pool *pool = LIST_ENTRY(item, struct pool, item);
+		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
 
-		consider(&r, pool, granted(pool, sum, now), now - p->asked_ms);
+		consider_pool(&r, pool, granted_size(pool, sum, now), now - p->asked_ms);
 	}
-	memcpy(cells->wanted_more, r.lacking, sizeof(cells->wanted_more));
+	memcpy(prewarm_pool->wanted_more, r.lacking, sizeof(prewarm_pool->wanted_more));
 	if (r.wait_ms > 0 && list_is_empty(&p->rest.item)) {
-		p->rest.on_time = on_rested;
-		timer_start(p->boxes->events, &p->rest, r.wait_ms);
+		p->rest.on_time = on_refill_delay_end;
+		timer_start(p->sandboxes->events, &p->rest, r.wait_ms);
 	}
-	if (!r.next || r.preparing >= POOL_PREPARING_MAX || boxes_are_waiting(p->boxes))
+	if (!r.next || r.preparing >= POOL_PREPARING_MAX || sandboxes_are_waiting(p->sandboxes))
 		return false;
-	cell = take_cell(r.next);
-	if (!cell) {
-		cells_guess(cells, &(struct cell_guess){r.next->blueprint.template_name,
-		                                        &r.next->blueprint.chain,
-		                                        &r.next->blueprint.limits});
+	prewarm = take_spare_prewarm(r.next);
+	if (!prewarm) {
+		prewarm_pool_guess(prewarm_pool,
+		                   &(struct prewarm_guess){r.next->blueprint.template_name,
+		                                           &r.next->blueprint.stack,
+		                                           &r.next->blueprint.limits});
 		return false;
 	}
-	prepare(r.next, cell);
+	prepare_sandbox(r.next, prewarm);
 	return true;
 }
 
-void pools_init(struct pools *p, struct boxes *boxes)
+void pools_init(struct prepared_pools *p, struct sandboxes *sandboxes)
 {
-	const struct broker_options *options = &boxes->host->options;
+	const struct broker_options *options = &sandboxes->host->options;
 
-	*p = (struct pools){
-	        .boxes = boxes, .automatic = options->pool_automatic, .max = options->pool_max};
+	*p = (struct prepared_pools){.sandboxes = sandboxes,
+	                             .automatic = options->pool_automatic,
+	                             .max = options->pool_max};
 	list_init(&p->all);
 	list_init(&p->ending);
 	list_init(&p->rest.item);

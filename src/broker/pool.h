@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* broker/pool.h — sandboxes that are set up before anybody asks for them. Private to this folder.
  *
- *      cell ──► prepared: a box in a pool, its whole plan applied, its agent waiting for a claim
- *                  │ a create of the same blueprint
- *                  ▼
- *               claimed: named, and in by_id like any other
+ *      prewarmed sandbox ──► prepared: a sandbox in a pool, its whole plan applied, its agent
+ * waiting for a claim │ a create of the same blueprint ▼ claimed: named, and in by_id like any
+ * other
  *
  * A pool is for one blueprint: whatever is the same for two sandboxes that differ only in what a
  * claim says. Named pools are set by atolld, one for each template that has one; automatic ones
  * follow what is asked for. Nothing runs in a prepared one but its agent, and what that keeps warm.
- * Like a cell it has no name on the disk, so that none outlives its broker. pool_rules.c: how many
- * there are to be. */
+ * Like a prewarmed sandbox it has no name on the disk, so that none outlives its broker.
+ * pool_rules.c: how many there are to be. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,10 +29,10 @@
 
 struct blueprint {
 	bool internet, privileges;
-	char template_name[BOX_TEMPLATE_MAX];
+	char template_name[SANDBOX_TEMPLATE_MAX];
 	struct cgroup_limits limits;
 	uint64_t disk_bytes;
-	struct chain chain;
+	struct layer_stack stack;
 	char warm[POOL_NAME_MAX]; /* names what they keep warm; another's is nobody else's */
 };
 
@@ -41,14 +40,14 @@ struct pool_size {
 	unsigned min, target, max; /* 0 <= min <= target <= max */
 };
 
-struct pool {
+struct prepared_pool {
 	struct list item;
-	struct pools *pools;
+	struct prepared_pools *pools;
 	char name[POOL_NAME_MAX]; /* a template's id; "" = automatic */
 	struct blueprint blueprint;
 	struct pool_size size;
 	struct buf warm_wish;         /* what their agents are told, or nothing */
-	struct list ready, preparing; /* struct box */
+	struct list ready, preparing; /* struct sandbox */
 	unsigned ready_count, preparing_count;
 	int64_t asked_ms, missed_ms; /* the last time; 0 = never */
 	unsigned burst;              /* misses of which each came soon after the one before */
@@ -60,10 +59,10 @@ struct pool {
 	uint64_t refill; /* the number of the last refill that it got; 0 = none */
 };
 
-struct pools {
-	struct boxes *boxes;
+struct prepared_pools {
+	struct sandboxes *sandboxes;
 	struct list all;    /* those asked for last come first */
-	struct list ending; /* boxes that were prepared for nothing, and die */
+	struct list ending; /* sandboxes that were prepared for nothing, and die */
 	unsigned automatic; /* size of each automatic one, 0 = there are none */
 	unsigned max;       /* prepared ones at once */
 	unsigned named_count, automatic_count;
@@ -74,39 +73,40 @@ struct pools {
 	struct timer rest, look; /* until a refill that is not urgent; until some are too many */
 };
 
-void pools_init(struct pools *p, struct boxes *boxes);
+void pools_init(struct prepared_pools *p, struct sandboxes *sandboxes);
 /* Kills what is prepared. */
-void pools_close(struct pools *p);
+void pools_close(struct prepared_pools *p);
 /* Makes, changes or, with a `max` of 0, ends the pool of this name. */
-MUST_CHECK int pools_set(struct pools *p, const char *name, const struct blueprint *blueprint,
-                         const struct pool_size *size, struct span warm_wish, struct error *err);
+MUST_CHECK int pools_set(struct prepared_pools *p, const char *name,
+                         const struct blueprint *blueprint, const struct pool_size *size,
+                         struct span warm_wish, struct error *err);
 /* Calls back with each pool. */
-void pools_each(struct pools *p, void (*on_pool)(void *context, const struct pool *pool),
-                void *context);
-/* Somebody asks for one: a prepared box, now the caller's, or NULL. */
-struct box *pools_take(struct pools *p, const struct blueprint *wanted);
+void pools_each(struct prepared_pools *p,
+                void (*on_pool)(void *context, const struct prepared_pool *pool), void *context);
+/* Somebody asks for one: a prepared sandbox, now the caller's, or NULL. */
+struct sandbox *pools_take(struct prepared_pools *p, const struct blueprint *wanted);
 /* When there is nothing else to do: begins to prepare some; true when it did something. */
-bool pools_refill(struct pools *p);
+bool pools_refill(struct prepared_pools *p);
 /* What was prepared from it is not to be used. */
-void pools_forget_template(struct pools *p, const char *template_name);
-/* The box has been set up, or has failed, or has died before or after. */
-void pool_on_ready(struct box *box);
-void pool_on_failure(struct box *box, const struct error *err);
+void pools_forget_template(struct prepared_pools *p, const char *template_name);
+/* The sandbox has been set up, or has failed, or has died before or after. */
+void pool_on_ready(struct sandbox *sandbox);
+void pool_on_failure(struct sandbox *sandbox, const struct error *err);
 
 bool blueprint_equals(const struct blueprint *a, const struct blueprint *b);
 
 /* ---- pool_rules.c: pure ---- */
 
 /* How many a pool would like to have at this time. */
-unsigned pool_goal(const struct pool *pool, int64_t now_ms);
+unsigned pool_goal(const struct prepared_pool *pool, int64_t now_ms);
 /* What is granted of a goal when all goals come to `sum` and `max` may be. */
 unsigned pool_share(unsigned goal, unsigned sum, unsigned max);
 /* Notes a miss at this time. */
-void pool_miss(struct pool *pool, int64_t now_ms);
+void pool_miss(struct prepared_pool *pool, int64_t now_ms);
 /* Of two pools that are due, whether the first comes before the second: they take turns, or a
  * project that empties its pool without end would keep those of others from being filled. */
-bool pool_goes_before(const struct pool *pool, const struct pool *other);
+bool pool_goes_before(const struct prepared_pool *pool, const struct prepared_pool *other);
 /* Whether the next one is to be prepared now; else *ret_wait_ms says when to look again, 0 = not
  * before something happens. */
-bool pool_is_due(const struct pool *pool, unsigned goal, int64_t since_asked_ms,
+bool pool_is_due(const struct prepared_pool *pool, unsigned goal, int64_t since_asked_ms,
                  int64_t *ret_wait_ms);

@@ -3,19 +3,19 @@
 
 #define FAILURES_MAX 3
 
-static unsigned smaller(unsigned a, unsigned b)
+static unsigned min_unsigned(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
-unsigned pool_goal(const struct pool *pool, int64_t now_ms)
+unsigned pool_goal(const struct prepared_pool *pool, int64_t now_ms)
 {
 	const struct pool_size *size = &pool->size;
 
 	if (!pool->asked_ms || now_ms - pool->asked_ms > POOL_IDLE_MS)
 		return size->min;
 	if (pool->missed_ms && now_ms - pool->missed_ms <= POOL_BURST_MS)
-		return smaller(size->max, size->target + pool->burst);
+		return min_unsigned(size->max, size->target + pool->burst);
 	return size->target;
 }
 
@@ -29,7 +29,7 @@ unsigned pool_share(unsigned goal, unsigned sum, unsigned max)
 	return (unsigned)((uint64_t)goal * max / sum) + ((uint64_t)goal * max < sum);
 }
 
-void pool_miss(struct pool *pool, int64_t now_ms)
+void pool_miss(struct prepared_pool *pool, int64_t now_ms)
 {
 	if (!pool->missed_ms || now_ms - pool->missed_ms > POOL_BURST_MS)
 		pool->burst = 0;
@@ -39,12 +39,12 @@ void pool_miss(struct pool *pool, int64_t now_ms)
 	pool->misses++;
 }
 
-bool pool_goes_before(const struct pool *pool, const struct pool *other)
+bool pool_goes_before(const struct prepared_pool *pool, const struct prepared_pool *other)
 {
 	return pool->refill < other->refill;
 }
 
-bool pool_is_due(const struct pool *pool, unsigned goal, int64_t since_asked_ms,
+bool pool_is_due(const struct prepared_pool *pool, unsigned goal, int64_t since_asked_ms,
                  int64_t *ret_wait_ms)
 {
 	unsigned coming = pool->ready_count + pool->preparing_count;

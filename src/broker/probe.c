@@ -25,27 +25,28 @@ bool probe_is_id(const char *id)
 }
 
 /* Internet without rules, internet with rules, no internet. */
-static bool has_network_of(const struct box *box, const struct broker_probe *request)
+static bool has_same_network(const struct sandbox *sandbox, const struct broker_probe *request)
 {
 	bool is_ruled = request->network && request->egress && *request->egress;
 
-	return box->internet == (request->network != 0) && (box->egress != NULL) == is_ruled;
+	return sandbox->internet == (request->network != 0) &&
+	       (sandbox->egress != NULL) == is_ruled;
 }
 
-static bool is_under_way(const struct boxes *b, const struct broker_probe *request)
+static bool probe_is_running(const struct sandboxes *b, const struct broker_probe *request)
 {
-	const struct box *box;
+	const struct sandbox *sandbox;
 	const char *id;
 	size_t at = 0;
 
-	while ((box = map_next(&b->by_id, &at, &id)))
-		if (probe_is_id(id) && has_network_of(box, request))
+	while ((sandbox = map_next(&b->by_id, &at, &id)))
+		if (probe_is_id(id) && has_same_network(sandbox, request))
 			return true;
 	return false;
 }
 
-int probe_start(struct broker *b, const struct owed *owed, const struct broker_probe *request,
-                struct error *err)
+int probe_start(struct broker *b, const struct pending_reply *reply,
+                const struct broker_probe *request, struct error *err)
 {
 	const char *no_volumes[] = {NULL};
 	struct id id = id_new();
@@ -66,27 +67,27 @@ int probe_start(struct broker *b, const struct owed *owed, const struct broker_p
 	        .owner = "",
 	};
 
-	if (is_under_way(&b->boxes, request))
+	if (probe_is_running(&b->sandboxes, request))
 		return FAIL(err, ERROR_UNAVAILABLE, "an earlier probe has not ended yet");
 	memcpy(id.text, BROKER_PROBE_PREFIX, PREFIX_SIZE);
 	if (request->network && request->kind == BROKER_NATIVE)
 		guard_try_again(b);
-	return boxes_create(&b->boxes, owed, &create, false, err);
+	return sandboxes_create(&b->sandboxes, reply, &create, false, err);
 }
 
 /* The answer to the probe is sent when its processes are dead. */
-void probe_end(struct box *box)
+void probe_end(struct sandbox *sandbox)
 {
-	if (!probe_is_id(box->id))
+	if (!probe_is_id(sandbox->id))
 		return;
 	fault_point("broker", "probe-made");
-	box->remove_files = true;
-	box_kill(box);
+	sandbox->remove_files = true;
+	sandbox_kill(sandbox);
 }
 
 /* A broker that was killed between the end of a probe and the removal of its files has left them.
  */
-void probes_sweep(struct boxes *b)
+void probes_sweep(struct sandboxes *b)
 {
 	int fd =
 	        openat(b->host->folders[FOLDER_SANDBOXES], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -100,7 +101,7 @@ void probes_sweep(struct boxes *b)
 	while ((entry = readdir(folder))) {
 		struct error err = {0};
 
-		if (!probe_is_id(entry->d_name) || boxes_find(b, entry->d_name))
+		if (!probe_is_id(entry->d_name) || sandboxes_find(b, entry->d_name))
 			continue;
 		if (host_trash_files(b->host, entry->d_name, &err) < 0)
 			log_warning("files of a probe are left", FAILURE(&err));

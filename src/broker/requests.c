@@ -14,17 +14,17 @@
 #include "broker/probe.h"
 #include "broker/state.h"
 
-static void answer_ok(const struct request_context *c)
+static void send_ok(const struct request_context *c)
 {
-	struct broker_ok ok = {.request = c->owed.request};
+	struct broker_ok ok = {.request = c->reply.request};
 
-	server_send(c->broker, c->owed.connection, BROKER_OK, broker_ok_shape, &ok);
+	server_send(c->broker, c->reply.connection, BROKER_OK, broker_ok_shape, &ok);
 }
 
 static int run_hello(const struct request_context *c, const void *request, struct error *err)
 {
 	const struct host *host = &c->broker->host;
-	struct broker_welcome welcome = {.request = c->owed.request,
+	struct broker_welcome welcome = {.request = c->reply.request,
 	                                 .protocol = BROKER_PROTOCOL,
 	                                 .can_limit_disk =
 	                                         host->can_limit_disk || host->has_project_quota,
@@ -34,16 +34,16 @@ static int run_hello(const struct request_context *c, const void *request, struc
 
 	(void)request;
 	(void)err;
-	server_send(c->broker, c->owed.connection, BROKER_WELCOME, broker_welcome_shape, &welcome);
-	disk_watch_greet(c->broker, c->owed.connection);
+	server_send(c->broker, c->reply.connection, BROKER_WELCOME, broker_welcome_shape, &welcome);
+	disk_watch_greet(c->broker, c->reply.connection);
 	return 0;
 }
 
 /* A laptop may have got its default route since: one look at /proc/net/route while there is none.
  */
-static void look_for_uplink(const struct request_context *c, const struct broker_create *r)
+static void retry_uplink(const struct request_context *c, const struct broker_create *r)
 {
-	const struct network *n = &c->broker->host.network;
+	const struct host_network *n = &c->broker->host.network;
 
 	if (r->network && n->usable && !n->has_uplink)
 		guard_try_again(c->broker);
@@ -51,28 +51,28 @@ static void look_for_uplink(const struct request_context *c, const struct broker
 
 static int run_create(const struct request_context *c, const void *request, struct error *err)
 {
-	look_for_uplink(c, request);
-	return boxes_create(&c->broker->boxes, &c->owed, request, false, err);
+	retry_uplink(c, request);
+	return sandboxes_create(&c->broker->sandboxes, &c->reply, request, false, err);
 }
 
 static int run_start(const struct request_context *c, const void *request, struct error *err)
 {
-	look_for_uplink(c, request);
-	return boxes_create(&c->broker->boxes, &c->owed, request, true, err);
+	retry_uplink(c, request);
+	return sandboxes_create(&c->broker->sandboxes, &c->reply, request, true, err);
 }
 
 static int run_stop(const struct request_context *c, const void *request, struct error *err)
 {
 	const struct broker_id *r = request;
 
-	return boxes_stop(&c->broker->boxes, &c->owed, r->sandbox, r->grace_ms, err);
+	return sandboxes_stop(&c->broker->sandboxes, &c->reply, r->sandbox, r->grace_ms, err);
 }
 
 static int run_destroy(const struct request_context *c, const void *request, struct error *err)
 {
 	const struct broker_id *r = request;
 
-	return boxes_destroy(&c->broker->boxes, &c->owed, r->sandbox, NULL, err);
+	return sandboxes_destroy(&c->broker->sandboxes, &c->reply, r->sandbox, NULL, err);
 }
 
 static int run_pause(const struct request_context *c, const void *request, struct error *err)
@@ -80,7 +80,7 @@ static int run_pause(const struct request_context *c, const void *request, struc
 	const struct broker_id *r = request;
 
 	disk_watch_on_pause(c->broker, r->sandbox);
-	return boxes_pause(&c->broker->boxes, &c->owed, r->sandbox, err);
+	return sandboxes_pause(&c->broker->sandboxes, &c->reply, r->sandbox, err);
 }
 
 static int run_resume(const struct request_context *c, const void *request, struct error *err)
@@ -89,7 +89,7 @@ static int run_resume(const struct request_context *c, const void *request, stru
 
 	if (disk_watch_resume(c->broker, r->sandbox, err) < 0)
 		return -1;
-	return boxes_resume(&c->broker->boxes, &c->owed, r->sandbox, err);
+	return sandboxes_resume(&c->broker->sandboxes, &c->reply, r->sandbox, err);
 }
 
 static int run_limit(const struct request_context *c, const void *request, struct error *err)
@@ -98,31 +98,32 @@ static int run_limit(const struct request_context *c, const void *request, struc
 	const struct cgroup_limits limits = {
 	        .cpu_milli = r->cpu_milli, .memory_bytes = r->memory_bytes, .pids = r->pids};
 
-	if (boxes_limit(&c->broker->boxes, r->sandbox, &limits, err) < 0)
+	if (sandboxes_limit(&c->broker->sandboxes, r->sandbox, &limits, err) < 0)
 		return -1;
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
-/* `box` is NULL for a stopped one, and for what is no sandbox. */
-static void send_entry(const struct request_context *c, const char *id, const struct box *box)
+/* `sandbox` is NULL for a stopped one, and for what is no sandbox. */
+static void send_entry(const struct request_context *c, const char *id,
+                       const struct sandbox *sandbox)
 {
-	struct broker_entry entry = {.request = c->owed.request, .sandbox = id, .owner = ""};
+	struct broker_entry entry = {.request = c->reply.request, .sandbox = id, .owner = ""};
 
-	if (box && box->state == BOX_RUNNING) {
+	if (sandbox && sandbox->phase == SANDBOX_RUNNING) {
 		entry.running = true;
-		entry.paused = box->paused;
-		entry.owner = box->owner;
-		entry.lease_epoch = box->lease_epoch;
+		entry.paused = sandbox->paused;
+		entry.owner = sandbox->owner;
+		entry.lease_epoch = sandbox->lease_epoch;
 	}
-	server_send(c->broker, c->owed.connection, BROKER_ENTRY, broker_entry_shape, &entry);
+	server_send(c->broker, c->reply.connection, BROKER_ENTRY, broker_entry_shape, &entry);
 }
 
 /* A running one has its name among the files, too: those without a process are stopped. */
 static int run_list(const struct request_context *c, const void *request, struct error *err)
 {
 	const struct broker_id *r = request;
-	struct boxes *boxes = &c->broker->boxes;
+	struct sandboxes *sandboxes = &c->broker->sandboxes;
 	int fd = openat(c->broker->host.folders[FOLDER_SANDBOXES], ".",
 	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -136,10 +137,10 @@ static int run_list(const struct request_context *c, const void *request, struct
 		if (!id_is_valid(entry->d_name) || probe_is_id(entry->d_name) ||
 		    (*r->sandbox && strcmp(r->sandbox, entry->d_name) != 0))
 			continue;
-		send_entry(c, entry->d_name, boxes_find(boxes, entry->d_name));
+		send_entry(c, entry->d_name, sandboxes_find(sandboxes, entry->d_name));
 	}
 	(void)closedir(folder);
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
@@ -148,21 +149,21 @@ static int run_stats(const struct request_context *c, const void *request, struc
 	const struct broker_id *r = request;
 	struct broker_usage usage;
 
-	if (boxes_usage(&c->broker->boxes, r->sandbox, &usage, err) < 0)
+	if (sandboxes_usage(&c->broker->sandboxes, r->sandbox, &usage, err) < 0)
 		return -1;
-	usage.request = c->owed.request;
-	server_send(c->broker, c->owed.connection, BROKER_USAGE, broker_usage_shape, &usage);
+	usage.request = c->reply.request;
+	server_send(c->broker, c->reply.connection, BROKER_USAGE, broker_usage_shape, &usage);
 	return 0;
 }
 
 static int run_template(const struct request_context *c, const void *request, struct error *err)
 {
-	return template_start(c->broker, &c->owed, request, c->fds, err);
+	return template_start(c->broker, &c->reply, request, c->fds, err);
 }
 
 static int run_snapshot(const struct request_context *c, const void *request, struct error *err)
 {
-	return snapshots_take(&c->broker->snapshots, &c->owed, request, err);
+	return snapshots_take(&c->broker->snapshots, &c->reply, request, err);
 }
 
 static int run_restore(const struct request_context *c, const void *request, struct error *err)
@@ -172,13 +173,13 @@ static int run_restore(const struct request_context *c, const void *request, str
 	if (restore->dry) {
 		if (snapshots_can_restore(&c->broker->snapshots, request, err) < 0)
 			return -1;
-		answer_ok(c);
+		send_ok(c);
 		return 0;
 	}
 	if (snapshots_restore(&c->broker->snapshots, request, err) < 0)
 		return -1;
 	cleaner_wake(c->broker);
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
@@ -187,10 +188,10 @@ static int run_snapshot_remove(const struct request_context *c, const void *requ
 {
 	const struct broker_snapshot *r = request;
 
-	if (chains_remove(&c->broker->chains, r->snapshot, err) < 0)
+	if (layer_stacks_remove(&c->broker->stacks, r->snapshot, err) < 0)
 		return -1;
 	cleaner_wake(c->broker);
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
@@ -202,14 +203,14 @@ static void send_name(void *context, const char *id)
 static int run_snapshot_list(const struct request_context *c, UNUSED const void *request,
                              UNUSED struct error *err)
 {
-	chains_each(&c->broker->chains, send_name, (void *)(uintptr_t)c);
-	answer_ok(c);
+	layer_stacks_each(&c->broker->stacks, send_name, (void *)(uintptr_t)c);
+	send_ok(c);
 	return 0;
 }
 
 static int run_volume(const struct request_context *c, const void *request, struct error *err)
 {
-	return volume_start(c->broker, &c->owed, request, err);
+	return volume_start(c->broker, &c->reply, request, err);
 }
 
 static int run_volumes(const struct request_context *c, const void *request, struct error *err)
@@ -217,7 +218,7 @@ static int run_volumes(const struct request_context *c, const void *request, str
 	(void)request;
 	if (volume_each(&c->broker->host, send_name, (void *)(uintptr_t)c, err) < 0)
 		return -1;
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
@@ -234,24 +235,25 @@ static int run_pool(const struct request_context *c, const void *request, struct
 
 	(void)snprintf(blueprint.template_name, sizeof(blueprint.template_name), "%s",
 	               r->template_name);
-	if (*r->snapshot && chains_find(&c->broker->chains, r->snapshot, &blueprint.chain, err) < 0)
+	if (*r->snapshot &&
+	    layer_stacks_find(&c->broker->stacks, r->snapshot, &blueprint.stack, err) < 0)
 		return -1;
 	(void)snprintf(blueprint.warm, sizeof(blueprint.warm), "%s", r->warm ? r->warm : "");
 	if (pools_set(&c->broker->pools, r->name, &blueprint, &size, r->warm_wish, err) < 0)
 		return -1;
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
-static void send_pool(void *context, const struct pool *pool)
+static void send_pool(void *context, const struct prepared_pool *pool)
 {
 	const struct request_context *c = context;
 	const struct blueprint *b = &pool->blueprint;
 	const struct broker_pool_state state = {
-	        .request = c->owed.request,
+	        .request = c->reply.request,
 	        .name = pool->name,
 	        .template_name = b->template_name,
-	        .snapshot = b->chain.count > 0 ? b->chain.ids[0] : "",
+	        .snapshot = b->stack.count > 0 ? b->stack.ids[0] : "",
 	        .network = b->internet,
 	        .privileges = b->privileges,
 	        .cpu_milli = b->limits.cpu_milli,
@@ -261,7 +263,7 @@ static void send_pool(void *context, const struct pool *pool)
 	        .min = pool->size.min,
 	        .target = pool->size.target,
 	        .max = pool->size.max,
-	        .depth = b->chain.count,
+	        .depth = b->stack.count,
 	        .ready = pool->ready_count,
 	        .preparing = pool->preparing_count,
 	        .hits = pool->hits,
@@ -274,7 +276,7 @@ static void send_pool(void *context, const struct pool *pool)
 	        .hint = pool->problem.hint,
 	};
 
-	server_send(c->broker, c->owed.connection, BROKER_POOL_STATE, broker_pool_state_shape,
+	server_send(c->broker, c->reply.connection, BROKER_POOL_STATE, broker_pool_state_shape,
 	            &state);
 }
 
@@ -282,31 +284,31 @@ static int run_pools(const struct request_context *c, UNUSED const void *request
                      UNUSED struct error *err)
 {
 	pools_each(&c->broker->pools, send_pool, (void *)(uintptr_t)c);
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
 static int run_memory(const struct request_context *c, UNUSED const void *request,
                       struct error *err)
 {
-	return memory_ask(c->broker, &c->owed, err);
+	return memory_ask(c->broker, &c->reply, err);
 }
 
 static int run_backup(const struct request_context *c, const void *request, struct error *err)
 {
-	return backup_start(c->broker, &c->owed, request, c->fds, err);
+	return backup_start(c->broker, &c->reply, request, c->fds, err);
 }
 
 static int run_egress(const struct request_context *c, const void *request, struct error *err)
 {
 	const struct broker_egress *r = request;
 
-	return boxes_filter(&c->broker->boxes, &c->owed, r->sandbox, r->egress, err);
+	return sandboxes_set_egress(&c->broker->sandboxes, &c->reply, r->sandbox, r->egress, err);
 }
 
 static int run_measure(const struct request_context *c, const void *request, struct error *err)
 {
-	return measure_start(c->broker, &c->owed, request, err);
+	return measure_start(c->broker, &c->reply, request, err);
 }
 
 /* ---- the trash ---- */
@@ -315,58 +317,58 @@ static int put_into_trash(const struct request_context *c, const struct broker_t
                           struct error *err)
 {
 	const struct trash_note note = {(enum broker_trash_reason)r->reason, r->keep_s};
-	struct chains *chains = &c->broker->chains;
+	struct layer_stacks *stacks = &c->broker->stacks;
 
 	if (r->kind == BROKER_TRASH_SANDBOX)
-		return boxes_destroy(&c->broker->boxes, &c->owed, r->id, &note, err);
-	if (note.keep_s == 0 ? chains_remove(chains, r->id, err) < 0
-	                     : trash_put_snapshot(chains, r->id, &note, err) < 0)
+		return sandboxes_destroy(&c->broker->sandboxes, &c->reply, r->id, &note, err);
+	if (note.keep_s == 0 ? layer_stacks_remove(stacks, r->id, err) < 0
+	                     : trash_put_snapshot(stacks, r->id, &note, err) < 0)
 		return -1;
 	cleaner_wake(c->broker);
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
 static void send_trash_entry(void *context, const struct trash_entry *entry)
 {
 	const struct request_context *c = context;
-	const struct broker_trash_entry answer = {.request = c->owed.request,
+	const struct broker_trash_entry answer = {.request = c->reply.request,
 	                                          .kind = entry->kind,
 	                                          .reason = entry->reason,
 	                                          .id = entry->id,
 	                                          .until_s = entry->until_s,
 	                                          .bytes = entry->bytes};
 
-	server_send(c->broker, c->owed.connection, BROKER_TRASH_ENTRY, broker_trash_entry_shape,
+	server_send(c->broker, c->reply.connection, BROKER_TRASH_ENTRY, broker_trash_entry_shape,
 	            &answer);
 }
 
 static int list_trash(const struct request_context *c, const struct broker_trash *r,
                       UNUSED struct error *err)
 {
-	trash_trim(&c->broker->chains, r->bytes_max, r->back_s);
+	trash_trim(&c->broker->stacks, r->bytes_max, r->back_s);
 	trash_each(&c->broker->host, send_trash_entry, (void *)(uintptr_t)c);
 	cleaner_wake(c->broker);
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
-static int bring_back(const struct request_context *c, const struct broker_trash *r,
-                      struct error *err)
+static int restore_from_trash(const struct request_context *c, const struct broker_trash *r,
+                              struct error *err)
 {
-	if (trash_bring_back(&c->broker->chains, (enum broker_trash_kind)r->kind, r->id, err) < 0)
+	if (trash_bring_back(&c->broker->stacks, (enum broker_trash_kind)r->kind, r->id, err) < 0)
 		return -1;
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
 static int purge_trash(const struct request_context *c, const struct broker_trash *r,
                        struct error *err)
 {
-	if (trash_purge(&c->broker->chains, (enum broker_trash_kind)r->kind, r->id, err) < 0)
+	if (trash_purge(&c->broker->stacks, (enum broker_trash_kind)r->kind, r->id, err) < 0)
 		return -1;
 	cleaner_wake(c->broker);
-	answer_ok(c);
+	send_ok(c);
 	return 0;
 }
 
@@ -377,7 +379,7 @@ static int run_trash(const struct request_context *c, const void *request, struc
 	                                                   struct error *err) = {
 	        [BROKER_TRASH_PUT] = put_into_trash,
 	        [BROKER_TRASH_LIST] = list_trash,
-	        [BROKER_TRASH_BACK] = bring_back,
+	        [BROKER_TRASH_BACK] = restore_from_trash,
 	        [BROKER_TRASH_PURGE] = purge_trash,
 	};
 	const struct broker_trash *r = request;
@@ -387,7 +389,7 @@ static int run_trash(const struct request_context *c, const void *request, struc
 
 static int run_probe(const struct request_context *c, const void *request, struct error *err)
 {
-	return probe_start(c->broker, &c->owed, request, err);
+	return probe_start(c->broker, &c->reply, request, err);
 }
 
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
@@ -438,7 +440,7 @@ static const struct request_row *find_row(uint16_t type)
 	return NULL;
 }
 
-int request_read(struct arena *a, struct span packet, struct request *ret, struct error *err)
+int request_read(struct arena *a, struct span packet, struct broker_request *ret, struct error *err)
 {
 	struct span payload;
 	uint16_t type;
@@ -458,15 +460,15 @@ int broker_dispatch(struct broker *b, uint64_t connection, struct span packet, s
                     struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct request_context c = {.broker = b, .owed = {.connection = connection}, .fds = fds};
+	struct request_context c = {.broker = b, .reply = {.connection = connection}, .fds = fds};
 	struct error failure = {0};
-	struct request request;
+	struct broker_request request;
 
 	if (request_read(&a, packet, &request, err) < 0)
 		return -1;
-	c.owed.request = request.message.hello.request;
+	c.reply.request = request.message.hello.request;
 	if (request.row->check(&request.message, &failure) < 0 ||
 	    request.row->run(&c, &request.message, &failure) < 0)
-		server_send_failure(b, &c.owed, &failure);
+		server_send_failure(b, &c.reply, &failure);
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 struct request_context {
 	struct broker *broker;
-	struct owed owed;
+	struct pending_reply reply;
 	struct wire_fds *fds;
 };
 typedef int run_request(const struct request_context *c, const void *request, struct error *err);
@@ -20,7 +20,7 @@ struct request_row {
 	run_request *run;
 };
 /* Every message begins with its u64 number. */
-struct request {
+struct broker_request {
 	const struct request_row *row;
 	union {
 		struct broker_hello hello;
@@ -38,5 +38,5 @@ struct request {
 	} message;
 };
 /* Decodes, and finds its row; the row's check is still to be asked. Touches nothing else. */
-MUST_CHECK int request_read(struct arena *a, struct span packet, struct request *ret,
+MUST_CHECK int request_read(struct arena *a, struct span packet, struct broker_request *ret,
                             struct error *err);

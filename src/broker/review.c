@@ -29,10 +29,10 @@ static int take_id(struct span from, char ret[ID_SIZE + 1])
 	return id_is_valid(ret) ? 0 : -1;
 }
 
-int review_parse(const char *text, struct review *ret, struct error *err)
+int review_parse(const char *text, struct layer_review *ret, struct error *err)
 {
 	struct span rest = span_of(text), subject, base, mode;
-	struct review r = {.base = ""};
+	struct layer_review r = {.base = ""};
 
 	if (!span_split(&rest, ':', &subject) || !span_split(&rest, ':', &base) ||
 	    !span_split(&rest, ':', &mode) || take_id(subject, r.subject) < 0 ||
@@ -50,43 +50,44 @@ int review_parse(const char *text, struct review *ret, struct error *err)
 
 /* ---- which layers ---- */
 
-static int find_subject(struct review *r, const struct boxes *b, struct error *err)
+static int find_subject(struct layer_review *r, const struct sandboxes *b, struct error *err)
 {
-	const struct chain *below = chains_of(b->chains, r->subject);
+	const struct layer_stack *below = layer_stacks_of(b->stacks, r->subject);
 	struct error ignored = {0};
 
-	if (!r->writes && chains_find(b->chains, r->subject, &r->now_chain, &ignored) == 0)
+	if (!r->writes && layer_stacks_find(b->stacks, r->subject, &r->now_stack, &ignored) == 0)
 		return 0;
 	if (snapshot_check_files(b->host, r->subject, err) < 0)
 		return -1;
-	if (r->writes && boxes_find(b, r->subject))
+	if (r->writes && sandboxes_find(b, r->subject))
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' runs", r->subject);
 	r->is_sandbox = true;
 	if (below)
-		r->now_chain = *below;
+		r->now_stack = *below;
 	return 0;
 }
 
-int review_begin(struct review *r, struct boxes *b, const char *box, struct error *err)
+int review_begin(struct layer_review *r, struct sandboxes *b, const char *sandbox_id,
+                 struct error *err)
 {
 	if (find_subject(r, b, err) < 0 ||
-	    (*r->base && chains_find(b->chains, r->base, &r->base_chain, err) < 0))
+	    (*r->base && layer_stacks_find(b->stacks, r->base, &r->base_stack, err) < 0))
 		return -1;
-	chains_set_role(b->chains, box, CHAIN_NOW, &r->now_chain);
-	chains_set_role(b->chains, box, CHAIN_BASE, &r->base_chain);
+	layer_stacks_set_role(b->stacks, sandbox_id, LAYER_STACK_NOW, &r->now_stack);
+	layer_stacks_set_role(b->stacks, sandbox_id, LAYER_STACK_BASE, &r->base_stack);
 	return 0;
 }
 
-void review_end(struct chains *c, const char *box)
+void review_end(struct layer_stacks *c, const char *sandbox_id)
 {
-	chains_set_role(c, box, CHAIN_NOW, NULL);
-	chains_set_role(c, box, CHAIN_BASE, NULL);
+	layer_stacks_set_role(c, sandbox_id, LAYER_STACK_NOW, NULL);
+	layer_stacks_set_role(c, sandbox_id, LAYER_STACK_BASE, NULL);
 }
 
 /* ---- the trees ---- */
 
 /* From the template up. */
-static unsigned count_common(const struct chain *a, const struct chain *b)
+static unsigned count_common(const struct layer_stack *a, const struct layer_stack *b)
 {
 	unsigned count = 0;
 
@@ -96,24 +97,24 @@ static unsigned count_common(const struct chain *a, const struct chain *b)
 	return count;
 }
 
-static struct chain cut(const struct chain *chain, unsigned common)
+static struct layer_stack upper_part(const struct layer_stack *stack, unsigned common)
 {
-	struct chain cut = *chain;
+	struct layer_stack upper = *stack;
 
-	cut.count -= common;
-	return cut;
+	upper.count -= common;
+	return upper;
 }
 
-struct opening {
-	const struct review *review;
+struct review_opening {
+	const struct layer_review *review;
 	const struct host *host;
 	struct root_options root;
 	struct review_trees *ret;
 };
 
 /* What nobody may write to, run or gain by. */
-static int open_tree_at(const struct opening *o, unsigned tree, const char *template_name,
-                        const struct chain *chain, struct error *err)
+static int open_tree_at(const struct review_opening *o, unsigned tree, const char *template_name,
+                        const struct layer_stack *stack, struct error *err)
 {
 	const struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV |
 	                                                    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
@@ -121,17 +122,17 @@ static int open_tree_at(const struct opening *o, unsigned tree, const char *temp
 	struct root_options root = o->root;
 
 	root.template_name = template_name;
-	root.chain = chain;
+	root.stack = stack;
 	if (tree == BASE || tree == OVER_BASE)
 		root.upper_name = NULL;
-	if (!root.upper_name && !template_name && chain->count == 0)
+	if (!root.upper_name && !template_name && stack->count == 0)
 		return 0;
 	if (host_tree_open(o->host, &root, &o->ret->fds[tree], err) < 0)
 		return -1;
 	return layer_set(o->ret->fds[tree], &options, err);
 }
 
-static int open_to_write(const struct opening *o, struct error *err)
+static int open_to_write(const struct review_opening *o, struct error *err)
 {
 	const struct layer_options options = {.attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID |
 	                                                    MOUNT_ATTR_NOEXEC,
@@ -139,18 +140,19 @@ static int open_to_write(const struct opening *o, struct error *err)
 	struct root_options root = o->root;
 
 	root.template_name = o->review->template_name;
-	root.chain = &o->review->now_chain;
+	root.stack = &o->review->now_stack;
 	if (host_root_open(o->host, &root, &o->ret->fds[NOW], err) < 0)
 		return -1;
 	return layer_set(o->ret->fds[NOW], &options, err);
 }
 
-int review_open(const struct review *r, const struct boxes *b, const struct review_maps *maps,
-                struct review_trees *ret, struct error *err)
+int review_open(const struct layer_review *r, const struct sandboxes *b,
+                const struct review_maps *maps, struct review_trees *ret, struct error *err)
 {
-	unsigned common = count_common(&r->now_chain, &r->base_chain);
-	struct chain over_now = cut(&r->now_chain, common), over_base = cut(&r->base_chain, common);
-	const struct opening o = {
+	unsigned common = count_common(&r->now_stack, &r->base_stack);
+	struct layer_stack over_now = upper_part(&r->now_stack, common),
+	                   over_base = upper_part(&r->base_stack, common);
+	const struct review_opening o = {
 	        .review = r,
 	        .host = b->host,
 	        .root = {.upper_fd = b->host->folders[FOLDER_SANDBOXES],
@@ -161,16 +163,16 @@ int review_open(const struct review *r, const struct boxes *b, const struct revi
 	};
 	int status;
 
-	if (r->writes && boxes_find(b, r->subject))
+	if (r->writes && sandboxes_find(b, r->subject))
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' runs", r->subject);
-	status = open_tree_at(&o, BASE, r->template_name, &r->base_chain, err);
+	status = open_tree_at(&o, BASE, r->template_name, &r->base_stack, err);
 	if (status == 0)
 		status = open_tree_at(&o, OVER_BASE, NULL, &over_base, err);
 	if (status == 0)
 		status = open_tree_at(&o, OVER_NOW, NULL, &over_now, err);
 	if (status == 0)
 		status = r->writes ? open_to_write(&o, err)
-		                   : open_tree_at(&o, NOW, r->template_name, &r->now_chain, err);
+		                   : open_tree_at(&o, NOW, r->template_name, &r->now_stack, err);
 	return status < 0 ? FAIL_CONTEXT(err, "open the layers of '%s'", r->subject) : 0;
 }
 

@@ -9,21 +9,22 @@
 #include "broker/box.h"
 #include "wire/agent_files.h"
 
-struct review {
+struct layer_review {
 	char subject[ID_SIZE + 1]; /* of a sandbox or a snapshot */
 	char base[ID_SIZE + 1];    /* of a snapshot; "" = the template */
-	char template_name[BOX_TEMPLATE_MAX];
+	char template_name[SANDBOX_TEMPLATE_MAX];
 	bool writes;
 	/* by review_begin */
 	bool is_sandbox;
-	struct chain now_chain, base_chain;
+	struct layer_stack now_stack, base_stack;
 };
 /* Of broker_create.review. */
-MUST_CHECK int review_parse(const char *text, struct review *ret, struct error *err);
+MUST_CHECK int review_parse(const char *text, struct layer_review *ret, struct error *err);
 /* Finds the layers, which are in use from now on. */
-MUST_CHECK int review_begin(struct review *r, struct boxes *b, const char *box, struct error *err);
-/* Fine for a box that is none. */
-void review_end(struct chains *c, const char *box);
+MUST_CHECK int review_begin(struct layer_review *r, struct sandboxes *b, const char *sandbox_id,
+                            struct error *err);
+/* Fine for a sandbox that is none. */
+void review_end(struct layer_stacks *c, const char *sandbox_id);
 
 /* In the order of review_paths; -1 = nothing to mount there. */
 #define REVIEW_TREES 4
@@ -34,7 +35,7 @@ extern const char *const review_paths[REVIEW_TREES];
 struct review_maps {
 	int ids_fd, stored_fd; /* see struct root_options */
 };
-MUST_CHECK int review_open(const struct review *r, const struct boxes *b,
+MUST_CHECK int review_open(const struct layer_review *r, const struct sandboxes *b,
                            const struct review_maps *maps, struct review_trees *ret,
                            struct error *err);
 void review_close(struct review_trees *t);

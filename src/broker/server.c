@@ -20,17 +20,17 @@
  */
 #define WAITING_MAX ((size_t)32 << 20)
 
-struct connection {
+struct server_connection {
 	struct list item;
 	struct broker *broker;
-	struct watch watch;
+	struct fd_watch watch;
 	uint64_t serial;
 	int fd;
 	struct buf waiting; /* whole frames, one after the other … */
 	size_t sent;        /* … of which so many bytes are out */
 };
 
-static void connection_close(struct connection *c)
+static void connection_close(struct server_connection *c)
 {
 	watch_stop(&c->broker->events, &c->watch);
 	list_remove(&c->item);
@@ -39,14 +39,14 @@ static void connection_close(struct connection *c)
 	free(c);
 }
 
-static void connection_break(struct connection *c, const struct error *err)
+static void connection_break(struct server_connection *c, const struct error *err)
 {
 	log_warning("closing a connection", FAILURE(err));
 	connection_close(c);
 }
 
 /* Sends of *frames what the peer takes now, and cuts it off. */
-static int send_now(const struct connection *c, struct span *frames, struct error *err)
+static int send_frames(const struct server_connection *c, struct span *frames, struct error *err)
 {
 	struct span rest = *frames, payload;
 	uint16_t type;
@@ -62,12 +62,12 @@ static int send_now(const struct connection *c, struct span *frames, struct erro
 }
 
 /* There is room again. False: it failed, and the connection is gone. */
-static bool send_waiting(struct connection *c)
+static bool send_waiting(struct server_connection *c)
 {
 	struct span left = {c->waiting.data + c->sent, c->waiting.size - c->sent};
 	struct error err = {0};
 
-	if (send_now(c, &left, &err) < 0) {
+	if (send_frames(c, &left, &err) < 0) {
 		connection_break(c, &err);
 		return false;
 	}
@@ -86,7 +86,7 @@ static bool send_waiting(struct connection *c)
 	return false;
 }
 
-static void on_packet(struct connection *c)
+static void on_packet(struct server_connection *c)
 {
 	AUTO(buf_done) struct buf packet = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX + 1);
 	struct wire_fds fds = {.count = 0};
@@ -102,9 +102,9 @@ static void on_packet(struct connection *c)
 	wire_fds_close(&fds);
 }
 
-static void on_ready(struct watch *watch)
+static void on_ready(struct fd_watch *watch)
 {
-	struct connection *c = CONTAINER_OF(watch, struct connection, watch);
+	struct server_connection *c = CONTAINER_OF(watch, struct server_connection, watch);
 
 	if (watch->can_write && !send_waiting(c))
 		return;
@@ -125,7 +125,7 @@ static int check_peer(const struct broker *b, int fd, struct error *err)
 	return 0;
 }
 
-static unsigned count_connections(const struct server *s)
+static unsigned count_connections(const struct broker_server *s)
 {
 	unsigned count = 0;
 
@@ -134,12 +134,12 @@ static unsigned count_connections(const struct server *s)
 	return count;
 }
 
-static void on_connection(struct watch *watch)
+static void on_connection(struct fd_watch *watch)
 {
 	struct broker *b = CONTAINER_OF(watch, struct broker, server.listening);
 	AUTO_CLOSE int fd = accept4(b->server.listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	struct error err = {0};
-	struct connection *c;
+	struct server_connection *c;
 
 	if (fd < 0)
 		return;
@@ -154,11 +154,11 @@ static void on_connection(struct watch *watch)
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		abort();
-	*c = (struct connection){.broker = b,
-	                         .watch = {.fd = -1, .on_ready = on_ready},
-	                         .serial = ++b->server.last_serial,
-	                         .fd = TAKE_FD(fd),
-	                         .waiting = BUF(WAITING_MAX)};
+	*c = (struct server_connection){.broker = b,
+	                                .watch = {.fd = -1, .on_ready = on_ready},
+	                                .serial = ++b->server.last_serial,
+	                                .fd = TAKE_FD(fd),
+	                                .waiting = BUF(WAITING_MAX)};
 	list_append(&b->server.connections, &c->item);
 	if (watch_start(&b->events, &c->watch, c->fd, &err) < 0)
 		connection_close(c);
@@ -189,7 +189,7 @@ static int open_socket(struct broker *b, struct error *err)
 int server_open(struct broker *b, struct error *err)
 {
 	list_init(&b->server.connections);
-	b->server.listening = (struct watch){.fd = -1, .on_ready = on_connection};
+	b->server.listening = (struct fd_watch){.fd = -1, .on_ready = on_connection};
 	if (open_socket(b, err) < 0)
 		return -1;
 	return watch_start(&b->events, &b->server.listening, b->server.listen_fd, err);
@@ -198,7 +198,7 @@ int server_open(struct broker *b, struct error *err)
 void server_close(struct broker *b)
 {
 	LIST_EACH (&b->server.connections, item)
-		connection_close(LIST_ENTRY(item, struct connection, item));
+		connection_close(LIST_ENTRY(item, struct server_connection, item));
 	watch_stop(&b->events, &b->server.listening);
 	fd_forget(&b->server.listen_fd);
 	(void)unlinkat(b->host.folders[FOLDER_RUN], SOCKET_NAME, 0);
@@ -208,16 +208,16 @@ void server_forget(struct broker *b)
 {
 	fd_forget(&b->server.listen_fd);
 	LIST_EACH (&b->server.connections, item)
-		fd_forget(&LIST_ENTRY(item, struct connection, item)->fd);
+		fd_forget(&LIST_ENTRY(item, struct server_connection, item)->fd);
 }
 
 /* The broker waits for nobody: what the peer does not take now waits for it, and a peer that never
  * reads is cut off. */
-static int send_to(struct connection *c, struct span frame, struct error *err)
+static int send_or_queue(struct server_connection *c, struct span frame, struct error *err)
 {
 	bool was_empty = c->waiting.size == 0;
 
-	if (was_empty && send_now(c, &frame, err) < 0)
+	if (was_empty && send_frames(c, &frame, err) < 0)
 		return -1;
 	if (frame.size == 0)
 		return 0;
@@ -240,10 +240,10 @@ static void encode_and_send(struct broker *b, uint64_t connection, uint16_t type
 		return;
 	}
 	LIST_EACH (&b->server.connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
+		struct server_connection *c = LIST_ENTRY(item, struct server_connection, item);
 
 		if ((connection == 0 || c->serial == connection) &&
-		    send_to(c, buf_span(&frame), &err) < 0)
+		    send_or_queue(c, buf_span(&frame), &err) < 0)
 			connection_break(c, &err);
 	}
 }
@@ -260,13 +260,14 @@ void server_send_all(struct broker *b, uint16_t type, const struct wire_member *
 	encode_and_send(b, 0, type, shape, message);
 }
 
-void server_send_failure(struct broker *b, const struct owed *owed, const struct error *err)
+void server_send_failure(struct broker *b, const struct pending_reply *reply,
+                         const struct error *err)
 {
-	struct broker_failed failed = {.request = owed->request,
+	struct broker_failed failed = {.request = reply->request,
 	                               .code = err->code,
 	                               .sys_errno = (uint32_t)err->sys_errno,
 	                               .text = err->text,
 	                               .hint = err->hint};
 
-	server_send(b, owed->connection, BROKER_FAILED, broker_failed_shape, &failed);
+	server_send(b, reply->connection, BROKER_FAILED, broker_failed_shape, &failed);
 }

@@ -76,8 +76,7 @@ static int write_owner(int fd, const char *owner, struct error *err)
 enum chunk_owner { CHUNK_OTHERS = 0, CHUNK_FREE, CHUNK_OURS };
 
 /* As enum chunk_owner; -1: it cannot be read. */
-static int look_at_owner(struct slots *s, unsigned chunk, int fd, bool only_known,
-                         struct error *err)
+static int read_owner(struct slots *s, unsigned chunk, int fd, bool only_known, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(sizeof(s->owner));
 
@@ -104,14 +103,14 @@ static int claim_chunk(struct slots *s, unsigned chunk, bool only_known, struct 
 
 	if (open_chunk(s, chunk, &fd, err) < 0)
 		return -1;
-	owner = look_at_owner(s, chunk, fd, only_known, err);
+	owner = read_owner(s, chunk, fd, only_known, err);
 	if (owner < 0 || owner == CHUNK_OTHERS)
 		return owner;
 	locked = lock_chunk(fd, wait_until, err);
 	if (locked <= 0)
 		return locked;
 	/* Who had the lock may have taken it over. */
-	owner = look_at_owner(s, chunk, fd, only_known, err);
+	owner = read_owner(s, chunk, fd, only_known, err);
 	if (owner < 0 || owner == CHUNK_OTHERS)
 		return owner;
 	if (owner == CHUNK_FREE && write_owner(fd, s->owner, err) < 0)

@@ -33,7 +33,7 @@ struct copying {
 	char names[NAMES_MAX], value[VALUE_MAX];
 };
 
-struct entry {
+struct copy_entry {
 	int from, to; /* folders */
 	const char *name;
 	struct stat status;
@@ -57,7 +57,7 @@ static int copy_attributes(struct copying *c, int from, int to, struct error *er
 }
 
 /* Last, because writing changes times, and giving away takes set-uid bits away. */
-static int finish_entry(const struct entry *e, struct error *err)
+static int finish_entry(const struct copy_entry *e, struct error *err)
 {
 	const struct timespec times[] = {e->status.st_atim, e->status.st_mtim};
 
@@ -91,7 +91,7 @@ static int copy_data(const struct copying *c, int from, int to, struct error *er
 	}
 }
 
-static int copy_file(struct copying *c, const struct entry *e, struct error *err)
+static int copy_file(struct copying *c, const struct copy_entry *e, struct error *err)
 {
 	AUTO_CLOSE int from = openat(e->from, e->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	AUTO_CLOSE int to =
@@ -102,7 +102,7 @@ static int copy_file(struct copying *c, const struct entry *e, struct error *err
 	return copy_data(c, from, to, err) < 0 ? -1 : copy_attributes(c, from, to, err);
 }
 
-static int copy_folder(struct copying *c, const struct entry *e, struct error *err)
+static int copy_folder(struct copying *c, const struct copy_entry *e, struct error *err)
 {
 	AUTO_CLOSE int from =
 	        openat(e->from, e->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -122,7 +122,7 @@ static int copy_folder(struct copying *c, const struct entry *e, struct error *e
 	return copy_attributes(c, from, to, err);
 }
 
-static int copy_link(const struct entry *e, struct error *err)
+static int copy_link(const struct copy_entry *e, struct error *err)
 {
 	char target[4096];
 	ssize_t size = readlinkat(e->from, e->name, target, sizeof(target) - 1);
@@ -136,7 +136,7 @@ static int copy_link(const struct entry *e, struct error *err)
 }
 
 /* Whiteouts among them: device 0:0. */
-static int copy_node(const struct entry *e, struct error *err)
+static int copy_node(const struct copy_entry *e, struct error *err)
 {
 	return mknodat(e->to, e->name, e->status.st_mode & S_IFMT, e->status.st_rdev) < 0
 	               ? FAIL_ERRNO(err, "copy '%s'", e->name)
@@ -144,7 +144,7 @@ static int copy_node(const struct entry *e, struct error *err)
 }
 
 /* Another name of a file that is there already: 1. */
-static int copy_name(struct copying *c, const struct entry *e, struct error *err)
+static int copy_name(struct copying *c, const struct copy_entry *e, struct error *err)
 {
 	char key[24];
 	const char *first;
@@ -162,7 +162,7 @@ static int copy_name(struct copying *c, const struct entry *e, struct error *err
 	return errno == EMLINK ? 0 : FAIL_ERRNO(err, "link '%s'", e->name);
 }
 
-static int copy_entry(struct copying *c, struct entry *e, struct error *err)
+static int copy_entry(struct copying *c, struct copy_entry *e, struct error *err)
 {
 	int status;
 
@@ -182,7 +182,7 @@ static int copy_entry(struct copying *c, struct entry *e, struct error *err)
 	return status < 0 ? -1 : finish_entry(e, err);
 }
 
-static void cut(struct buf *path, size_t size)
+static void truncate_path(struct buf *path, size_t size)
 {
 	path->size = size;
 	if (path->data)
@@ -202,7 +202,7 @@ static int copy_entries(struct copying *c, int from, int to, struct error *err)
 		return FAIL_ERRNO(err, "list a folder");
 	}
 	while (status == 0 && (entry = readdir(folder))) {
-		struct entry e = {.from = from, .to = to, .name = entry->d_name};
+		struct copy_entry e = {.from = from, .to = to, .name = entry->d_name};
 
 		if (strcmp(e.name, ".") == 0 || strcmp(e.name, "..") == 0)
 			continue;
@@ -213,7 +213,7 @@ static int copy_entries(struct copying *c, int from, int to, struct error *err)
 			status = check_time(c, err);
 		if (status == 0)
 			status = copy_entry(c, &e, err);
-		cut(&c->path, size);
+		truncate_path(&c->path, size);
 	}
 	(void)closedir(folder);
 	return status;

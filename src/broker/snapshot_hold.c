@@ -24,7 +24,7 @@
 #define HOLD_THAW_EVERY 512
 
 struct holding {
-	struct snapshot_job *job;
+	struct snapshot_task *task;
 	const struct host *host;
 	struct snapshot_maps maps;
 	int run_folder, upper;
@@ -47,81 +47,81 @@ static int open_folder(const struct host *host, enum host_folder which, const ch
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : 0;
 }
 
-static int open_stored(const struct box *box, int *ret_fd, struct error *err)
+static int open_stored(const struct sandbox *sandbox, int *ret_fd, struct error *err)
 {
-	if (box->stored_fd < 0)
-		return id_map_open(box->slot, ret_fd, err);
-	*ret_fd = box->stored_fd;
+	if (sandbox->stored_fd < 0)
+		return id_map_open(sandbox->slot, ret_fd, err);
+	*ret_fd = sandbox->stored_fd;
 	return 0;
 }
 
 /* All that can be done before anybody stands still. */
-static int prepare(struct holding *h, struct error *err)
+static int prepare_snapshot(struct holding *h, struct error *err)
 {
-	struct snapshot_job *job = h->job;
+	struct snapshot_task *task = h->task;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "%s/upper", job->sandbox);
-	if (open_namespace(job->box->pid, "user", &h->maps.ids_fd, err) < 0 ||
-	    open_stored(job->box, &h->maps.stored_fd, err) < 0 ||
+	(void)snprintf(path, sizeof(path), "%s/upper", task->sandbox_id);
+	if (open_namespace(task->sandbox->pid, "user", &h->maps.ids_fd, err) < 0 ||
+	    open_stored(task->sandbox, &h->maps.stored_fd, err) < 0 ||
 	    open_namespace(getpid(), "mnt", &h->maps.home_fd, err) < 0 ||
 	    open_folder(h->host, FOLDER_SANDBOXES, path, &h->upper, err) < 0 ||
-	    open_folder(h->host, FOLDER_RUN_SANDBOXES, job->sandbox, &h->run_folder, err) < 0)
+	    open_folder(h->host, FOLDER_RUN_SANDBOXES, task->sandbox_id, &h->run_folder, err) < 0)
 		return -1;
-	if (symlinkat(job->box->paused ? SNAPSHOT_PAUSED : SNAPSHOT_FROZEN, h->run_folder,
+	if (symlinkat(task->sandbox->paused ? SNAPSHOT_PAUSED : SNAPSHOT_FROZEN, h->run_folder,
 	              SNAPSHOT_MARK) < 0)
 		return FAIL_ERRNO(err, "mark the snapshot");
 	fault_point("broker", "snapshot-marked");
-	return snapshot_make_next(job, h->upper, err);
+	return snapshot_make_next(task, h->upper, err);
 }
 
 /* Whose layers are not swapped: the new one is beside them, on the same ones. */
-static int copy(struct holding *h, struct error *err)
+static int copy_layer(struct holding *h, struct error *err)
 {
-	const struct snapshot_job *job = h->job;
+	const struct snapshot_task *task = h->task;
 	int snapshots = h->host->folders[FOLDER_SNAPSHOTS];
 	AUTO_CLOSE int to = -1;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, job->snapshot);
+	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, task->snapshot_id);
 	if (unlinkat(snapshots, path, 0) < 0)
 		return FAIL_ERRNO(err, "replace '%s'", path);
-	if (chain_write(snapshots, path, &job->below, err) < 0)
+	if (layer_stack_write(snapshots, path, &task->below, err) < 0)
 		return -1;
-	(void)snprintf(path, sizeof(path), "%s/upper", job->snapshot);
+	(void)snprintf(path, sizeof(path), "%s/upper", task->snapshot_id);
 	if (open_folder(h->host, FOLDER_SNAPSHOTS, path, &to, err) < 0 ||
 	    snapshot_copy(h->upper, to, deadline_in(COPY_MAX_MS), err) < 0)
 		return -1;
 	fault_point("broker", "snapshot-copied");
-	(void)snprintf(path, sizeof(path), "%s/" KEPT_LINK, job->snapshot);
+	(void)snprintf(path, sizeof(path), "%s/" KEPT_LINK, task->snapshot_id);
 	return symlinkat("snapshot", snapshots, path) < 0 ? FAIL_ERRNO(err, "write '%s'", path) : 0;
 }
 
 static int take_held(struct holding *h, struct error *err)
 {
-	struct snapshot_job *job = h->job;
+	struct snapshot_task *task = h->task;
 
 	fault_point("broker", "snapshot-frozen");
-	job->report.method = SNAPSHOT_SWITCH;
-	if (snapshot_switch(job, &h->maps, h->run_folder, err) == 0)
+	task->report.method = SNAPSHOT_SWITCH;
+	if (snapshot_switch(task, &h->maps, h->run_folder, err) == 0)
 		return 0;
 	if (err->code != ERROR_CONFLICT)
 		return -1;
-	job->report.method = SNAPSHOT_COPY;
-	job->report.because = *err;
+	task->report.method = SNAPSHOT_COPY;
+	task->report.because = *err;
 	error_clear(err);
-	if (copy(h, err) == 0)
+	if (copy_layer(h, err) == 0)
 		return 0;
 	if (err->code == ERROR_TIMEOUT)
 		error_hint(err, "%s; end that, or stop the sandbox: then nothing has to be copied",
-		           job->report.because.text);
+		           task->report.because.text);
 	return -1;
 }
 
 /* Version 1 misses processes that are being made just then, and would wait for them for ever:
  * asking again helps, and letting all go for a moment helps always. */
-static int ask_again(struct cgroup_host *cgroups, const char *group, unsigned count,
-                     struct error *err)
+static int retry_freeze(struct cgroup_host *cgroups, const char *group, unsigned count,
+                        struct error *err)
 {
 	const struct timespec moment = {.tv_nsec = HOLD_MOMENT_NS};
 
@@ -133,7 +133,7 @@ static int ask_again(struct cgroup_host *cgroups, const char *group, unsigned co
 	return count % HOLD_ASK_EVERY == 0 ? cgroups->ops->freeze(cgroups, group, true, err) : 0;
 }
 
-static int hold(struct cgroup_host *cgroups, const char *group, struct error *err)
+static int hold_processes(struct cgroup_host *cgroups, const char *group, struct error *err)
 {
 	const struct timespec pause = {.tv_nsec = HOLD_PAUSE_NS};
 	int64_t deadline = deadline_in(HOLD_MAX_MS);
@@ -152,7 +152,7 @@ static int hold(struct cgroup_host *cgroups, const char *group, struct error *er
 			continue;
 		}
 		(void)nanosleep(&pause, NULL);
-		if (ask_again(cgroups, group, count, err) < 0)
+		if (retry_freeze(cgroups, group, count, err) < 0)
 			return -1;
 	}
 	(void)!cgroups->ops->freeze(cgroups, group, false, &ignored);
@@ -161,34 +161,34 @@ static int hold(struct cgroup_host *cgroups, const char *group, struct error *er
 
 static int hold_and_take(struct holding *h, struct error *err)
 {
-	struct cgroup_host *cgroups = &h->job->owner->host->cgroups;
+	struct cgroup_host *cgroups = &h->task->owner->host->cgroups;
 	int64_t begun_ns = clock_monotonic_ns();
 	struct error second = {0};
 	char group[GROUP_NAME_SIZE];
 	int status;
 
-	host_group_name(h->job->box->slot, group);
+	host_group_name(h->task->sandbox->slot, group);
 	/* Or each pause would be twice as long. */
 	(void)prctl(PR_SET_TIMERSLACK, 1UL);
-	if (hold(cgroups, group, err) < 0)
+	if (hold_processes(cgroups, group, err) < 0)
 		return -1;
 	status = take_held(h, err);
 	/* Half-way between two roots nobody goes on: the broker ends them. */
-	if (h->job->is_broken)
+	if (h->task->is_broken)
 		return -1;
 	if (cgroups->ops->freeze(cgroups, group, false, &second) < 0 && status == 0) {
 		*err = second;
 		status = -1;
 	}
-	h->job->report.frozen_us = (uint64_t)(clock_monotonic_ns() - begun_ns) / 1000;
+	h->task->report.frozen_us = (uint64_t)(clock_monotonic_ns() - begun_ns) / 1000;
 	fault_point("broker", "snapshot-thawed");
 	return status;
 }
 
-int snapshot_take_running(struct snapshot_job *job, struct error *err)
+int snapshot_take_running(struct snapshot_task *task, struct error *err)
 {
-	struct holding h = {.job = job,
-	                    .host = job->owner->host,
+	struct holding h = {.task = task,
+	                    .host = task->owner->host,
 	                    .maps = {-1, -1, -1},
 	                    .run_folder = -1,
 	                    .upper = -1};
@@ -196,10 +196,10 @@ int snapshot_take_running(struct snapshot_job *job, struct error *err)
 	int status;
 
 	/* The process ends soon, and closes what it has. */
-	if (prepare(&h, err) < 0)
+	if (prepare_snapshot(&h, err) < 0)
 		return -1;
-	status = job->box->paused ? take_held(&h, err) : hold_and_take(&h, err);
-	if (!job->is_broken)
+	status = task->sandbox->paused ? take_held(&h, err) : hold_and_take(&h, err);
+	if (!task->is_broken)
 		(void)unlinkat(h.run_folder, SNAPSHOT_MARK, 0);
 	return status;
 }

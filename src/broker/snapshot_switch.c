@@ -27,7 +27,7 @@
 #define SUBMOUNT_PATH_MAX 256
 
 struct switching {
-	struct snapshot_job *job;
+	struct snapshot_task *task;
 	const struct snapshot_maps *maps;
 	const struct host *host;
 	int run_folder, root_fd;
@@ -56,7 +56,7 @@ static int list_mounts(struct switching *s, struct error *err)
 	struct span rest;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", s->job->box->pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", s->task->sandbox->pid);
 	if (file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
@@ -69,7 +69,7 @@ static int list_mounts(struct switching *s, struct error *err)
 
 /* ---- steps ---- */
 
-static int enter(int mounts_fd, struct error *err)
+static int enter_mounts(int mounts_fd, struct error *err)
 {
 	return setns(mounts_fd, CLONE_NEWNS) < 0 ? FAIL_ERRNO(err, "enter a mount namespace") : 0;
 }
@@ -86,7 +86,7 @@ static int set_read_only(bool read_only, struct error *err)
 	return FAIL_ERRNO(err, "make the root read-only");
 }
 
-static int mark(const struct switching *s, const char *text, struct error *err)
+static int write_mark(const struct switching *s, const char *text, struct error *err)
 {
 	static const char next[] = SNAPSHOT_MARK ".next";
 
@@ -104,10 +104,10 @@ static void leave_open(UNUSED void *context, UNUSED int fd)
 static int open_new_root(struct switching *s, struct error *err)
 {
 	const struct root_options options = {
-	        .template_name = s->job->box->template_name,
-	        .chain = &s->job->chain,
+	        .template_name = s->task->sandbox->template_name,
+	        .stack = &s->task->stack,
 	        .upper_fd = s->host->folders[FOLDER_SANDBOXES],
-	        .upper_name = s->job->sandbox,
+	        .upper_name = s->task->sandbox_id,
 	        .ids_fd = s->maps->ids_fd,
 	        .stored_fd = s->maps->stored_fd,
 	        .let_go = leave_open,
@@ -148,7 +148,7 @@ static int swap_roots(struct switching *s, struct error *err)
 	if (fchdir(s->root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return FAIL_ERRNO(err, "swap the roots");
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		log_warning("an old root is left", TEXT("sandbox", s->job->sandbox));
+		log_warning("an old root is left", TEXT("sandbox", s->task->sandbox_id));
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static int replace_root(struct switching *s, struct error *err)
 	struct error second = {0};
 
 	/* The last one to let go of an overlay waits until all of the disk is in order: not now. */
-	s->job->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->task->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (attach_new_root(s, err) == 0) {
 		fault_point("broker", "snapshot-moved");
 		if (swap_roots(s, err) == 0)
@@ -166,25 +166,25 @@ static int replace_root(struct switching *s, struct error *err)
 	}
 	if (detach_new_root(s, &second) < 0) {
 		log_error("a root cannot be put back", FAILURE(&second));
-		s->job->is_broken = true;
+		s->task->is_broken = true;
 	}
 	return -1;
 }
 
-static int in_sandbox(struct switching *s, int (*act)(struct switching *s, struct error *err),
-                      struct error *err)
+static int run_in_sandbox(struct switching *s, int (*act)(struct switching *s, struct error *err),
+                          struct error *err)
 {
 	struct error second = {0};
 	int status;
 
-	if (enter(s->job->box->mounts_fd, err) < 0)
+	if (enter_mounts(s->task->sandbox->mounts_fd, err) < 0)
 		return -1;
 	status = act(s, err);
-	if (enter(s->maps->home_fd, &second) == 0)
+	if (enter_mounts(s->maps->home_fd, &second) == 0)
 		return status;
 	/* Nothing can be put in order from there. */
 	log_error("the way back is lost", FAILURE(&second));
-	s->job->is_broken = true;
+	s->task->is_broken = true;
 	return status;
 }
 
@@ -198,47 +198,47 @@ static int reopen_root(UNUSED struct switching *s, struct error *err)
 	return set_read_only(false, err);
 }
 
-static int run(struct switching *s, struct error *err)
+static int switch_root(struct switching *s, struct error *err)
 {
 	struct error second = {0};
 	bool is_swapped;
 
-	if (in_sandbox(s, close_root, err) < 0)
+	if (run_in_sandbox(s, close_root, err) < 0)
 		return -1;
 	fault_point("broker", "snapshot-closed");
-	is_swapped = snapshot_swap(s->job, err) == 0;
+	is_swapped = snapshot_swap(s->task, err) == 0;
 	fault_point("broker", "snapshot-swapped");
-	if (is_swapped && open_new_root(s, err) == 0 && in_sandbox(s, replace_root, err) == 0)
+	if (is_swapped && open_new_root(s, err) == 0 && run_in_sandbox(s, replace_root, err) == 0)
 		return 0;
-	if (s->job->is_broken)
+	if (s->task->is_broken)
 		return -1;
-	if ((is_swapped && snapshot_swap(s->job, &second) < 0) ||
-	    in_sandbox(s, reopen_root, &second) < 0) {
+	if ((is_swapped && snapshot_swap(s->task, &second) < 0) ||
+	    run_in_sandbox(s, reopen_root, &second) < 0) {
 		log_error("layers cannot be put back", FAILURE(&second));
-		s->job->is_broken = true;
+		s->task->is_broken = true;
 	}
 	return -1;
 }
 
-int snapshot_switch(struct snapshot_job *job, const struct snapshot_maps *maps, int run_folder,
+int snapshot_switch(struct snapshot_task *task, const struct snapshot_maps *maps, int run_folder,
                     struct error *err)
 {
-	struct switching s = {.job = job,
+	struct switching s = {.task = task,
 	                      .maps = maps,
-	                      .host = job->owner->host,
+	                      .host = task->owner->host,
 	                      .run_folder = run_folder,
 	                      .root_fd = -1};
 	struct error second = {0};
 	int status;
 
-	if (!*job->box->template_name)
+	if (!*task->sandbox->template_name)
 		return FAIL(err, ERROR_CONFLICT, "an older version of the broker started it");
-	if (snapshot_check_users(job->box, &s.root_mount, err) < 0 || list_mounts(&s, err) < 0 ||
-	    mark(&s, SNAPSHOT_SWITCHING, err) < 0)
+	if (snapshot_check_users(task->sandbox, &s.root_mount, err) < 0 ||
+	    list_mounts(&s, err) < 0 || write_mark(&s, SNAPSHOT_SWITCHING, err) < 0)
 		return -1;
-	status = run(&s, err);
-	if (!job->is_broken &&
-	    mark(&s, job->box->paused ? SNAPSHOT_PAUSED : SNAPSHOT_FROZEN, &second) < 0)
+	status = switch_root(&s, err);
+	if (!task->is_broken &&
+	    write_mark(&s, task->sandbox->paused ? SNAPSHOT_PAUSED : SNAPSHOT_FROZEN, &second) < 0)
 		log_error("a snapshot is marked wrongly", FAILURE(&second));
 	fd_forget(&s.root_fd);
 	return status;

@@ -19,23 +19,23 @@
 #define MAPS_MAX (16 * 1024 * 1024)
 #define SOCKETS_MAX (4 * 1024 * 1024)
 
-struct root {
+struct sandbox_root {
 	uint64_t mount, inode, mounts_inode;
 };
 
-struct subject {
-	const struct root *root;
+struct checked_process {
+	const struct sandbox_root *root;
 	int pid;
 	char name[32];
 };
 
-static int refuse(const struct subject *s, const char *what, struct error *err)
+static int refuse_process(const struct checked_process *s, const char *what, struct error *err)
 {
 	return FAIL(err, ERROR_CONFLICT, "process %d (%s) has %s", s->pid, s->name, what);
 }
 
 /* 1 = it is there, 0 = it is not (a process that is dead has none), -1 = failed. */
-static int look(const char *path, struct statx *ret, struct error *err)
+static int stat_proc(const char *path, struct statx *ret, struct error *err)
 {
 	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0)
 		return 1;
@@ -44,33 +44,33 @@ static int look(const char *path, struct statx *ret, struct error *err)
 	return FAIL_ERRNO(err, "look at '%s'", path);
 }
 
-static bool is_of_root(const struct subject *s, const struct statx *status)
+static bool is_of_root(const struct checked_process *s, const struct statx *status)
 {
 	return (status->stx_mask & STATX_MNT_ID) && status->stx_mnt_id == s->root->mount;
 }
 
 /* Of one thread: they may have folders of their own. */
-static int check_folders(const struct subject *s, const char *thread, struct error *err)
+static int check_folders(const struct checked_process *s, const char *thread, struct error *err)
 {
 	struct statx status;
 	char path[128];
 	int there;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/root", s->pid, thread);
-	there = look(path, &status, err);
+	there = stat_proc(path, &status, err);
 	if (there <= 0)
 		return there;
 	if (!is_of_root(s, &status) || status.stx_ino != s->root->inode)
-		return refuse(s, "another root", err);
+		return refuse_process(s, "another root", err);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/cwd", s->pid, thread);
-	there = look(path, &status, err);
+	there = stat_proc(path, &status, err);
 	if (there <= 0 || !is_of_root(s, &status) || status.stx_ino == s->root->inode)
 		return there < 0 ? -1 : 0;
-	return refuse(s, "a current folder other than '/'", err);
+	return refuse_process(s, "a current folder other than '/'", err);
 }
 
 /* Files are on the root's mount; a watch is on something that does not say where. */
-static int check_descriptor(const struct subject *s, const char *number, struct error *err)
+static int check_descriptor(const struct checked_process *s, const char *number, struct error *err)
 {
 	static const char watch[] = "anon_inode:inotify";
 	struct statx status;
@@ -78,20 +78,21 @@ static int check_descriptor(const struct subject *s, const char *number, struct 
 	int there;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%s", s->pid, number);
-	there = look(path, &status, err);
+	there = stat_proc(path, &status, err);
 	if (there <= 0)
 		return there;
 	if (is_of_root(s, &status))
-		return refuse(s, S_ISDIR(status.stx_mode) ? "an open folder" : "an open file", err);
+		return refuse_process(
+		        s, S_ISDIR(status.stx_mode) ? "an open folder" : "an open file", err);
 	if (!S_ISREG(status.stx_mode) && !S_ISDIR(status.stx_mode) &&
 	    readlink(path, target, sizeof(target) - 1) > 0 && strcmp(target, watch) == 0)
-		return refuse(s, "a watch on files", err);
+		return refuse_process(s, "a watch on files", err);
 	return 0;
 }
 
-typedef int check_entry(const struct subject *s, const char *name, struct error *err);
+typedef int check_entry(const struct checked_process *s, const char *name, struct error *err);
 
-static int each_entry(const struct subject *s, const char *what, check_entry *check,
+static int each_entry(const struct checked_process *s, const char *what, check_entry *check,
                       struct error *err)
 {
 	char path[64];
@@ -137,7 +138,7 @@ static bool is_constant(struct span path, const char *rights)
 }
 
 /* "start-end rw-s offset 00:17 inode   /path" */
-static int check_maps(const struct subject *s, struct error *err)
+static int check_maps(const struct checked_process *s, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(MAPS_MAX);
 	struct error ignored = {0};
@@ -146,7 +147,8 @@ static int check_maps(const struct subject *s, struct error *err)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", s->pid);
 	if (file_read(AT_FDCWD, path, &text, &ignored) < 0)
-		return ignored.code == ERROR_TOO_LARGE ? refuse(s, "too many mappings", err) : 0;
+		return ignored.code == ERROR_TOO_LARGE ? refuse_process(s, "too many mappings", err)
+		                                       : 0;
 	rest = buf_span(&text);
 	while (rest.size > 0) {
 		const char *slash;
@@ -160,14 +162,14 @@ static int check_maps(const struct subject *s, struct error *err)
 			continue;
 		file = (struct span){slash, (size_t)(line.data + line.size - slash)};
 		if (!is_in_memory(file) && !is_constant(file, word.data))
-			return refuse(s, "a file in shared memory", err);
+			return refuse_process(s, "a file in shared memory", err);
 	}
 	return 0;
 }
 
-static int check_process(const struct root *root, int pid, struct error *err)
+static int check_process(const struct sandbox_root *root, int pid, struct error *err)
 {
-	struct subject s = {.root = root, .pid = pid, .name = "?"};
+	struct checked_process s = {.root = root, .pid = pid, .name = "?"};
 	AUTO(buf_done) struct buf name = BUF(64);
 	struct error ignored = {0};
 	struct stat status;
@@ -182,14 +184,15 @@ static int check_process(const struct root *root, int pid, struct error *err)
 		return errno == ENOENT || errno == ESRCH ? 0
 		                                         : FAIL_ERRNO(err, "look at '%s'", path);
 	if (status.st_ino != root->mounts_inode)
-		return refuse(&s, "mounts of its own", err);
+		return refuse_process(&s, "mounts of its own", err);
 	if (each_entry(&s, "task", check_folders, err) < 0 ||
 	    each_entry(&s, "fd", check_descriptor, err) < 0)
 		return -1;
 	return check_maps(&s, err);
 }
 
-static int check_processes(const struct box *box, const struct root *root, struct error *err)
+static int check_processes(const struct sandbox *sandbox, const struct sandbox_root *root,
+                           struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(PROCS_MAX);
 	struct error ignored = {0};
@@ -197,9 +200,9 @@ static int check_processes(const struct box *box, const struct root *root, struc
 	char path[64], group[GROUP_NAME_SIZE];
 	int64_t pid;
 
-	host_group_name(box->slot, group);
+	host_group_name(sandbox->slot, group);
 	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-	if (file_read(box->boxes->host->cgroups.roots[0], path, &text, err) < 0)
+	if (file_read(sandbox->sandboxes->host->cgroups.roots[0], path, &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
 	while (rest.size > 0) {
@@ -212,13 +215,13 @@ static int check_processes(const struct box *box, const struct root *root, struc
 }
 
 /* Whoever connects would look for it in the new root, and find a file that nobody listens on. */
-static int check_sockets(const struct box *box, struct error *err)
+static int check_sockets(const struct sandbox *sandbox, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(SOCKETS_MAX);
 	struct span rest, line;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/net/unix", box->pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/net/unix", sandbox->pid);
 	if (file_read(AT_FDCWD, path, &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
@@ -238,22 +241,22 @@ static int check_sockets(const struct box *box, struct error *err)
 	return 0;
 }
 
-int snapshot_check_users(const struct box *box, uint64_t *ret_mount, struct error *err)
+int snapshot_check_users(const struct sandbox *sandbox, uint64_t *ret_mount, struct error *err)
 {
 	struct stat mounts;
 	struct statx status;
-	struct root root;
+	struct sandbox_root root;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", box->pid);
-	if (look(path, &status, err) <= 0)
-		return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' has ended", box->id);
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", sandbox->pid);
+	if (stat_proc(path, &status, err) <= 0)
+		return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' has ended", sandbox->id);
 	if (!(status.stx_mask & STATX_MNT_ID))
 		return FAIL(err, ERROR_CONFLICT, "kernel does not number mounts (Linux 5.8)");
-	if (fstat(box->mounts_fd, &mounts) < 0)
+	if (fstat(sandbox->mounts_fd, &mounts) < 0)
 		return FAIL_ERRNO(err, "look at the mount namespace");
-	root = (struct root){status.stx_mnt_id, status.stx_ino, mounts.st_ino};
-	if (check_processes(box, &root, err) < 0 || check_sockets(box, err) < 0)
+	root = (struct sandbox_root){status.stx_mnt_id, status.stx_ino, mounts.st_ino};
+	if (check_processes(sandbox, &root, err) < 0 || check_sockets(sandbox, err) < 0)
 		return -1;
 	*ret_mount = root.mount;
 	return 0;

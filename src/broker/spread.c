@@ -12,7 +12,7 @@
 #include "base/fd.h"
 
 /* "vda1"; false for a filesystem that is on no block device. */
-static bool find_name(int sys, dev_t device, char *name, size_t size)
+static bool find_device_name(int sys, dev_t device, char *name, size_t size)
 {
 	char path[64], target[256];
 	const char *last;
@@ -33,7 +33,7 @@ bool spread_is_due(int sys, dev_t device)
 	struct error ignored = {0};
 	char name[64], path[128];
 
-	if (!find_name(sys, device, name, sizeof(name)))
+	if (!find_device_name(sys, device, name, sizeof(name)))
 		return false;
 	(void)snprintf(path, sizeof(path), "fs/ext4/%s/journal_task", name);
 	/* The process that writes the journal. */

@@ -17,24 +17,24 @@
 
 #define CLEANER_BATCH 256
 #define CLEANER_WAITING_MAX (2 * SLOTS_MAX)
-#define TEMPLATE_JOBS_MAX 80 /* more than the api process works on at once: fleet/lane.h */
+#define TEMPLATE_TASKS_MAX 80 /* more than the api process works on at once: fleet/lane.h */
 
 /* Cleans up behind sandboxes, in children, several sandboxes at a time. */
 struct cleaner {
-	struct job job;
+	struct broker_child child;
 	struct timer soon;
 	bool scheduled, running;
 	unsigned begun;     /* runs, ever */
 	int64_t since_ms;   /* when it was scheduled */
 	struct buf waiting; /* of struct remains; see cleaner_add */
-	struct remains at_work[CLEANER_BATCH];
+	struct cleanup_item at_work[CLEANER_BATCH];
 	unsigned at_work_count;
 	unsigned keep_count; /* of the first of at_work the groups may be used again */
 	int begin[2];        /* closed by the broker when the child is the last to let go */
 };
 
-struct server {
-	struct watch listening;
+struct broker_server {
+	struct fd_watch listening;
 	int listen_fd;
 	struct list connections;
 	uint64_t last_serial;
@@ -42,18 +42,18 @@ struct server {
 
 /* See memory.c. */
 struct memory_probe {
-	struct job job;
+	struct broker_child child;
 	bool is_running, is_known;
 	struct error found; /* ERROR_NONE: it works */
 	int report_fd;
-	struct owed waiting[16];
+	struct pending_reply waiting[16];
 	unsigned waiting_count;
 };
 
 /* See measure_job.c; one at a time. */
 struct measuring {
-	struct job job;
-	struct owed owed;
+	struct broker_child child;
+	struct pending_reply reply;
 	bool is_running;
 	enum broker_measured_kind kind;
 	char id[ID_SIZE + 1];
@@ -64,16 +64,16 @@ struct broker {
 	struct host host;
 	struct events events;
 	struct slots slots;
-	struct cell_pool cells;
-	struct boxes boxes;
+	struct prewarm_pool prewarm_pool;
+	struct sandboxes sandboxes;
 	struct beats beats;
-	struct pools pools;
-	struct chains chains;
+	struct prepared_pools pools;
+	struct layer_stacks stacks;
 	struct snapshots snapshots;
 	struct flattening flattening;
 	struct cleaner cleaner;
-	struct server server;
-	struct guard guard;
+	struct broker_server server;
+	struct rule_guard guard;
 	struct list templates; /* running builders */
 	struct list volumes;   /* running makers and lookers */
 	struct list backups;   /* running packers and unpackers */
@@ -82,7 +82,7 @@ struct broker {
 	struct measuring measuring;
 	struct disk_watch disk;
 	struct trash_room room;
-	struct watch signals;
+	struct fd_watch signals;
 	int signal_fd;
 	int instance_fd; /* see instances.h */
 };
@@ -94,7 +94,7 @@ void broker_sweep(struct broker *b);
 /* The slot's rests are to be removed; then it is free again. SLOT_NONE: only the trash, and to let
  * go of the descriptor, which is the callee's. */
 /* Its descriptors are the cleaner's now. */
-void cleaner_add(struct broker *b, const struct remains *remains);
+void cleaner_add(struct broker *b, const struct cleanup_item *item);
 /* There is something in the trash. */
 void cleaner_wake(struct broker *b);
 /* In a child: lets go of mounts that wait for a later cleaner. */
@@ -116,7 +116,8 @@ void server_send(struct broker *b, uint64_t connection, uint16_t type,
 /* To all. */
 void server_send_all(struct broker *b, uint16_t type, const struct wire_member *shape,
                      const void *message);
-void server_send_failure(struct broker *b, const struct owed *owed, const struct error *err);
+void server_send_failure(struct broker *b, const struct pending_reply *reply,
+                         const struct error *err);
 
 /* ---- requests.c ---- */
 
@@ -127,7 +128,7 @@ MUST_CHECK int broker_dispatch(struct broker *b, uint64_t connection, struct spa
 
 /* ---- template.c ---- */
 
-MUST_CHECK int template_start(struct broker *b, const struct owed *owed,
+MUST_CHECK int template_start(struct broker *b, const struct pending_reply *reply,
                               const struct broker_template *request, struct wire_fds *fds,
                               struct error *err);
 void templates_kill(struct broker *b);
@@ -135,26 +136,26 @@ void templates_kill(struct broker *b);
 /* ---- volume_jobs.c ---- */
 
 /* BROKER_VOLUME; the answer comes later unless it fails. */
-MUST_CHECK int volume_start(struct broker *b, const struct owed *owed,
+MUST_CHECK int volume_start(struct broker *b, const struct pending_reply *reply,
                             const struct broker_volume *request, struct error *err);
 /* Whether one is going into this sandbox, or out of it. */
-bool volume_jobs_have(const struct broker *b, const char *sandbox);
+bool volume_tasks_include(const struct broker *b, const char *sandbox_id);
 
 /* ---- memory.c ---- */
 
 /* BROKER_MEMORY; the answer may come later. */
-MUST_CHECK int memory_ask(struct broker *b, const struct owed *owed, struct error *err);
+MUST_CHECK int memory_ask(struct broker *b, const struct pending_reply *reply, struct error *err);
 
 /* ---- measure_job.c ---- */
 
 /* BROKER_MEASURE; the answer comes later unless it fails. */
-MUST_CHECK int measure_start(struct broker *b, const struct owed *owed,
+MUST_CHECK int measure_start(struct broker *b, const struct pending_reply *reply,
                              const struct broker_measure *request, struct error *err);
 
 /* ---- backup.c ---- */
 
 /* BROKER_BACKUP; the answer comes later unless it fails. */
-MUST_CHECK int backup_start(struct broker *b, const struct owed *owed,
+MUST_CHECK int backup_start(struct broker *b, const struct pending_reply *reply,
                             const struct broker_backup *request, struct wire_fds *fds,
                             struct error *err);
 void backups_kill(struct broker *b);

@@ -74,8 +74,8 @@ static void clean_slot(struct host *host, uint32_t slot)
 	if (network_egress_is_set(&host->network, slot) &&
 	    network_egress_clear(&host->network, &slot, 1, &err) < 0)
 		log_error("cannot clean a slot", FAILURE(&err));
-	if (host_remove_tree(host->folders[FOLDER_RUN_CELLS], name, &err) < 0 ||
-	    host_remove_tree(host->folders[FOLDER_CELLS], name, &err) < 0)
+	if (host_remove_tree(host->folders[FOLDER_RUN_PREWARMS], name, &err) < 0 ||
+	    host_remove_tree(host->folders[FOLDER_PREWARMS], name, &err) < 0)
 		log_error("cannot remove a cell's folders", FAILURE(&err));
 }
 
@@ -101,14 +101,14 @@ static int clear_rules(struct broker *b)
 /* What they have begun would go on to whoever has their addresses next: those outside could send to
  * him, and open connections by ports that a dead one has chosen. Their last words are not waited
  * for: the links are stopped, so that none of them begins it again. */
-static void end_flows(const struct broker *b, const struct remains *items, unsigned item_count)
+static void end_flows(const struct broker *b, const struct cleanup_item *items, unsigned item_count)
 {
 	uint32_t slots[CLEANER_BATCH];
 	struct error err = {0};
 	size_t count = 0;
 
 	for (unsigned i = 0; i < item_count && b->host.network.usable; i++) {
-		const struct remains *one = &items[i];
+		const struct cleanup_item *one = &items[i];
 
 		/* With its namespace, one that has no link never had one. */
 		if (one->slot == SLOT_NONE || !network_was_used(one->slot, one->net_fd < 0))
@@ -148,23 +148,23 @@ static int run_cleaner(void *context)
 
 static unsigned count_waiting(const struct cleaner *c)
 {
-	return (unsigned)(c->waiting.size / sizeof(struct remains));
+	return (unsigned)(c->waiting.size / sizeof(struct cleanup_item));
 }
 
-static struct remains *waiting_of(struct cleaner *c)
+static struct cleanup_item *waiting_of(struct cleaner *c)
 {
 	return (void *)c->waiting.data;
 }
 
-static void let_go(struct remains *remains)
+static void close_item(struct cleanup_item *item)
 {
-	fd_forget(&remains->net_fd);
-	fd_forget(&remains->mounts_fd);
+	fd_forget(&item->net_fd);
+	fd_forget(&item->mounts_fd);
 }
 
 /* One whose rules are perhaps still there would give them to its next user: it stays in use until
  * there is another broker, which sweeps. */
-static void release(struct broker *b, uint32_t slot, bool is_clean)
+static void release_slot(struct broker *b, uint32_t slot, bool is_clean)
 {
 	if (slot == SLOT_NONE || (!is_clean && network_egress_is_set(&b->host.network, slot)))
 		return;
@@ -172,9 +172,9 @@ static void release(struct broker *b, uint32_t slot, bool is_clean)
 	slots_release(&b->slots, slot);
 }
 
-static void on_cleaner_end(struct job *job, int status)
+static void on_cleaner_end(struct broker_child *child, int status)
 {
-	struct broker *b = CONTAINER_OF(job, struct broker, cleaner.job);
+	struct broker *b = CONTAINER_OF(child, struct broker, cleaner.child);
 	struct cleaner *c = &b->cleaner;
 
 	if (status < 0) {
@@ -183,9 +183,9 @@ static void on_cleaner_end(struct job *job, int status)
 	}
 	for (unsigned i = 0; i < c->keep_count; i++)
 		if (c->at_work[i].slot != SLOT_NONE)
-			cells_keep(&b->cells, c->at_work[i].slot);
+			prewarm_pool_keep(&b->prewarm_pool, c->at_work[i].slot);
 	for (unsigned i = 0; i < c->at_work_count; i++)
-		release(b, c->at_work[i].slot, status == 0);
+		release_slot(b, c->at_work[i].slot, status == 0);
 	c->at_work_count = 0;
 	c->running = false;
 	if (c->scheduled) {
@@ -214,9 +214,9 @@ static int start_cleaner(struct broker *b, struct error *err)
 	if (pipe2(c->begin, O_CLOEXEC) < 0)
 		status = FAIL_ERRNO(err, "make a pipe");
 	else
-		status = job_start(&b->events, &c->job, run_cleaner, b, err);
+		status = child_start(&b->events, &c->child, run_cleaner, b, err);
 	for (unsigned i = 0; i < c->at_work_count; i++)
-		let_go(&c->at_work[i]);
+		close_item(&c->at_work[i]);
 	fd_forget(&c->begin[0]);
 	fd_forget(&c->begin[1]);
 	return status;
@@ -224,7 +224,7 @@ static int start_cleaner(struct broker *b, struct error *err)
 
 static unsigned count_to_keep(const struct broker *b)
 {
-	unsigned kept = b->cells.kept_count, count = b->cleaner.at_work_count;
+	unsigned kept = b->prewarm_pool.kept_count, count = b->cleaner.at_work_count;
 
 	if (!b->host.cgroups.ops->keep || kept >= GROUPS_KEPT_MAX)
 		return 0;
@@ -239,8 +239,8 @@ static void take_batch(struct cleaner *c)
 	if (count > CLEANER_BATCH)
 		count = CLEANER_BATCH;
 	if (count > 0)
-		memcpy(c->at_work, c->waiting.data, count * sizeof(struct remains));
-	buf_consume(&c->waiting, count * sizeof(struct remains));
+		memcpy(c->at_work, c->waiting.data, count * sizeof(struct cleanup_item));
+	buf_consume(&c->waiting, count * sizeof(struct cleanup_item));
 	c->at_work_count = count;
 	c->scheduled = c->waiting.size > 0;
 }
@@ -258,11 +258,11 @@ static void on_clean_time(struct timer *timer)
 	take_batch(c);
 	c->keep_count = count_to_keep(b);
 	c->running = true;
-	c->job.on_end = on_cleaner_end;
+	c->child.on_end = on_cleaner_end;
 	if (start_cleaner(b, &err) == 0)
 		return;
 	log_warning("cannot start a cleaner", FAILURE(&err));
-	on_cleaner_end(&c->job, -1);
+	on_cleaner_end(&c->child, -1);
 }
 
 void cleaner_wake(struct broker *b)
@@ -281,13 +281,13 @@ void cleaner_wake(struct broker *b)
 
 /* As many as there are slots, each of which waits once, and as many without one: what is more of
  * those is let go of here, whatever it takes. */
-void cleaner_add(struct broker *b, const struct remains *remains)
+void cleaner_add(struct broker *b, const struct cleanup_item *item)
 {
 	struct cleaner *c = &b->cleaner;
-	struct remains now = *remains;
+	struct cleanup_item now = *item;
 
 	if (now.slot == SLOT_NONE && count_waiting(c) >= SLOTS_MAX)
-		let_go(&now);
+		close_item(&now);
 	else if (now.slot != SLOT_NONE || now.mounts_fd >= 0)
 		buf_add(&c->waiting, &now, sizeof(now));
 	cleaner_wake(b);
@@ -298,7 +298,7 @@ void cleaner_forget(struct broker *b)
 	struct cleaner *c = &b->cleaner;
 
 	for (unsigned i = 0; i < count_waiting(c); i++)
-		let_go(&waiting_of(c)[i]);
+		close_item(&waiting_of(c)[i]);
 }
 
 void cleaner_finish(struct broker *b)
@@ -307,16 +307,16 @@ void cleaner_finish(struct broker *b)
 
 	/* Cleaning twice does no harm. */
 	if (c->running)
-		job_cancel(&c->job);
+		child_cancel(&c->child);
 	for (unsigned i = 0; i < c->at_work_count; i++) {
 		if (i < c->keep_count && c->at_work[i].slot != SLOT_NONE)
 			remove_kept(&b->host, c->at_work[i].slot);
 		clean_slot(&b->host, c->at_work[i].slot);
 	}
-	for (unsigned i = 0; i < b->cells.kept_count; i++)
-		remove_kept(&b->host, b->cells.kept[i]);
+	for (unsigned i = 0; i < b->prewarm_pool.kept_count; i++)
+		remove_kept(&b->host, b->prewarm_pool.kept[i]);
 	for (unsigned i = 0; i < count_waiting(c); i++) {
-		let_go(&waiting_of(c)[i]);
+		close_item(&waiting_of(c)[i]);
 		clean_slot(&b->host, waiting_of(c)[i].slot);
 	}
 	buf_done(&c->waiting);
@@ -358,7 +358,7 @@ struct rule_sweep {
 	struct buf slots; /* uint32_t: nobody's */
 };
 
-static void look_at_rules(void *context, uint32_t slot)
+static void note_rules(void *context, uint32_t slot)
 {
 	struct rule_sweep *sweep = context;
 	struct broker *b = sweep->broker;
@@ -374,10 +374,10 @@ static void look_at_rules(void *context, uint32_t slot)
 static void sweep_rules(struct broker *b)
 {
 	struct rule_sweep sweep = {b, BUF(SLOTS_MAX * sizeof(uint32_t))};
-	struct network *n = &b->host.network;
+	struct host_network *n = &b->host.network;
 	struct error err = {0};
 
-	if (n->usable && (network_egress_each(look_at_rules, &sweep, &err) < 0 ||
+	if (n->usable && (network_egress_each(note_rules, &sweep, &err) < 0 ||
 	                  network_egress_clear(n, (const uint32_t *)(const void *)sweep.slots.data,
 	                                       sweep.slots.size / sizeof(uint32_t), &err) < 0))
 		log_error("cannot sweep the rules of networks", FAILURE(&err));
@@ -387,7 +387,7 @@ static void sweep_rules(struct broker *b)
 /* What the gateway was told of living ones is removed with their rules. */
 static void sweep_names(struct broker *b)
 {
-	struct network *n = &b->host.network;
+	struct host_network *n = &b->host.network;
 	int fd = openat(n->names_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
@@ -430,8 +430,8 @@ static void sweep_flows(const struct broker *b)
 		            FAILURE(&err));
 }
 
-/* No cell outlives its broker, and these folders are this data folder's alone. */
-static void sweep_cells(struct broker *b, enum host_folder which)
+/* No prewarmed sandbox outlives its broker, and these folders are this data folder's alone. */
+static void sweep_prewarms(struct broker *b, enum host_folder which)
 {
 	int fd = openat(b->host.folders[which], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -458,8 +458,8 @@ void broker_sweep(struct broker *b)
 	sweep_names(b);
 	sweep_flows(b);
 	b->is_swept = true;
-	sweep_cells(b, FOLDER_RUN_CELLS);
-	sweep_cells(b, FOLDER_CELLS);
+	sweep_prewarms(b, FOLDER_RUN_PREWARMS);
+	sweep_prewarms(b, FOLDER_PREWARMS);
 	volume_sweep(&b->host);
 	cleaner_wake(b);
 }
@@ -472,7 +472,7 @@ struct chunk_look {
 	bool alive;
 };
 
-static void look_at_group(void *context, const char *name)
+static void note_processes(void *context, const char *name)
 {
 	struct chunk_look *look = context;
 	uint32_t slot = slot_of(name, "s");
@@ -496,7 +496,7 @@ bool chunk_is_alive(void *context, uint32_t first_slot)
 	struct chunk_look look = {.broker = context, .first_slot = first_slot};
 	struct error err = {0};
 
-	if (cgroup_each(&look.broker->host.cgroups, look_at_group, &look, &err) < 0)
+	if (cgroup_each(&look.broker->host.cgroups, note_processes, &look, &err) < 0)
 		return true;
 	return look.alive;
 }

@@ -20,18 +20,18 @@
 #define IMAGE_ERROR_MAX 200
 #define TEMPLATES_PATH_MAX 4200
 
-struct template_job {
+struct template_task {
 	struct list item;
-	struct job job;
+	struct broker_child child;
 	struct broker *broker;
-	struct owed owed;
+	struct pending_reply reply;
 	struct broker_template request; /* texts in the arena */
 	struct arena arena;
 	int progress_fd, source_fd;
 	int error_fd[2]; /* its stderr: the last line is the answer when it fails */
 };
 
-static void template_free(struct template_job *t)
+static void template_free(struct template_task *t)
 {
 	list_remove(&t->item);
 	fd_forget(&t->progress_fd);
@@ -43,7 +43,7 @@ static void template_free(struct template_job *t)
 }
 
 /* atolld's descriptors at fixed numbers, nothing else. */
-static void place_fds(struct template_job *t)
+static void move_fds(struct template_task *t)
 {
 	const struct {
 		int from, to;
@@ -65,9 +65,9 @@ static void place_fds(struct template_job *t)
 		(void)close(PROGRESS_FD);
 }
 
-static int run_image(void *context)
+static int exec_image(void *context)
 {
-	struct template_job *t = context;
+	struct template_task *t = context;
 	static const char *const verbs[] = {[BROKER_TEMPLATE_BUILD] = "build",
 	                                    [BROKER_TEMPLATE_IMPORT] = "import",
 	                                    [BROKER_TEMPLATE_REMOVE] = "remove"};
@@ -105,13 +105,13 @@ static int run_image(void *context)
 	}
 	if (host->options.registry_private)
 		argv[count++] = "--allow-private";
-	place_fds(t);
+	move_fds(t);
 	(void)execv(host->options.image, (char **)(uintptr_t)argv);
 	return -1;
 }
 
 /* What the program said last. */
-static void read_error(struct template_job *t, struct error *err)
+static void read_error(struct template_task *t, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);
 	struct error ignored = {0};
@@ -134,20 +134,20 @@ static void read_error(struct template_job *t, struct error *err)
 	          (int)last.size, last.data);
 }
 
-static void on_image_end(struct job *job, int status)
+static void on_image_end(struct broker_child *child, int status)
 {
-	struct template_job *t = CONTAINER_OF(job, struct template_job, job);
-	struct broker_ok ok = {.request = t->owed.request};
+	struct template_task *t = CONTAINER_OF(child, struct template_task, child);
+	struct broker_ok ok = {.request = t->reply.request};
 	struct error err = {0};
 
 	/* Even a failed attempt may have got as far as the old one. */
-	cells_forget_template(&t->broker->cells, t->request.name);
+	prewarm_pool_forget_template(&t->broker->prewarm_pool, t->request.name);
 	pools_forget_template(&t->broker->pools, t->request.name);
 	if (status == 0) {
-		server_send(t->broker, t->owed.connection, BROKER_OK, broker_ok_shape, &ok);
+		server_send(t->broker, t->reply.connection, BROKER_OK, broker_ok_shape, &ok);
 	} else {
 		read_error(t, &err);
-		server_send_failure(t->broker, &t->owed, &err);
+		server_send_failure(t->broker, &t->reply, &err);
 	}
 	template_free(t);
 }
@@ -179,20 +179,20 @@ static int check_fds(const struct broker_template *request, const struct wire_fd
 	return 0;
 }
 
-static struct template_job *template_new(struct broker *b, const struct owed *owed,
-                                         const struct broker_template *request,
-                                         struct wire_fds *fds)
+static struct template_task *template_new(struct broker *b, const struct pending_reply *reply,
+                                          const struct broker_template *request,
+                                          struct wire_fds *fds)
 {
-	struct template_job *t = calloc(1, sizeof(*t));
+	struct template_task *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		abort();
-	*t = (struct template_job){.broker = b,
-	                           .owed = *owed,
-	                           .request = *request,
-	                           .progress_fd = -1,
-	                           .source_fd = -1,
-	                           .error_fd = {-1, -1}};
+	*t = (struct template_task){.broker = b,
+	                            .reply = *reply,
+	                            .request = *request,
+	                            .progress_fd = -1,
+	                            .source_fd = -1,
+	                            .error_fd = {-1, -1}};
 	t->request.name = arena_text(&t->arena, request->name);
 	t->request.recipe = arena_text(&t->arena, request->recipe);
 	t->request.source = arena_text(&t->arena, request->source);
@@ -205,23 +205,23 @@ static struct template_job *template_new(struct broker *b, const struct owed *ow
 	return t;
 }
 
-int template_start(struct broker *b, const struct owed *owed, const struct broker_template *request,
-                   struct wire_fds *fds, struct error *err)
+int template_start(struct broker *b, const struct pending_reply *reply,
+                   const struct broker_template *request, struct wire_fds *fds, struct error *err)
 {
-	struct template_job *t;
+	struct template_task *t;
 
 	if (check_fds(request, fds, err) < 0)
 		return -1;
-	if (count_running(b) == TEMPLATE_JOBS_MAX)
+	if (count_running(b) == TEMPLATE_TASKS_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "%d templates are being made already",
-		            TEMPLATE_JOBS_MAX);
-	t = template_new(b, owed, request, fds);
-	t->job.on_end = on_image_end;
+		            TEMPLATE_TASKS_MAX);
+	t = template_new(b, reply, request, fds);
+	t->child.on_end = on_image_end;
 	if (pipe2(t->error_fd, O_CLOEXEC | O_NONBLOCK) < 0) {
 		template_free(t);
 		return FAIL_ERRNO(err, "make a pipe");
 	}
-	if (job_start(&b->events, &t->job, run_image, t, err) < 0) {
+	if (child_start(&b->events, &t->child, exec_image, t, err) < 0) {
 		template_free(t);
 		return -1;
 	}
@@ -235,8 +235,8 @@ int template_start(struct broker *b, const struct owed *owed, const struct broke
 void templates_kill(struct broker *b)
 {
 	LIST_EACH (&b->templates, item) {
-		struct template_job *t = LIST_ENTRY(item, struct template_job, item);
+		struct template_task *t = LIST_ENTRY(item, struct template_task, item);
 
-		(void)kill(-t->job.pid, SIGTERM);
+		(void)kill(-t->child.pid, SIGTERM);
 	}
 }

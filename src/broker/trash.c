@@ -161,12 +161,13 @@ static struct trash_entry *list_entries(const struct host *host, struct entry_li
 	return (void *)list->items.data;
 }
 
-static bool is_of(const struct trash_entry *entry, enum broker_trash_kind kind, const char *id)
+static bool is_entry_of(const struct trash_entry *entry, enum broker_trash_kind kind,
+                        const char *id)
 {
 	return entry->kind == kind && strcmp(entry->id, id) == 0;
 }
 
-static bool has_files(const struct host *host, const struct trash_entry *entry)
+static bool entry_has_files(const struct host *host, const struct trash_entry *entry)
 {
 	char name[TRASH_NAME_SIZE], path[PATH_SIZE];
 
@@ -182,7 +183,8 @@ bool trash_has_sandbox(const struct host *host, const char *id)
 	const struct trash_entry *entries = list_entries(host, &list, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (is_of(&entries[i], BROKER_TRASH_SANDBOX, id) && has_files(host, &entries[i]))
+		if (is_entry_of(&entries[i], BROKER_TRASH_SANDBOX, id) &&
+		    entry_has_files(host, &entries[i]))
 			return true;
 	return false;
 }
@@ -225,7 +227,7 @@ static void drop_if_empty(const struct host *host, const char *entry)
 	(void)unlinkat(host->folders[FOLDER_KEPT], entry, AT_REMOVEDIR);
 }
 
-int trash_put_sandbox(struct chains *c, const char *id, const struct trash_note *note,
+int trash_put_sandbox(struct layer_stacks *c, const char *id, const struct trash_note *note,
                       struct error *err)
 {
 	const struct host *host = c->host;
@@ -252,14 +254,14 @@ int trash_put_layer(const struct host *host, const char *id, const struct trash_
 	return move_part(host, FOLDER_SNAPSHOTS, id, entry, err);
 }
 
-/* An entry that is there already has the same chain. */
-static int write_chain(const struct host *host, const char *entry, const struct chain *chain,
+/* An entry that is there already has the same layer stack. */
+static int write_stack(const struct host *host, const char *entry, const struct layer_stack *stack,
                        struct error *err)
 {
 	char path[PATH_SIZE];
 
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, entry);
-	if (chain_write(host->folders[FOLDER_KEPT], path, chain, err) == 0)
+	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, entry);
+	if (layer_stack_write(host->folders[FOLDER_KEPT], path, stack, err) == 0)
 		return 0;
 	if (err->sys_errno != EEXIST)
 		return -1;
@@ -267,24 +269,24 @@ static int write_chain(const struct host *host, const char *entry, const struct 
 	return 0;
 }
 
-int trash_put_snapshot(struct chains *c, const char *id, const struct trash_note *note,
+int trash_put_snapshot(struct layer_stacks *c, const char *id, const struct trash_note *note,
                        struct error *err)
 {
 	char entry[TRASH_NAME_SIZE];
-	struct chain chain;
+	struct layer_stack stack;
 
-	if (chains_find(c, id, &chain, err) < 0) {
+	if (layer_stacks_find(c, id, &stack, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
 		return 0;
 	}
 	if (make_entry(c->host, BROKER_TRASH_SNAPSHOT, id, note, entry, err) < 0 ||
-	    write_chain(c->host, entry, &chain, err) < 0)
+	    write_stack(c->host, entry, &stack, err) < 0)
 		return -1;
-	chains_set_role(c, id, CHAIN_TRASHED, &chain);
+	layer_stacks_set_role(c, id, LAYER_STACK_TRASHED, &stack);
 	fault_point("broker", "trash-snapshot");
-	return chains_remove(c, id, err);
+	return layer_stacks_remove(c, id, err);
 }
 
 /* ---- out of it ---- */
@@ -300,7 +302,8 @@ static void drop_entry(const struct host *host, const struct trash_entry *entry)
 }
 
 /* The number of folders that came back: an entry whose making was interrupted has none. */
-static int move_back(const struct host *host, const struct trash_entry *entry, struct error *err)
+static int restore_files(const struct host *host, const struct trash_entry *entry,
+                         struct error *err)
 {
 	char name[TRASH_NAME_SIZE], path[PATH_SIZE];
 	int count = 0;
@@ -324,20 +327,20 @@ static int move_back(const struct host *host, const struct trash_entry *entry, s
 	return count;
 }
 
-static int mark_again(struct chains *c, const char *id, struct error *err)
+static int restore_snapshot(struct layer_stacks *c, const char *id, struct error *err)
 {
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "%s/" KEPT_LINK, id);
 	if (symlinkat("snapshot", c->host->folders[FOLDER_SNAPSHOTS], path) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "mark the snapshot '%s'", id);
-	if (chains_add(c, id, err) < 0)
+	if (layer_stacks_add(c, id, err) < 0)
 		return -1;
-	chains_set_role(c, id, CHAIN_TRASHED, NULL);
+	layer_stacks_set_role(c, id, LAYER_STACK_TRASHED, NULL);
 	return 1;
 }
 
-int trash_bring_back(struct chains *c, enum broker_trash_kind kind, const char *id,
+int trash_bring_back(struct layer_stacks *c, enum broker_trash_kind kind, const char *id,
                      struct error *err)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
@@ -348,10 +351,10 @@ int trash_bring_back(struct chains *c, enum broker_trash_kind kind, const char *
 	for (size_t i = 0; i < count; i++) {
 		int came;
 
-		if (!is_of(&entries[i], kind, id))
+		if (!is_entry_of(&entries[i], kind, id))
 			continue;
-		came = kind == BROKER_TRASH_SNAPSHOT ? mark_again(c, id, err)
-		                                     : move_back(c->host, &entries[i], err);
+		came = kind == BROKER_TRASH_SNAPSHOT ? restore_snapshot(c, id, err)
+		                                     : restore_files(c->host, &entries[i], err);
 		if (came < 0)
 			return -1;
 		fault_point("broker", "trash-back");
@@ -366,14 +369,15 @@ int trash_bring_back(struct chains *c, enum broker_trash_kind kind, const char *
 
 /* ---- for good ---- */
 
-static bool has_place(const struct host *host, const char *id)
+static bool sandbox_has_folder(const struct host *host, const char *id)
 {
 	return faccessat(host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Entry `at` of the list, which loses its id. Another one of the same sandbox or snapshot needs its
  * layers still. */
-static void purge_entry(struct chains *c, struct trash_entry *entries, size_t count, size_t at)
+static void purge_entry(struct layer_stacks *c, struct trash_entry *entries, size_t count,
+                        size_t at)
 {
 	const struct trash_entry entry = entries[at];
 
@@ -381,17 +385,17 @@ static void purge_entry(struct chains *c, struct trash_entry *entries, size_t co
 	drop_entry(c->host, &entry);
 	entries[at].id[0] = '\0';
 	for (size_t i = 0; i < count; i++)
-		if (is_of(&entries[i], entry.kind, entry.id))
+		if (is_entry_of(&entries[i], entry.kind, entry.id))
 			return;
 	if (entry.kind == BROKER_TRASH_SNAPSHOT)
-		chains_set_role(c, entry.id, CHAIN_TRASHED, NULL);
-	if (entry.kind != BROKER_TRASH_SANDBOX || has_place(c->host, entry.id))
+		layer_stacks_set_role(c, entry.id, LAYER_STACK_TRASHED, NULL);
+	if (entry.kind != BROKER_TRASH_SANDBOX || sandbox_has_folder(c->host, entry.id))
 		return;
-	chains_set(c, entry.id, NULL);
-	chains_set_role(c, entry.id, CHAIN_ORIGIN, NULL);
+	layer_stacks_set(c, entry.id, NULL);
+	layer_stacks_set_role(c, entry.id, LAYER_STACK_ORIGIN, NULL);
 }
 
-int trash_purge(struct chains *c, enum broker_trash_kind kind, const char *id,
+int trash_purge(struct layer_stacks *c, enum broker_trash_kind kind, const char *id,
                 UNUSED struct error *err)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
@@ -399,12 +403,13 @@ int trash_purge(struct chains *c, enum broker_trash_kind kind, const char *id,
 	struct trash_entry *entries = list_entries(c->host, &list, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (is_of(&entries[i], kind, id))
+		if (is_entry_of(&entries[i], kind, id))
 			purge_entry(c, entries, count, i);
 	return 0;
 }
 
-static void trim_due(struct chains *c, struct trash_entry *entries, size_t count, uint64_t now_s)
+static void trim_due(struct layer_stacks *c, struct trash_entry *entries, size_t count,
+                     uint64_t now_s)
 {
 	for (size_t i = 0; i < count && entries[i].until_s <= now_s; i++)
 		purge_entry(c, entries, count, i);
@@ -412,19 +417,21 @@ static void trim_due(struct chains *c, struct trash_entry *entries, size_t count
 
 /* What a caller deleted goes before what is there by a mistake: a project that deletes much does
  * not end the orphans of others. */
-static void trim_bytes(struct chains *c, struct trash_entry *entries, size_t count,
+static void trim_bytes(struct layer_stacks *c, struct trash_entry *entries, size_t count,
                        uint64_t bytes_max)
 {
-	static const enum broker_trash_reason order[] = {BROKER_TRASH_DELETED, BROKER_TRASH_ORPHAN};
+	static const enum broker_trash_reason reasons[] = {BROKER_TRASH_DELETED,
+	                                                   BROKER_TRASH_ORPHAN};
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (*entries[i].id && entries[i].bytes != UINT64_MAX)
 			bytes += entries[i].bytes;
-	for (size_t i = 0; i < COUNT_OF(order) * count && bytes > bytes_max; i++) {
+	for (size_t i = 0; i < COUNT_OF(reasons) * count && bytes > bytes_max; i++) {
 		const struct trash_entry *entry = &entries[i % count];
 
-		if (!*entry->id || entry->reason != order[i / count] || entry->bytes == UINT64_MAX)
+		if (!*entry->id || entry->reason != reasons[i / count] ||
+		    entry->bytes == UINT64_MAX)
 			continue;
 		log_warning(
 		        "the trash has more bytes than 'trash_bytes_max': the oldest entry goes "
@@ -435,7 +442,7 @@ static void trim_bytes(struct chains *c, struct trash_entry *entries, size_t cou
 	}
 }
 
-void trash_trim(struct chains *c, uint64_t bytes_max, uint64_t back_s)
+void trash_trim(struct layer_stacks *c, uint64_t bytes_max, uint64_t back_s)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
 	uint64_t wall_s = (uint64_t)(clock_unix_ms() / 1000);
@@ -448,7 +455,7 @@ void trash_trim(struct chains *c, uint64_t bytes_max, uint64_t back_s)
 		trim_bytes(c, entries, count, bytes_max);
 }
 
-unsigned trash_make_room(struct chains *c, uint64_t bytes)
+unsigned trash_make_room(struct layer_stacks *c, uint64_t bytes)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
 	uint64_t freed = 0;
@@ -473,11 +480,11 @@ unsigned trash_make_room(struct chains *c, uint64_t bytes)
 
 /* ---- at start ---- */
 
-static int adopt_entry(struct chains *c, const struct trash_entry *entry, struct error *err)
+static int adopt_entry(struct layer_stacks *c, const struct trash_entry *entry, struct error *err)
 {
 	AUTO_CLOSE int folder = -1;
 	char name[TRASH_NAME_SIZE];
-	struct chain chain;
+	struct layer_stack stack;
 
 	trash_name_format(entry, name);
 	/* A broker that was killed before it moved anything there has left it empty. */
@@ -488,23 +495,23 @@ static int adopt_entry(struct chains *c, const struct trash_entry *entry, struct
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return FAIL_ERRNO(err, "open the entry '%s' of the trash", name);
-	/* A broker that is killed as it makes an entry leaves one without files or chain: it holds
-	 * nothing, and what it was made for is in its place still. */
+	/* A broker that is killed as it makes an entry leaves one without files or layer stack: it
+	 * holds nothing, and what it was made for is in its place still. */
 	if (entry->kind == BROKER_TRASH_SANDBOX)
-		return has_place(c->host, entry->id) || !has_files(c->host, entry)
+		return sandbox_has_folder(c->host, entry->id) || !entry_has_files(c->host, entry)
 		               ? 0
-		               : chains_read_user(c, folder, "sandboxes", entry->id, err);
-	if (chain_read(folder, CHAIN_LINK, &chain, err) < 0) {
+		               : layer_stacks_read_user(c, folder, "sandboxes", entry->id, err);
+	if (layer_stack_read(folder, LAYER_STACK_LINK, &stack, err) < 0) {
 		if (err->sys_errno != ENOENT)
 			return -1;
 		error_clear(err);
 		return 0;
 	}
-	chains_set_role(c, entry->id, CHAIN_TRASHED, &chain);
+	layer_stacks_set_role(c, entry->id, LAYER_STACK_TRASHED, &stack);
 	return 0;
 }
 
-int trash_adopt(struct chains *c, struct error *err)
+int trash_adopt(struct layer_stacks *c, struct error *err)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
 	size_t count;
@@ -530,7 +537,7 @@ static void measure_entry(const struct host *host, const struct trash_entry *ent
 	bool is_elsewhere = entry->kind == BROKER_TRASH_SNAPSHOT;
 	char name[TRASH_NAME_SIZE], path[PATH_SIZE], text[32];
 	struct error ignored = {0};
-	struct measured measured;
+	struct disk_measure measured;
 
 	trash_name_format(entry, name);
 	if (measure_tree(host->folders[is_elsewhere ? FOLDER_SNAPSHOTS : FOLDER_KEPT],

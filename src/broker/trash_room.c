@@ -26,38 +26,38 @@ static struct trash_lack find_lack(const struct host *host)
 }
 
 /* What went the last time is being deleted, or is about to be: its room is not there yet. */
-static bool is_room_on_its_way(const struct broker *b)
+static bool is_deleting(const struct broker *b)
 {
 	const struct cleaner *c = &b->cleaner;
 
 	return c->running ? c->begun <= b->room.awaited : c->begun < b->room.awaited;
 }
 
-static void look(struct broker *b)
+static void check_room(struct broker *b)
 {
 	const struct trash_lack lack = find_lack(&b->host);
 
-	if ((lack.bytes == 0 && lack.files == 0) || is_room_on_its_way(b) ||
-	    trash_make_room(&b->chains, lack.bytes) == 0)
+	if ((lack.bytes == 0 && lack.files == 0) || is_deleting(b) ||
+	    trash_make_room(&b->stacks, lack.bytes) == 0)
 		return;
 	/* A run that has begun may have passed it by. */
 	b->room.awaited = b->cleaner.begun + 1;
 	cleaner_wake(b);
 }
 
-static void on_time(struct timer *timer)
+static void on_check_time(struct timer *timer)
 {
 	struct trash_room *room = CONTAINER_OF(timer, struct trash_room, timer);
 	struct broker *b = CONTAINER_OF(room, struct broker, room);
 
-	look(b);
+	check_room(b);
 	timer_start(&b->events, timer, TRASH_ROOM_LOOK_MS);
 }
 
 void trash_room_open(struct broker *b)
 {
 	list_init(&b->room.timer.item);
-	b->room.timer.on_time = on_time;
+	b->room.timer.on_time = on_check_time;
 	timer_start(&b->events, &b->room.timer, TRASH_ROOM_LOOK_MS);
 }
 

@@ -26,10 +26,10 @@
 
 /* ---- what a sandbox asks for ---- */
 
-int volume_mount_parse(const char *text, struct volume_mount *ret, struct error *err)
+int volume_mount_parse(const char *text, struct mounted_volume *ret, struct error *err)
 {
 	struct span rest = span_of(text), id, mode;
-	struct volume_mount mount = {.is_read_only = false};
+	struct mounted_volume mount = {.is_read_only = false};
 	const char *part;
 	size_t size;
 
@@ -53,9 +53,9 @@ int volume_mount_parse(const char *text, struct volume_mount *ret, struct error 
 	return 0;
 }
 
-struct volume_mount *volume_mounts_new(const char *const *texts, unsigned *ret_count)
+struct mounted_volume *volume_mounts_new(const char *const *texts, unsigned *ret_count)
 {
-	struct volume_mount *mounts;
+	struct mounted_volume *mounts;
 	struct error ignored = {0};
 	unsigned count = 0;
 
@@ -74,7 +74,7 @@ struct volume_mount *volume_mounts_new(const char *const *texts, unsigned *ret_c
 
 /* ---- a folder of it ---- */
 
-static int refuse_part(const char *subpath, struct error *err)
+static int refuse_subpath(const char *subpath, struct error *err)
 {
 	if (errno != ELOOP && errno != ENOTDIR && errno != EXDEV)
 		return FAIL_ERRNO(err, "open '%.120s' of a volume", subpath);
@@ -84,7 +84,7 @@ static int refuse_part(const char *subpath, struct error *err)
 
 /* The host's root owns what is not given away yet, also when who made it was ended before; nothing
  * of a sandbox is the host's root's. */
-static int give_away(int folder, const char *subpath, struct error *err)
+static int set_owner(int folder, const char *subpath, struct error *err)
 {
 	const uid_t owner = ID_STORED + USER_ID;
 	struct stat status;
@@ -97,7 +97,7 @@ static int give_away(int folder, const char *subpath, struct error *err)
 }
 
 /* What lies there was written by sandboxes: a step at a time, and no link is followed. */
-static int open_part(int files, const char *subpath, int *ret_fd, struct error *err)
+static int open_subfolder(int files, const char *subpath, int *ret_fd, struct error *err)
 {
 	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
 	                                       .follow = FD_NO_SYMLINKS};
@@ -114,15 +114,15 @@ static int open_part(int files, const char *subpath, int *ret_fd, struct error *
 		(void)span_split(&rest, '/', &word);
 		(void)snprintf(name, sizeof(name), "%.*s", (int)word.size, word.data);
 		if (mkdirat(fd, name, 0755) < 0 && errno != EEXIST)
-			return refuse_part(subpath, err);
+			return refuse_subpath(subpath, err);
 		fault_point("broker", "volume-part");
 		if (fd_open_beneath(fd, name, &folder, &next, &failure) < 0) {
 			errno = failure.sys_errno;
-			return refuse_part(subpath, err);
+			return refuse_subpath(subpath, err);
 		}
 		(void)close(fd);
 		fd = next;
-		if (give_away(fd, subpath, err) < 0)
+		if (set_owner(fd, subpath, err) < 0)
 			return -1;
 	}
 	*ret_fd = TAKE_FD(fd);
@@ -157,14 +157,14 @@ static int folder_open(int folder, const char *subpath, const struct layer_optio
 	files = openat(folder, FILES, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (files < 0)
 		return FAIL_ERRNO(err, "open '" FILES "'");
-	return open_part(files, subpath, &part, err) < 0
+	return open_subfolder(files, subpath, &part, err) < 0
 	               ? -1
 	               : layer_open(part, "", options, ret_fd, err);
 }
 
 static int folder_usage(int folder, uint64_t *ret, struct error *err)
 {
-	struct measured measured;
+	struct disk_measure measured;
 
 	if (measure_tree(folder, FILES, DEADLINE_NEVER, &measured, err) < 0)
 		return -1;
@@ -210,7 +210,7 @@ static int image_volume_open(int folder, const char *subpath, const struct layer
 	if (image_mount(folder, IMAGE, true, &top, err) < 0)
 		return -1;
 	if (subpath[0])
-		return check_clone(top, err) < 0 || open_part(top, subpath, &part, err) < 0
+		return check_clone(top, err) < 0 || open_subfolder(top, subpath, &part, err) < 0
 		               ? -1
 		               : layer_open(part, "", options, ret_fd, err);
 	if (layer_set(top, options, err) < 0)
@@ -367,8 +367,8 @@ bool volume_opens_slowly(const struct host *host, const char *id)
 	return volume_backing_find(host, id, &backing, &ignored) == 0 && backing->opens_slowly;
 }
 
-int volume_open(const struct host *host, const struct volume_mount *mount, int map_fd, int *ret_fd,
-                struct error *err)
+int volume_open(const struct host *host, const struct mounted_volume *mount, int map_fd,
+                int *ret_fd, struct error *err)
 {
 	const struct layer_options options = {
 	        .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |

@@ -15,14 +15,14 @@
 #include "sandbox/sandbox.h"
 
 /* What a sandbox asks for: "VOLUME:rw:/PATH", or "VOLUME:rw:/PATH//FOLDER" of a folder of it. */
-struct volume_mount {
+struct mounted_volume {
 	char id[ID_SIZE + 1];
 	bool is_read_only;
 	char path[SANDBOX_MOUNT_PATH_MAX + 1], subpath[SANDBOX_MOUNT_PATH_MAX + 1];
 };
-MUST_CHECK int volume_mount_parse(const char *text, struct volume_mount *ret, struct error *err);
+MUST_CHECK int volume_mount_parse(const char *text, struct mounted_volume *ret, struct error *err);
 /* Of texts that were checked; freed by free. NULL when there are none. */
-struct volume_mount *volume_mounts_new(const char *const *texts, unsigned *ret_count);
+struct mounted_volume *volume_mounts_new(const char *const *texts, unsigned *ret_count);
 
 struct volume_backing {
 	const char *name, *content;          /* what lies in the folder of such a volume */
@@ -62,7 +62,7 @@ bool volume_opens_slowly(const struct host *host, const char *id);
 /* Its files for a sandbox with this map of stored files: no set-uid program and no device of them
  * works. A folder of it is made when it is missing; ERROR_CONFLICT when a link or a file is there.
  */
-MUST_CHECK int volume_open(const struct host *host, const struct volume_mount *mount, int map_fd,
+MUST_CHECK int volume_open(const struct host *host, const struct mounted_volume *mount, int map_fd,
                            int *ret_fd, struct error *err);
 /* Calls back with each whole one. */
 MUST_CHECK int volume_each(const struct host *host,

@@ -11,18 +11,18 @@
 #include "broker/attach.h"
 #include "broker/state.h"
 
-#define VOLUME_JOBS_MAX 8
+#define VOLUME_TASKS_MAX 8
 
 struct volume_report {
 	struct error err; /* ERROR_NONE = done */
 	uint64_t used_bytes;
 };
 
-struct volume_job {
+struct volume_task {
 	struct list item;
-	struct job job;
+	struct broker_child child;
 	struct broker *broker;
-	struct owed owed;
+	struct pending_reply reply;
 	uint32_t verb;
 	char id[ID_SIZE + 1];
 	uint64_t size_bytes;
@@ -32,50 +32,50 @@ struct volume_job {
 	int report_fd;
 };
 
-static void job_free(struct volume_job *v)
+static void task_free(struct volume_task *v)
 {
 	list_remove(&v->item);
 	fd_forget(&v->report_fd);
 	free(v);
 }
 
-static void answer(struct broker *b, const struct owed *owed, const struct volume_backing *backing,
-                   uint64_t used_bytes)
+static void send_state(struct broker *b, const struct pending_reply *reply,
+                       const struct volume_backing *backing, uint64_t used_bytes)
 {
-	struct broker_volume_state state = {.request = owed->request,
+	struct broker_volume_state state = {.request = reply->request,
 	                                    .size_is_advisory =
 	                                            backing && backing->size_is_advisory,
 	                                    .used_bytes = used_bytes};
 
-	server_send(b, owed->connection, BROKER_VOLUME_STATE, broker_volume_state_shape, &state);
+	server_send(b, reply->connection, BROKER_VOLUME_STATE, broker_volume_state_shape, &state);
 }
 
-static int run_make(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+static int run_make(struct volume_task *v, UNUSED struct volume_report *report, struct error *err)
 {
 	return volume_make(&v->broker->host, v->id, v->backing, v->size_bytes, err);
 }
 
-static int run_look(struct volume_job *v, struct volume_report *report, struct error *err)
+static int run_look(struct volume_task *v, struct volume_report *report, struct error *err)
 {
 	return volume_usage(&v->broker->host, v->id, &report->used_bytes, err);
 }
 
-static int run_grow(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+static int run_grow(struct volume_task *v, UNUSED struct volume_report *report, struct error *err)
 {
 	return volume_grow(&v->broker->host, v->id, v->size_bytes, err);
 }
 
-static int run_attach(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+static int run_attach(struct volume_task *v, UNUSED struct volume_report *report, struct error *err)
 {
 	return attach_volume(&v->broker->host, &v->attachment, err);
 }
 
-static int run_detach(struct volume_job *v, UNUSED struct volume_report *report, struct error *err)
+static int run_detach(struct volume_task *v, UNUSED struct volume_report *report, struct error *err)
 {
 	return detach_volume(&v->broker->host, &v->attachment, err);
 }
 
-static int (*const runs[BROKER_VOLUME_VERB_COUNT])(struct volume_job *v,
+static int (*const runs[BROKER_VOLUME_VERB_COUNT])(struct volume_task *v,
                                                    struct volume_report *report,
                                                    struct error *err) = {
         [BROKER_VOLUME_MAKE] = run_make,     [BROKER_VOLUME_LOOK] = run_look,
@@ -84,9 +84,9 @@ static int (*const runs[BROKER_VOLUME_VERB_COUNT])(struct volume_job *v,
 };
 
 /* The child. The report is a struct: both ends are the same program. */
-static int run(void *context)
+static int run_verb(void *context)
 {
-	struct volume_job *v = context;
+	struct volume_task *v = context;
 	struct volume_report report = {.err = {.code = ERROR_NONE}};
 	struct error err = {0};
 
@@ -95,7 +95,7 @@ static int run(void *context)
 	                        NULL, DEADLINE_NEVER, &err);
 }
 
-static int take_report(struct volume_job *v, struct volume_report *ret, struct error *err)
+static int take_report(struct volume_task *v, struct volume_report *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(*ret) + 1);
 
@@ -109,29 +109,29 @@ static int take_report(struct volume_job *v, struct volume_report *ret, struct e
 	return -1;
 }
 
-static void on_end(struct job *job, int status)
+static void on_child_end(struct broker_child *child, int status)
 {
-	struct volume_job *v = CONTAINER_OF(job, struct volume_job, job);
+	struct volume_task *v = CONTAINER_OF(child, struct volume_task, child);
 	struct volume_report report;
 	struct error err = {0};
 
 	(void)status; /* the report tells more */
 	if (take_report(v, &report, &err) < 0)
-		server_send_failure(v->broker, &v->owed, &err);
+		server_send_failure(v->broker, &v->reply, &err);
 	else
-		answer(v->broker, &v->owed, v->backing, report.used_bytes);
-	job_free(v);
+		send_state(v->broker, &v->reply, v->backing, report.used_bytes);
+	task_free(v);
 }
 
-static int start(struct volume_job *v, struct error *err)
+static int start_child(struct volume_task *v, struct error *err)
 {
 	int report[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");
 	v->report_fd = report[1];
-	v->job.on_end = on_end;
-	if (job_start(&v->broker->events, &v->job, run, v, err) < 0) {
+	v->child.on_end = on_child_end;
+	if (child_start(&v->broker->events, &v->child, run_verb, v, err) < 0) {
 		(void)close(report[0]);
 		return -1;
 	}
@@ -141,13 +141,13 @@ static int start(struct volume_job *v, struct error *err)
 }
 
 /* Two makers of one volume would build in one folder. */
-static int check_jobs(const struct broker *b, const struct broker_volume *request,
-                      struct error *err)
+static int check_tasks(const struct broker *b, const struct broker_volume *request,
+                       struct error *err)
 {
 	unsigned count = 0;
 
 	LIST_EACH (&b->volumes, item) {
-		const struct volume_job *v = LIST_ENTRY(item, struct volume_job, item);
+		const struct volume_task *v = LIST_ENTRY(item, struct volume_task, item);
 
 		if (strcmp(v->id, request->volume) == 0 &&
 		    (v->verb == BROKER_VOLUME_MAKE || v->verb == BROKER_VOLUME_GROW))
@@ -155,16 +155,16 @@ static int check_jobs(const struct broker *b, const struct broker_volume *reques
 			            v->id);
 		count++;
 	}
-	if (count >= VOLUME_JOBS_MAX)
+	if (count >= VOLUME_TASKS_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "%u volumes are being worked on already",
 		            count);
 	return 0;
 }
 
-bool volume_jobs_have(const struct broker *b, const char *sandbox)
+bool volume_tasks_include(const struct broker *b, const char *sandbox_id)
 {
 	LIST_EACH (&b->volumes, item)
-		if (strcmp(LIST_ENTRY(item, struct volume_job, item)->sandbox, sandbox) == 0)
+		if (strcmp(LIST_ENTRY(item, struct volume_task, item)->sandbox, sandbox_id) == 0)
 			return true;
 	return false;
 }
@@ -173,74 +173,75 @@ bool volume_jobs_have(const struct broker *b, const char *sandbox)
 static int find_sandbox(struct broker *b, const struct broker_volume *request,
                         struct attachment *ret, struct error *err)
 {
-	const struct box *box = boxes_find(&b->boxes, request->sandbox);
+	const struct sandbox *sandbox = sandboxes_find(&b->sandboxes, request->sandbox);
 
-	if (!box || box->state != BOX_RUNNING || box->mounts_fd < 0)
+	if (!sandbox || sandbox->phase != SANDBOX_RUNNING || sandbox->mounts_fd < 0)
 		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", request->sandbox);
-	if (b->boxes.is_busy(b, request->sandbox))
+	if (b->sandboxes.is_busy(b, request->sandbox))
 		return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' is being worked on",
 		            request->sandbox);
 	*ret = (struct attachment){.forced = request->forced != 0,
-	                           .slot = box->slot,
-	                           .pid = box->pid,
-	                           .mounts_fd = box->mounts_fd};
+	                           .slot = sandbox->slot,
+	                           .pid = sandbox->pid,
+	                           .mounts_fd = sandbox->mounts_fd};
 	return volume_mount_parse(request->mount, &ret->mount, err);
 }
 
-static int begin(struct broker *b, const struct owed *owed, const struct broker_volume *request,
-                 const struct volume_backing *backing, struct error *err)
+static int begin_task(struct broker *b, const struct pending_reply *reply,
+                      const struct broker_volume *request, const struct volume_backing *backing,
+                      struct error *err)
 {
 	bool is_attachment =
 	        request->verb == BROKER_VOLUME_ATTACH || request->verb == BROKER_VOLUME_DETACH;
 	struct attachment attachment = {.mounts_fd = -1};
-	struct volume_job *v;
+	struct volume_task *v;
 
-	if (check_jobs(b, request, err) < 0 ||
+	if (check_tasks(b, request, err) < 0 ||
 	    (is_attachment && find_sandbox(b, request, &attachment, err) < 0))
 		return -1;
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		abort();
-	*v = (struct volume_job){.broker = b,
-	                         .owed = *owed,
-	                         .verb = request->verb,
-	                         .size_bytes = request->size_bytes,
-	                         .backing = backing,
-	                         .attachment = attachment,
-	                         .report_fd = -1};
+	*v = (struct volume_task){.broker = b,
+	                          .reply = *reply,
+	                          .verb = request->verb,
+	                          .size_bytes = request->size_bytes,
+	                          .backing = backing,
+	                          .attachment = attachment,
+	                          .report_fd = -1};
 	memcpy(v->id, request->volume, ID_SIZE);
 	if (is_attachment)
 		memcpy(v->sandbox, request->sandbox, ID_SIZE);
 	list_append(&b->volumes, &v->item);
-	if (start(v, err) == 0)
+	if (start_child(v, err) == 0)
 		return 0;
-	job_free(v);
+	task_free(v);
 	return -1;
 }
 
-int volume_start(struct broker *b, const struct owed *owed, const struct broker_volume *request,
-                 struct error *err)
+int volume_start(struct broker *b, const struct pending_reply *reply,
+                 const struct broker_volume *request, struct error *err)
 {
 	const struct volume_backing *backing;
 	int found = volume_backing_find(&b->host, request->volume, &backing, err);
 
 	if (request->verb == BROKER_VOLUME_REMOVE) {
 		error_clear(err);
-		if (check_jobs(b, request, err) < 0 ||
+		if (check_tasks(b, request, err) < 0 ||
 		    volume_remove(&b->host, request->volume, err) < 0)
 			return -1;
-		answer(b, owed, NULL, 0);
+		send_state(b, reply, NULL, 0);
 		cleaner_wake(b);
 		return 0;
 	}
 	if (request->verb != BROKER_VOLUME_MAKE)
-		return found < 0 ? -1 : begin(b, owed, request, backing, err);
+		return found < 0 ? -1 : begin_task(b, reply, request, backing, err);
 	error_clear(err);
 	if (found == 0) {
-		answer(b, owed, backing, 0);
+		send_state(b, reply, backing, 0);
 		return 0;
 	}
 	if (host_check_space(&b->host, err) < 0)
 		return -1;
-	return begin(b, owed, request, volume_backing_for(request->size_bytes), err);
+	return begin_task(b, reply, request, volume_backing_for(request->size_bytes), err);
 }

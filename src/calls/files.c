@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "calls/stream.h"
 #include "http/range.h"
-#include "image/deflate.h"
+#include "image/compress.h"
 
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                   const char **ret, struct error *err)
@@ -77,7 +77,7 @@ struct file_download {
 	uint64_t offset, size_max; /* as asked for; 0 = all */
 	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
 	bool is_tar, is_range, begun, folder_is_invalid;
-	struct deflate *deflate; /* NULL: as it is */
+	struct compressor *compressor; /* NULL: as it is */
 	struct buf packed;
 };
 
@@ -85,7 +85,7 @@ static void download_done(struct stream *s)
 {
 	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
 
-	deflate_free(d->deflate);
+	compressor_free(d->compressor);
 	buf_done(&d->packed);
 }
 
@@ -95,11 +95,11 @@ static void begin_download(struct file_download *d, struct relay *relay, int64_t
 	d->left = length < 0 ? UINT64_MAX : (uint64_t)length;
 	relay_begin_header(relay, "X-Content-Type-Options", "nosniff");
 	relay_begin_header(relay, "Content-Disposition", "attachment");
-	if (d->deflate)
+	if (d->compressor)
 		relay_begin_header(relay, "Content-Encoding", "gzip");
 	else if (!d->is_tar)
 		relay_begin_header(relay, "Accept-Ranges", "bytes");
-	if (d->deflate)
+	if (d->compressor)
 		length = -1;
 	relay_begin(relay, d->is_range ? 206 : 200,
 	            d->is_tar ? "application/x-tar" : "application/octet-stream", length);
@@ -128,7 +128,7 @@ static int on_file(struct file_download *d, struct relay *relay, const struct ag
 
 static void write_packed(struct file_download *d, struct relay *relay, struct span bytes, bool last)
 {
-	deflate_write(d->deflate, bytes, last, &d->packed);
+	compressor_write(d->compressor, bytes, last, &d->packed);
 	relay_write(relay, buf_span(&d->packed));
 	buf_reset(&d->packed);
 }
@@ -142,7 +142,7 @@ static void on_data(struct file_download *d, struct relay *relay, struct span by
 		bytes.size = (size_t)d->left;
 	if (d->left != UINT64_MAX)
 		d->left -= bytes.size;
-	if (d->deflate)
+	if (d->compressor)
 		write_packed(d, relay, bytes, false);
 	else if (bytes.size > 0)
 		relay_write(relay, bytes);
@@ -155,7 +155,7 @@ static int download_on_done(struct file_download *d, struct relay *relay, struct
 		begin_download(d, relay, d->is_tar ? -1 : 0);
 	if (d->left > 0 && d->left != UINT64_MAX)
 		return FAIL(err, ERROR_CONFLICT, "the file became shorter while it was read");
-	if (d->deflate)
+	if (d->compressor)
 		write_packed(d, relay, (struct span){NULL, 0}, true);
 	relay_finish(relay);
 	return 0;
@@ -226,11 +226,11 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 	d->is_tar = call->type == AGENT_TAR_OUT;
 	d->folder_is_invalid = call->folder_is_invalid;
 	if (call->as_gzip && !d->is_tar) {
-		d->deflate = deflate_new();
+		d->compressor = compressor_new();
 		d->packed = BUF((size_t)1024 * 1024);
 	}
 	d->is_range =
-	        !d->is_tar && !d->deflate &&
+	        !d->is_tar && !d->compressor &&
 	        range_parse(request_header(rq, "Range"), &copy.path.offset, &copy.path.size_max);
 	d->offset = copy.path.offset;
 	d->size_max = copy.path.size_max;

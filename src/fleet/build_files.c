@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "fleet/build_parts.h"
-#include "image/inflate.h"
+#include "image/decompress.h"
 
 #define KEPT_S (24 * 3600)
 #define PROJECT_BYTES_MAX (INT64_C(8) << 30)
@@ -63,7 +63,7 @@ int fleet_build_files_find(struct fleet *fleet, const char *project_id, const ch
 
 struct build_files {
 	struct fleet *fleet;
-	struct inflate *inflate;
+	struct decompressor *decompressor;
 	int fd;
 };
 
@@ -90,7 +90,7 @@ int fleet_build_files_new(struct fleet *fleet, struct build_files **ret, struct 
 		abort();
 	files->fleet = fleet;
 	files->fd = fd;
-	files->inflate = inflate_new(&(struct inflate_options){
+	files->decompressor = decompressor_new(&(struct decompressor_options){
 	        .size_max = BUILD_FILES_MAX, .on_bytes = on_bytes, .context = files});
 	*ret = files;
 	return 0;
@@ -98,7 +98,7 @@ int fleet_build_files_new(struct fleet *fleet, struct build_files **ret, struct 
 
 int fleet_build_files_write(struct build_files *files, struct span bytes, struct error *err)
 {
-	return inflate_write(files->inflate, bytes, err) < 0
+	return decompressor_write(files->decompressor, bytes, err) < 0
 	               ? FAIL_CONTEXT(err, "files of a copy step")
 	               : 0;
 }
@@ -107,7 +107,7 @@ void fleet_build_files_free(struct build_files *files)
 {
 	if (!files)
 		return;
-	inflate_free(files->inflate);
+	decompressor_free(files->decompressor);
 	auto_close(&files->fd);
 	free(files);
 }
@@ -173,7 +173,7 @@ int fleet_build_files_keep(struct build_files *files, const char *project_id, co
 	struct stat status;
 	char path[64];
 
-	if (inflate_end(files->inflate, err) < 0)
+	if (decompressor_end(files->decompressor, err) < 0)
 		return FAIL_CONTEXT(err, "files of a copy step");
 	if (fstat(files->fd, &status) < 0)
 		return FAIL_ERRNO(err, "look at a file of a build");

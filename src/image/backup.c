@@ -18,11 +18,11 @@
 #include "image/progress.h"
 
 /* The program that this runs in ends after it. */
-static struct backup_task *task_new(const struct backup *b, struct error *err)
+static struct jailed_backup *task_new(const struct backup *b, struct error *err)
 {
 	const struct rlimit files = {65536, 65536};
-	struct backup_task *task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE,
-	                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct jailed_backup *task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE,
+	                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (task == MAP_FAILED) {
 		(void)FAIL_ERRNO(err, "map memory");
@@ -38,7 +38,7 @@ static struct backup_task *task_new(const struct backup *b, struct error *err)
 	return task;
 }
 
-static int take_digest(struct backup_task *task, struct error *err)
+static int take_digest(struct jailed_backup *task, struct error *err)
 {
 	const struct backup *b = task->backup;
 
@@ -49,14 +49,14 @@ static int take_digest(struct backup_task *task, struct error *err)
 	return 0;
 }
 
-struct telling {
+struct backup_progress {
 	int progress_fd;
 	const char *text;
 };
 
 static void on_line(void *context, const char *line)
 {
-	const struct telling *t = context;
+	const struct backup_progress *t = context;
 	struct error ignored = {0};
 	int64_t percent;
 
@@ -65,7 +65,7 @@ static void on_line(void *context, const char *line)
 }
 
 /* The jailed process wrote it, and an archive may have got hold of that. */
-static int check_task(struct backup_task *task, struct error *err)
+static int check_task(struct jailed_backup *task, struct error *err)
 {
 	const struct backup_outcome *o = &task->outcome;
 
@@ -78,17 +78,18 @@ static int check_task(struct backup_task *task, struct error *err)
 }
 
 /* What runs in the jail, and the folders that it has there. */
-struct jailed {
+struct jailed_function {
 	int (*function)(void *);
 	int folder_fd, read_fd;
 	const char *text;
 };
 
-static int run(struct backup_task *task, const struct jailed *jailed, struct error *err)
+static int run_jailed(struct jailed_backup *task, const struct jailed_function *jailed,
+                      struct error *err)
 {
 	const struct backup *b = task->backup;
-	const struct image_job job = {.progress_fd = b->progress_fd, .size_max = b->size_max};
-	struct telling telling = {b->progress_fd, jailed->text};
+	const struct image_spec spec = {.progress_fd = b->progress_fd, .size_max = b->size_max};
+	struct backup_progress telling = {b->progress_fd, jailed->text};
 	const struct image_command command = {.function = jailed->function,
 	                                      .context = task,
 	                                      .folder_fd = jailed->folder_fd,
@@ -99,7 +100,7 @@ static int run(struct backup_task *task, const struct jailed *jailed, struct err
 	                                      .on_line = on_line,
 	                                      .line_context = &telling};
 
-	if (command_run(&job, &command, err) == 0)
+	if (command_run(&spec, &command, err) == 0)
 		return check_task(task, err);
 	/* Ended by us, it has not said a word. */
 	if (task->failure.code != ERROR_NONE)
@@ -107,16 +108,17 @@ static int run(struct backup_task *task, const struct jailed *jailed, struct err
 	return -1;
 }
 
-static int run_and_tell(struct backup_task *task, const struct jailed *jailed, struct error *err)
+static int run_and_write_outcome(struct jailed_backup *task, const struct jailed_function *jailed,
+                                 struct error *err)
 {
-	if (run(task, jailed, err) < 0)
+	if (run_jailed(task, jailed, err) < 0)
 		return -1;
 	return backup_outcome_write(task->backup->document_fd, &task->outcome, err);
 }
 
 /* ---- export ---- */
 
-static int write_manifest(struct backup_task *task, struct error *err)
+static int write_manifest(struct jailed_backup *task, struct error *err)
 {
 	AUTO(buf_done) struct buf document = BUF(BACKUP_DOCUMENT_MAX / 2);
 	AUTO(buf_done) struct buf text = BUF(BACKUP_DOCUMENT_MAX);
@@ -156,8 +158,8 @@ static int open_template(const struct backup *b, struct layers *ret, struct erro
 int backup_export(const struct backup *b, struct error *err)
 {
 	AUTO(layers_done) struct layers layers = {.count = 0}, template = {.count = 0};
-	struct backup_task *task = task_new(b, err);
-	struct jailed jailed = {
+	struct jailed_backup *task = task_new(b, err);
+	struct jailed_function jailed = {
 	        .function = backup_pack, .folder_fd = b->snapshots_fd, .text = "packing"};
 
 	if (!task || layers_open(&layers, b->snapshots_fd, b->layers, err) < 0 ||
@@ -170,7 +172,7 @@ int backup_export(const struct backup *b, struct error *err)
 	task->layers = &layers;
 	if (b->full)
 		jailed.read_fd = template.fds[0];
-	return run_and_tell(task, &jailed, err);
+	return run_and_write_outcome(task, &jailed, err);
 }
 
 /* ---- load ---- */
@@ -187,7 +189,7 @@ static int set_opaque(int upper, const char *path, struct error *err)
 	return 0;
 }
 
-static int set_all_opaque(int layer, const struct backup_task *task, struct error *err)
+static int set_all_opaque(int layer, const struct jailed_backup *task, struct error *err)
 {
 	AUTO_CLOSE int upper =
 	        openat(layer, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -203,8 +205,8 @@ static int set_all_opaque(int layer, const struct backup_task *task, struct erro
 
 int backup_load(const struct backup *b, struct error *err)
 {
-	struct backup_task *task = task_new(b, err);
-	struct jailed jailed = {.function = backup_unpack, .text = "unpacking"};
+	struct jailed_backup *task = task_new(b, err);
+	struct jailed_function jailed = {.function = backup_unpack, .text = "unpacking"};
 	AUTO_CLOSE int layer = -1;
 
 	if (!task || (*b->template_folder && take_digest(task, err) < 0))
@@ -215,7 +217,7 @@ int backup_load(const struct backup *b, struct error *err)
 	if (layer < 0)
 		return FAIL_ERRNO(err, "open layer '%s'", b->layers);
 	jailed.folder_fd = layer;
-	if (run_and_tell(task, &jailed, err) < 0 || set_all_opaque(layer, task, err) < 0)
+	if (run_and_write_outcome(task, &jailed, err) < 0 || set_all_opaque(layer, task, err) < 0)
 		return -1;
 	if (syncfs(layer) < 0)
 		return FAIL_ERRNO(err, "bring the layer to the disk");
@@ -228,20 +230,20 @@ int backup_load(const struct backup *b, struct error *err)
 
 int backup_verify(const struct backup *b, struct error *err)
 {
-	struct backup_task *task = task_new(b, err);
-	const struct jailed jailed = {
+	struct jailed_backup *task = task_new(b, err);
+	const struct jailed_function jailed = {
 	        .function = backup_unpack, .folder_fd = -1, .text = "checking"};
 
 	if (!task)
 		return -1;
 	task->is_dry = true;
-	return run_and_tell(task, &jailed, err);
+	return run_and_write_outcome(task, &jailed, err);
 }
 
 /* ---- the template of a full one ---- */
 
 /* What fleet/backup.c has written, or a stranger. */
-static int read_config(const struct backup_task *task, struct arena *a, struct image_config *ret,
+static int read_config(const struct jailed_backup *task, struct arena *a, struct image_config *ret,
                        struct error *err)
 {
 	const char *text =
@@ -258,16 +260,16 @@ int backup_load_template(const struct backup_template *from, struct arena *a,
                          struct image_config *ret, struct error *err)
 {
 	const struct backup b = {.archive_fd = from->archive_fd,
-	                         .progress_fd = from->job->progress_fd,
-	                         .size_max = from->job->size_max};
-	struct backup_task *task = task_new(&b, err);
-	const struct jailed jailed = {
+	                         .progress_fd = from->spec->progress_fd,
+	                         .size_max = from->spec->size_max};
+	struct jailed_backup *task = task_new(&b, err);
+	const struct jailed_function jailed = {
 	        .function = backup_unpack, .folder_fd = from->folder, .text = "unpacking"};
 
 	if (!task)
 		return -1;
 	task->is_template = true;
-	if (run(task, &jailed, err) < 0)
+	if (run_jailed(task, &jailed, err) < 0)
 		return -1;
 	return read_config(task, a, ret, err);
 }

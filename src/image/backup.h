@@ -23,7 +23,7 @@
 
 struct arena;
 struct image_config;
-struct image_job;
+struct image_spec;
 
 #define BACKUP_VERSION 1
 #define BACKUP_VERSION_FULL 2
@@ -56,7 +56,7 @@ MUST_CHECK int backup_verify(const struct backup *b, struct error *err);
 /* The template of a full one, into the empty folder IMAGE_ROOT of `folder`, and what it says of
  * itself. */
 struct backup_template {
-	const struct image_job *job;
+	const struct image_spec *spec;
 	int folder, archive_fd;
 };
 MUST_CHECK int backup_load_template(const struct backup_template *from, struct arena *a,

@@ -17,14 +17,14 @@ void backup_digest_init(struct backup_digest *d)
 	(void)crypto_generichash_init(&d->state, NULL, 0, HASH_SIZE);
 }
 
-static void add(struct backup_digest *d, const void *bytes, size_t size)
+static void add_bytes(struct backup_digest *d, const void *bytes, size_t size)
 {
 	(void)crypto_generichash_update(&d->state, bytes, size);
 }
 
 static void add_text(struct backup_digest *d, const char *text)
 {
-	add(d, text ? text : "", text ? strlen(text) + 1 : 1);
+	add_bytes(d, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
 /* Tar gives folders a "/" at the end. */
@@ -34,8 +34,8 @@ static void add_name(struct backup_digest *d, const char *name)
 
 	while (size > 0 && name[size - 1] == '/')
 		size--;
-	add(d, name, size);
-	add(d, "", 1);
+	add_bytes(d, name, size);
+	add_bytes(d, "", 1);
 }
 
 void backup_digest_entry(struct backup_digest *d, struct archive_entry *entry)
@@ -48,13 +48,13 @@ void backup_digest_entry(struct backup_digest *d, struct archive_entry *entry)
 
 	add_name(d, archive_entry_pathname(entry));
 	/* A hard link has nothing of its own. */
-	add(d, numbers, link ? 0 : sizeof(numbers));
+	add_bytes(d, numbers, link ? 0 : sizeof(numbers));
 	add_text(d, link ? link : archive_entry_symlink(entry));
 }
 
 void backup_digest_data(struct backup_digest *d, struct span bytes)
 {
-	add(d, bytes.data, bytes.size);
+	add_bytes(d, bytes.data, bytes.size);
 }
 
 static void to_hex(const unsigned char hash[HASH_SIZE], char out[BACKUP_DIGEST_SIZE])
@@ -72,17 +72,17 @@ void backup_digest_end(struct backup_digest *d, char out[BACKUP_DIGEST_SIZE])
 
 /* ---- templates ---- */
 
-union sum {
+union digest_sum {
 	unsigned char bytes[HASH_SIZE];
 	uint64_t words[HASH_SIZE / sizeof(uint64_t)];
 };
 
-struct sums {
-	union sum files, all;
+struct digest_sums {
+	union digest_sum files, all;
 };
 
 /* A sum needs no order, and so no list of all names. */
-static void add_sum(union sum *sum, const union sum *one)
+static void add_sum(union digest_sum *sum, const union digest_sum *one)
 {
 	for (size_t i = 0; i < COUNT_OF(sum->words); i++)
 		sum->words[i] += one->words[i];
@@ -96,8 +96,8 @@ bool backup_template_lacks(const struct layers_entry *entry)
 
 static int add_file(void *context, const struct layers_entry *entry, struct error *err)
 {
-	struct sums *sums = context;
-	union sum one;
+	struct digest_sums *sums = context;
+	union digest_sum one;
 	char link[PATH_SIZE_MAX] = "";
 	bool is_folder = S_ISDIR(entry->status.st_mode);
 	int64_t numbers[] = {entry->status.st_mode, entry->status.st_uid, entry->status.st_gid,
@@ -110,7 +110,7 @@ static int add_file(void *context, const struct layers_entry *entry, struct erro
 		return FAIL_ERRNO(err, "read the link '%s'", entry->path);
 	backup_digest_init(&d);
 	add_text(&d, entry->path);
-	add(&d, numbers, sizeof(numbers));
+	add_bytes(&d, numbers, sizeof(numbers));
 	add_text(&d, link);
 	(void)crypto_generichash_final(&d.state, one.bytes, sizeof(one.bytes));
 	add_sum(&sums->all, &one);
@@ -140,7 +140,7 @@ int backup_template_digest(int templates_fd, const char *folder,
                            struct backup_template_digests *ret, struct error *err)
 {
 	AUTO(layers_done) struct layers layers = {.count = 0};
-	struct sums sums = {.files = {.words = {0}}};
+	struct digest_sums sums = {.files = {.words = {0}}};
 	const struct layers_walk walk = {.on_entry = add_file, .context = &sums};
 	int fd;
 

@@ -21,30 +21,31 @@ static const struct json_member manifest_shape_members[] = {
 static JSON_SHAPE(manifest_shape, "BackupManifest", backup_manifest,
                   "What a backup says of itself");
 
-struct end {
+struct end_document {
 	const char *digest;
 };
 static const struct json_member end_shape_members[] = {
-        JSON_TEXT_MEMBER(end, digest, .flags = JSON_REQUIRED, .max = BACKUP_DIGEST_SIZE - 1),
+        JSON_TEXT_MEMBER(end_document, digest, .flags = JSON_REQUIRED,
+                         .max = BACKUP_DIGEST_SIZE - 1),
         JSON_END,
 };
-static JSON_SHAPE(end_shape, "BackupEnd", end, "Tells that a backup is whole");
+static JSON_SHAPE(end_shape, "BackupEnd", end_document, "Tells that a backup is whole");
 
-struct outcome {
+struct outcome_document {
 	const char *sha256, *template_digest;
 	int64_t size, entries, bytes;
 	struct span manifest;
 };
 static const struct json_member outcome_shape_members[] = {
-        JSON_TEXT_MEMBER(outcome, sha256),
-        JSON_TEXT_MEMBER(outcome, template_digest),
-        JSON_WHOLE_MEMBER(outcome, size),
-        JSON_WHOLE_MEMBER(outcome, entries),
-        JSON_WHOLE_MEMBER(outcome, bytes),
-        JSON_RAW_MEMBER(outcome, manifest),
+        JSON_TEXT_MEMBER(outcome_document, sha256),
+        JSON_TEXT_MEMBER(outcome_document, template_digest),
+        JSON_WHOLE_MEMBER(outcome_document, size),
+        JSON_WHOLE_MEMBER(outcome_document, entries),
+        JSON_WHOLE_MEMBER(outcome_document, bytes),
+        JSON_RAW_MEMBER(outcome_document, manifest),
         JSON_END,
 };
-static JSON_SHAPE(outcome_shape, "BackupOutcome", outcome, "What was found in a backup");
+static JSON_SHAPE(outcome_shape, "BackupOutcome", outcome_document, "What was found in a backup");
 
 int backup_manifest_parse(struct arena *a, struct span text, struct backup_manifest *ret,
                           struct error *err)
@@ -71,7 +72,7 @@ void backup_manifest_write(struct buf *out, const struct backup_manifest *m)
 
 int backup_end_parse(struct arena *a, struct span text, const char **ret_digest, struct error *err)
 {
-	struct end end;
+	struct end_document end;
 
 	if (json_parse(a, text, &end_shape, &end, err) < 0)
 		return FAIL_CONTEXT(err, BACKUP_END);
@@ -81,7 +82,7 @@ int backup_end_parse(struct arena *a, struct span text, const char **ret_digest,
 
 void backup_end_write(struct buf *out, const char *digest)
 {
-	const struct end end = {digest};
+	const struct end_document end = {digest};
 
 	json_write(out, &end_shape, &end);
 }
@@ -104,7 +105,7 @@ int backup_document_read(int fd, struct buf *out, struct error *err)
 int backup_outcome_write(int fd, const struct backup_outcome *outcome, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * BACKUP_DOCUMENT_MAX);
-	const struct outcome out = {
+	const struct outcome_document out = {
 	        .sha256 = outcome->sha256,
 	        .template_digest = outcome->template_digest,
 	        .size = outcome->size,

@@ -10,7 +10,7 @@
 #define BACKUP_OPAQUE_TEXT (8 * 1024 * 1024) /* names of folders, each with a NUL */
 
 /* Shared with the jailed process. */
-struct backup_task {
+struct jailed_backup {
 	const struct backup *backup;
 	struct layers *layers; /* export; to be opened again */
 	bool is_dry;           /* load: nothing is written */

@@ -22,12 +22,12 @@
 
 /* ---- files with several names ---- */
 
-struct links {
+struct known_links {
 	struct map names; /* "DEVICE-INODE" -> the first name */
 	size_t bytes;
 };
 
-static void links_done(struct links *links)
+static void links_done(struct known_links *links)
 {
 	const char *key;
 	size_t at = 0;
@@ -39,7 +39,7 @@ static void links_done(struct links *links)
 }
 
 /* The name that it has already; NULL for the first, and when there is no room to remember. */
-static const char *find_link(struct links *links, const struct layers_entry *e)
+static const char *find_link(struct known_links *links, const struct layers_entry *e)
 {
 	char key[64];
 	size_t size = strlen(e->path) + 1;
@@ -64,14 +64,14 @@ static const char *find_link(struct links *links, const struct layers_entry *e)
 
 /* What lies on the template, or the template itself: nothing is taken away there, and its owners
  * are as seen inside. */
-struct part {
+struct archive_part {
 	const char *folder; /* in the archive */
 	uint32_t owner_first;
 	bool is_template;
 };
 
 /* Sockets are nothing without their process; devices a sandbox cannot make. */
-static bool is_left_out(const struct part *part, const struct layers_entry *e)
+static bool is_left_out(const struct archive_part *part, const struct layers_entry *e)
 {
 	if (part->is_template)
 		return backup_template_lacks(e);
@@ -81,20 +81,20 @@ static bool is_left_out(const struct part *part, const struct layers_entry *e)
 
 /* ---- the archive ---- */
 
-struct pack {
-	struct backup_task *task;
+struct backup_writer {
+	struct jailed_backup *task;
 	struct archive *out;
 	struct archive_entry *entry;
 	crypto_hash_sha256_state sha256;
 	struct backup_digest digest;
-	struct links links;
-	struct part part;
+	struct known_links links;
+	struct archive_part part;
 	int64_t total; /* bytes of files, of all */
 	int percent;
 	char copy[COPY_SIZE], names[NAMES_MAX], value[VALUE_MAX];
 };
 
-static int fail_write(struct pack *p, struct error *err)
+static int fail_write(struct backup_writer *p, struct error *err)
 {
 	const char *why = archive_error_string(p->out);
 	int code = archive_errno(p->out);
@@ -105,7 +105,7 @@ static int fail_write(struct pack *p, struct error *err)
 
 static la_ssize_t on_write(struct archive *a, void *context, const void *bytes, size_t size)
 {
-	struct pack *p = context;
+	struct backup_writer *p = context;
 	struct error err = {0};
 
 	if (fd_write_all(JAIL_SOURCE_FD, bytes, size, &err) < 0) {
@@ -117,7 +117,7 @@ static la_ssize_t on_write(struct archive *a, void *context, const void *bytes, 
 	return (la_ssize_t)size;
 }
 
-static int open_archive(struct pack *p, struct error *err)
+static int open_archive(struct backup_writer *p, struct error *err)
 {
 	p->out = archive_write_new();
 	p->entry = archive_entry_new();
@@ -133,7 +133,8 @@ static int open_archive(struct pack *p, struct error *err)
 	return 0;
 }
 
-static int write_text(struct pack *p, const char *name, struct span text, struct error *err)
+static int write_text(struct backup_writer *p, const char *name, struct span text,
+                      struct error *err)
 {
 	archive_entry_clear(p->entry);
 	archive_entry_set_pathname(p->entry, name);
@@ -155,7 +156,7 @@ static bool is_kept_attribute(const char *name)
 }
 
 /* Of what is open for reading. A filesystem without attributes has none. */
-static int add_attributes(struct pack *p, int fd, struct error *err)
+static int add_attributes(struct backup_writer *p, int fd, struct error *err)
 {
 	ssize_t size = flistxattr(fd, p->names, sizeof(p->names));
 
@@ -174,7 +175,7 @@ static int add_attributes(struct pack *p, int fd, struct error *err)
 	return 0;
 }
 
-static int set_owner(struct pack *p, const struct layers_entry *e, struct error *err)
+static int set_owner(struct backup_writer *p, const struct layers_entry *e, struct error *err)
 {
 	uint32_t first = p->part.owner_first;
 	uint32_t uid = e->status.st_uid - first, gid = e->status.st_gid - first;
@@ -189,7 +190,7 @@ static int set_owner(struct pack *p, const struct layers_entry *e, struct error 
 	return 0;
 }
 
-static int describe(struct pack *p, const struct layers_entry *e, struct error *err)
+static int describe_entry(struct backup_writer *p, const struct layers_entry *e, struct error *err)
 {
 	char path[PATH_SIZE_MAX + sizeof(BACKUP_TEMPLATE) + 1];
 	const char *link;
@@ -215,7 +216,7 @@ static int describe(struct pack *p, const struct layers_entry *e, struct error *
 	return 0;
 }
 
-static int add_symlink(struct pack *p, const struct layers_entry *e, struct error *err)
+static int add_symlink(struct backup_writer *p, const struct layers_entry *e, struct error *err)
 {
 	char target[PATH_SIZE_MAX];
 	ssize_t size = readlinkat(e->folder, e->name, target, sizeof(target) - 1);
@@ -227,7 +228,7 @@ static int add_symlink(struct pack *p, const struct layers_entry *e, struct erro
 	return 0;
 }
 
-static void tell_percent(struct pack *p)
+static void tell_percent(struct backup_writer *p)
 {
 	int percent = p->total > 0 ? (int)(p->task->outcome.bytes * 100 / p->total) : 100;
 
@@ -238,7 +239,8 @@ static void tell_percent(struct pack *p)
 	(void)fflush(stdout);
 }
 
-static int write_data(struct pack *p, const struct layers_entry *e, int fd, struct error *err)
+static int write_data(struct backup_writer *p, const struct layers_entry *e, int fd,
+                      struct error *err)
 {
 	int64_t left = e->status.st_size;
 
@@ -269,12 +271,12 @@ static int open_entry(const struct layers_entry *e, int *ret_fd, struct error *e
 
 static int write_entry(void *context, const struct layers_entry *e, struct error *err)
 {
-	struct pack *p = context;
+	struct backup_writer *p = context;
 	AUTO_CLOSE int fd = -1;
 
 	if (is_left_out(&p->part, e))
 		return 0;
-	if (describe(p, e, err) < 0 || open_entry(e, &fd, err) < 0 ||
+	if (describe_entry(p, e, err) < 0 || open_entry(e, &fd, err) < 0 ||
 	    (S_ISLNK(e->status.st_mode) && !archive_entry_hardlink(p->entry) &&
 	     add_symlink(p, e, err) < 0) ||
 	    (fd >= 0 && !archive_entry_hardlink(p->entry) && add_attributes(p, fd, err) < 0))
@@ -290,16 +292,16 @@ static int write_entry(void *context, const struct layers_entry *e, struct error
 
 /* ---- all ---- */
 
-struct count {
-	struct links links;
-	struct part part;
+struct pack_count {
+	struct known_links links;
+	struct archive_part part;
 	struct backup_outcome *outcome;
 	int64_t size_max;
 };
 
 static int count_entry(void *context, const struct layers_entry *e, struct error *err)
 {
-	struct count *count = context;
+	struct pack_count *count = context;
 
 	if (is_left_out(&count->part, e))
 		return 0;
@@ -312,7 +314,7 @@ static int count_entry(void *context, const struct layers_entry *e, struct error
 	return 0;
 }
 
-static int count_part(struct count *count, const struct layers *layers, struct error *err)
+static int count_part(struct pack_count *count, const struct layers *layers, struct error *err)
 {
 	const struct layers_walk walk = {.on_entry = count_entry, .context = count};
 	int status = layers_walk(layers, &walk, err);
@@ -324,7 +326,7 @@ static int count_part(struct count *count, const struct layers *layers, struct e
 int backup_count(const struct layers *layers, const struct layers *template, int64_t size_max,
                  struct backup_outcome *outcome, struct error *err)
 {
-	struct count count = {
+	struct pack_count count = {
 	        .outcome = outcome, .size_max = size_max, .part = {.is_template = true}};
 
 	if (template && count_part(&count, template, err) < 0)
@@ -333,8 +335,8 @@ int backup_count(const struct layers *layers, const struct layers *template, int
 	return count_part(&count, layers, err);
 }
 
-static int write_part(struct pack *p, const struct layers *layers, const struct part *part,
-                      struct error *err)
+static int write_part(struct backup_writer *p, const struct layers *layers,
+                      const struct archive_part *part, struct error *err)
 {
 	const struct layers_walk walk = {.on_entry = write_entry, .context = p};
 
@@ -343,11 +345,11 @@ static int write_part(struct pack *p, const struct layers *layers, const struct 
 	return layers_walk(layers, &walk, err);
 }
 
-static int write_parts(struct pack *p, struct error *err)
+static int write_parts(struct backup_writer *p, struct error *err)
 {
 	const struct backup *b = p->task->backup;
-	const struct part template = {.folder = BACKUP_TEMPLATE, .is_template = true};
-	const struct part files = {.folder = BACKUP_FILES, .owner_first = b->owner_first};
+	const struct archive_part template = {.folder = BACKUP_TEMPLATE, .is_template = true};
+	const struct archive_part files = {.folder = BACKUP_FILES, .owner_first = b->owner_first};
 	struct layers root = {.count = 0};
 
 	if (b->full) {
@@ -358,7 +360,7 @@ static int write_parts(struct pack *p, struct error *err)
 	return write_part(p, p->task->layers, &files, err);
 }
 
-static int write_end(struct pack *p, struct error *err)
+static int write_end(struct backup_writer *p, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(4096);
 	char digest[BACKUP_DIGEST_SIZE];
@@ -368,7 +370,7 @@ static int write_end(struct pack *p, struct error *err)
 	return write_text(p, BACKUP_END, buf_span(&text), err);
 }
 
-static int pack(struct pack *p, struct error *err)
+static int write_archive(struct backup_writer *p, struct error *err)
 {
 	struct backup_outcome *outcome = &p->task->outcome;
 	struct span manifest = {outcome->manifest, outcome->manifest_size};
@@ -394,13 +396,13 @@ static int pack(struct pack *p, struct error *err)
 /* The process ends after it, and its memory with it. */
 int backup_pack(void *context)
 {
-	struct backup_task *task = context;
-	struct pack *p = calloc(1, sizeof(*p));
+	struct jailed_backup *task = context;
+	struct backup_writer *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		abort();
 	p->task = task;
 	(void)crypto_hash_sha256_init(&p->sha256);
 	backup_digest_init(&p->digest);
-	return pack(p, &task->failure) < 0 ? 1 : 0;
+	return write_archive(p, &task->failure) < 0 ? 1 : 0;
 }

@@ -23,7 +23,7 @@
 	       */
 
 struct unpack_run {
-	struct backup_task *task;
+	struct jailed_backup *task;
 	struct archive *in, *out; /* out: NULL when nothing is written */
 	crypto_hash_sha256_state sha256;
 	struct backup_digest digest;
@@ -90,7 +90,7 @@ static int open_both(struct unpack_run *u, struct error *err)
 	return 0;
 }
 
-static int next(struct unpack_run *u, struct archive_entry **ret, struct error *err)
+static int next_entry(struct unpack_run *u, struct archive_entry **ret, struct error *err)
 {
 	int got = archive_read_next_header(u->in, ret);
 
@@ -162,7 +162,8 @@ static int take_manifest(struct unpack_run *u, struct error *err)
 	struct backup_outcome *outcome = &u->task->outcome;
 	struct archive_entry *entry;
 
-	if (next(u, &entry, err) < 0 || read_text(u, BACKUP_MANIFEST, entry, &text, err) < 0 ||
+	if (next_entry(u, &entry, err) < 0 ||
+	    read_text(u, BACKUP_MANIFEST, entry, &text, err) < 0 ||
 	    backup_manifest_parse(&u->arena, buf_span(&text), &u->manifest, err) < 0 ||
 	    check_manifest(u, err) < 0)
 		return -1;
@@ -212,7 +213,7 @@ static int check_kind(const struct unpack_run *u, struct archive_entry *entry, c
 static int note_opaque(struct unpack_run *u, struct archive_entry *entry, const char *name,
                        struct error *err)
 {
-	struct backup_task *task = u->task;
+	struct jailed_backup *task = u->task;
 	size_t size = strlen(name);
 
 	if (archive_entry_filetype(entry) != AE_IFDIR || archive_entry_hardlink(entry))
@@ -273,8 +274,8 @@ static int set_owner(const struct unpack_run *u, struct archive_entry *entry, co
 	return 0;
 }
 
-static int prepare(struct unpack_run *u, struct archive_entry *entry, const char **ret,
-                   struct error *err)
+static int prepare_entry(struct unpack_run *u, struct archive_entry *entry, const char **ret,
+                         struct error *err)
 {
 	const char *path = archive_entry_pathname(entry), *link = archive_entry_hardlink(entry);
 	const char *name, *target = NULL;
@@ -341,7 +342,7 @@ static int take_entry(struct unpack_run *u, struct archive_entry *entry, struct 
 		return FAIL(err, ERROR_TOO_LARGE, "the backup holds more than its %lld files",
 		            (long long)u->manifest.entries);
 	backup_digest_entry(&u->digest, entry);
-	if (prepare(u, entry, &name, err) < 0)
+	if (prepare_entry(u, entry, &name, err) < 0)
 		return -1;
 	if (u->out && name && archive_write_header(u->out, entry) < ARCHIVE_OK)
 		return fail_disk(u, name, err);
@@ -377,7 +378,7 @@ static int check_end(struct unpack_run *u, struct archive_entry *entry, struct e
 }
 
 /* The rest is padding, and part of the checksum. */
-static int finish(struct unpack_run *u, struct error *err)
+static int finish_archive(struct unpack_run *u, struct error *err)
 {
 	struct backup_outcome *outcome = &u->task->outcome;
 	unsigned char hash[crypto_hash_sha256_BYTES];
@@ -402,7 +403,7 @@ static int finish(struct unpack_run *u, struct error *err)
 	return 0;
 }
 
-static int unpack(struct unpack_run *u, struct error *err)
+static int unpack_entries(struct unpack_run *u, struct error *err)
 {
 	struct archive_entry *entry;
 
@@ -411,19 +412,19 @@ static int unpack(struct unpack_run *u, struct error *err)
 	if (open_both(u, err) < 0 || take_manifest(u, err) < 0)
 		return -1;
 	for (;;) {
-		if (next(u, &entry, err) < 0)
+		if (next_entry(u, &entry, err) < 0)
 			return -1;
 		if (strcmp(archive_entry_pathname(entry), BACKUP_END) == 0)
 			break;
 		if (take_entry(u, entry, err) < 0)
 			return -1;
 	}
-	return check_end(u, entry, err) < 0 ? -1 : finish(u, err);
+	return check_end(u, entry, err) < 0 ? -1 : finish_archive(u, err);
 }
 
 int backup_unpack(void *context)
 {
-	struct backup_task *task = context;
+	struct jailed_backup *task = context;
 	struct unpack_run *u = calloc(1, sizeof(*u));
 	int status;
 
@@ -432,7 +433,7 @@ int backup_unpack(void *context)
 	u->task = task;
 	(void)crypto_hash_sha256_init(&u->sha256);
 	backup_digest_init(&u->digest);
-	status = unpack(u, &task->failure);
+	status = unpack_entries(u, &task->failure);
 	(void)archive_read_free(u->in);
 	(void)archive_write_free(u->out);
 	arena_done(&u->arena);

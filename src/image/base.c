@@ -42,14 +42,14 @@ static const struct {
         {"I: cleaning", "cleaning up", 92, 2},
 };
 
-static void tell(struct base_progress *p, int percent, const char *text)
+static void report_progress(struct base_progress *p, int percent, const char *text)
 {
 	if (percent > p->percent)
 		p->percent = percent;
 	progress_tell(p->fd, p->percent, text);
 }
 
-static bool starts_with(const char *line, const char *start)
+static bool has_prefix(const char *line, const char *start)
 {
 	return !strncmp(line, start, strlen(start));
 }
@@ -59,16 +59,16 @@ static bool starts_with(const char *line, const char *start)
 static void name_of(const char *line, char *out, size_t size)
 {
 	char word[4][128] = {{0}};
-	bool is_fetch = starts_with(line, "Get:");
+	bool is_fetch = has_prefix(line, "Get:");
 	int count = sscanf(line, "%127s %127s %127s %*s %127s", word[0], word[1], word[2], word[3]);
 	const char *name = is_fetch && count == 4 ? word[3] : word[is_fetch ? 0 : 1];
 
-	if (starts_with(line, "Setting up "))
+	if (has_prefix(line, "Setting up "))
 		(void)sscanf(line, "Setting up %127s", word[0]), name = word[0];
 	(void)snprintf(out, size, "%s %.100s",
-	               is_fetch                         ? "fetching"
-	               : starts_with(line, "Unpacking") ? "unpacking"
-	                                                : "installing",
+	               is_fetch                        ? "fetching"
+	               : has_prefix(line, "Unpacking") ? "unpacking"
+	                                               : "installing",
 	               name);
 }
 
@@ -79,10 +79,10 @@ static void take_line(void *context, const char *line)
 	unsigned count;
 
 	for (size_t i = 0; i < COUNT_OF(phases); i++)
-		if (starts_with(line, phases[i].line)) {
+		if (has_prefix(line, phases[i].line)) {
 			p->start = phases[i].start;
 			p->span = phases[i].span;
-			tell(p, p->start, phases[i].text);
+			report_progress(p, p->start, phases[i].text);
 			return;
 		}
 	if (sscanf(line, "%*u upgraded, %u newly installed", &count) == 1) {
@@ -90,13 +90,13 @@ static void take_line(void *context, const char *line)
 		p->done = 0;
 		return;
 	}
-	if (!starts_with(line, "Get:") && !starts_with(line, "Unpacking ") &&
-	    !starts_with(line, "Setting up "))
+	if (!has_prefix(line, "Get:") && !has_prefix(line, "Unpacking ") &&
+	    !has_prefix(line, "Setting up "))
 		return;
 	if (p->done < p->steps)
 		p->done++;
 	name_of(line, text, sizeof(text));
-	tell(p, p->start + (p->steps ? (int)(p->span * p->done / p->steps) : 0), text);
+	report_progress(p, p->start + (p->steps ? (int)(p->span * p->done / p->steps) : 0), text);
 }
 
 /* ---- mmdebstrap ---- */
@@ -112,9 +112,9 @@ static int write_scratch(const struct work *w, const char *path, const struct bu
 #define SOURCES_NAME "sources.list"
 #define SOURCES WORK_SCRATCH "/" SOURCES_NAME
 
-static int bootstrap(const struct work *w, struct host_apt *apt, struct error *err)
+static int run_mmdebstrap(const struct work *w, struct host_apt *apt, struct error *err)
 {
-	struct base_progress progress = {.fd = w->job->progress_fd};
+	struct base_progress progress = {.fd = w->spec->progress_fd};
 
 	/* Sources and options may hold passwords: in files they are seen by root alone. */
 	buf_add_text(&apt->options, "APT::Install-Recommends \"false\";\n"
@@ -141,7 +141,7 @@ static int bootstrap(const struct work *w, struct host_apt *apt, struct error *e
 	                                .measured = NULL,
 	                                .on_line = take_line,
 	                                .line_context = &progress};
-	return command_run(w->job, &command, err);
+	return command_run(w->spec, &command, err);
 }
 
 /* ---- what is ours in it ---- */
@@ -260,8 +260,8 @@ static int fill_home(int root, struct error *err)
 	return 0;
 }
 
-static int finish(const struct work *w, const struct host_apt *apt, bool *ret_authorities,
-                  struct error *err)
+static int finish_root(const struct work *w, const struct host_apt *apt, bool *ret_authorities,
+                       struct error *err)
 {
 	AUTO_CLOSE int root = open(w->root, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -284,19 +284,19 @@ static int finish(const struct work *w, const struct host_apt *apt, bool *ret_au
 	",\"SSL_CERT_FILE\":\"" BUNDLE "\",\"REQUESTS_CA_BUNDLE\":\"" BUNDLE                       \
 	"\",\"NODE_EXTRA_CA_CERTS\":\"" BUNDLE "\""
 
-static int build(struct work *w, struct host_apt *apt, struct arena *a, struct error *err)
+static int build_template(struct work *w, struct host_apt *apt, struct arena *a, struct error *err)
 {
 	bool authorities = false;
 	int64_t bytes;
 
-	progress_tell(w->job->progress_fd, 1, "asking apt for its sources");
-	if (command_require("mmdebstrap", err) < 0 || host_apt_ask(w->job, a, apt, err) < 0 ||
-	    bootstrap(w, apt, err) < 0 || finish(w, apt, &authorities, err) < 0 ||
+	progress_tell(w->spec->progress_fd, 1, "asking apt for its sources");
+	if (command_require("mmdebstrap", err) < 0 || host_apt_ask(w->spec, a, apt, err) < 0 ||
+	    run_mmdebstrap(w, apt, err) < 0 || finish_root(w, apt, &authorities, err) < 0 ||
 	    tree_size(w->root, &bytes, err) < 0)
 		return -1;
-	if (bytes > w->job->size_max)
+	if (bytes > w->spec->size_max)
 		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB",
-		            (long long)(w->job->size_max >> 20));
+		            (long long)(w->spec->size_max >> 20));
 	struct image_config config = {
 	        .env_json = authorities ? "{" COMMON_ENV AUTHORITIES_ENV "}" : "{" COMMON_ENV "}",
 	        .entrypoint_json = "[]",
@@ -305,18 +305,18 @@ static int build(struct work *w, struct host_apt *apt, struct arena *a, struct e
 	        .workdir = PROJECT,
 	        .size_bytes = bytes,
 	};
-	progress_tell(w->job->progress_fd, 95, "writing to disk");
+	progress_tell(w->spec->progress_fd, 95, "writing to disk");
 	return work_commit(w, &config, err);
 }
 
-int image_build_base(const struct image_job *job, struct error *err)
+int image_build_base(const struct image_spec *spec, struct error *err)
 {
 	AUTO(work_done) struct work w = WORK;
 	AUTO(host_apt_done) struct host_apt apt = {0};
 	AUTO(arena_done) struct arena a = {0};
 
-	if (work_begin(&w, job, err) < 0 || build(&w, &apt, &a, err) < 0)
+	if (work_begin(&w, spec, err) < 0 || build_template(&w, &apt, &a, err) < 0)
 		return -1;
-	progress_tell(job->progress_fd, 100, "done");
+	progress_tell(spec->progress_fd, 100, "done");
 	return 0;
 }

@@ -92,7 +92,7 @@ static void fill_env(const struct image_command *command, const char *env[ENV_MA
 	env[count] = NULL;
 }
 
-static int execute(void *context)
+static int exec_command(void *context)
 {
 	const struct image_command *command = context;
 	const char *env[ENV_MAX];
@@ -109,17 +109,17 @@ static int execute(void *context)
 
 /* ---- the parent's side ---- */
 
-struct running {
-	const struct image_job *job;
+struct running_command {
+	const struct image_spec *spec;
 	const struct image_command *command;
 	int output_fd;
 	pid_t pid;
 	struct buf line;
-	struct failure failure;
+	struct command_failure failure;
 	int64_t look_at; /* the next look */
 };
 
-static void take_output(struct running *r, const char *bytes, size_t size)
+static void take_output(struct running_command *r, const char *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		if (bytes[i] != '\n' && bytes[i] != '\r') {
@@ -134,20 +134,20 @@ static void take_output(struct running *r, const char *bytes, size_t size)
 }
 
 /* What makes us end it. A large folder is measured less often, so that measuring stays cheap. */
-static int look(struct running *r, struct error *err)
+static int check_limits(struct running_command *r, struct error *err)
 {
 	int64_t started = clock_monotonic_ms(), bytes = 0;
 
-	if (progress_is_abandoned(r->job->progress_fd))
+	if (progress_is_abandoned(r->spec->progress_fd))
 		return FAIL(err, ERROR_TIMEOUT, "given up: nobody waits for it any more");
 	if (r->command->measured && tree_size(r->command->measured, &bytes, err) < 0)
 		return -1;
-	if (bytes > r->job->size_max)
-		return FAIL(err, ratio_size_code(r->job->size_max),
+	if (bytes > r->spec->size_max)
+		return FAIL(err, ratio_size_code(r->spec->size_max),
 		            "larger than %lld MiB when unpacked",
-		            (long long)(r->job->size_max >> 20));
+		            (long long)(r->spec->size_max >> 20));
 	if (bytes > 0)
-		progress_tell_size(r->job->progress_fd, bytes);
+		progress_tell_size(r->spec->progress_fd, bytes);
 	if (r->command->packed_bytes &&
 	    ratio_is_exceeded(r->command->packed_bytes, bytes, RATIO_IMAGE_FREE))
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked",
@@ -156,7 +156,7 @@ static int look(struct running *r, struct error *err)
 	return 0;
 }
 
-static int follow(struct running *r, struct error *err)
+static int read_output(struct running_command *r, struct error *err)
 {
 	char bytes[4096];
 
@@ -173,12 +173,12 @@ static int follow(struct running *r, struct error *err)
 			take_output(r, bytes, (size_t)got);
 		else if (ready && errno != EINTR)
 			return FAIL_ERRNO(err, "read the output of a program");
-		if (deadline_poll_ms(r->look_at) == 0 && look(r, err) < 0)
+		if (deadline_poll_ms(r->look_at) == 0 && check_limits(r, err) < 0)
 			return -1;
 	}
 }
 
-static int reap(struct running *r, bool kill_it)
+static int reap_command(struct running_command *r, bool kill_it)
 {
 	int status = 0;
 
@@ -190,7 +190,7 @@ static int reap(struct running *r, bool kill_it)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int start(struct running *r, struct error *err)
+static int start_command(struct running_command *r, struct error *err)
 {
 	const struct image_command *command = r->command;
 	int ends[2];
@@ -206,7 +206,7 @@ static int start(struct running *r, struct error *err)
 	        .source_fd = command->source_fd,
 	        .read_fd = command->read_fd,
 	        .output_fd = ends[1],
-	        .run = command->argv ? execute : command->function,
+	        .run = command->argv ? exec_command : command->function,
 	        .context = command->argv ? (void *)(uintptr_t)command : command->context,
 	};
 	int ret = jail_start(&jail, &r->pid, err);
@@ -215,27 +215,28 @@ static int start(struct running *r, struct error *err)
 	return ret;
 }
 
-static void running_done(struct running *r)
+static void running_done(struct running_command *r)
 {
 	auto_close(&r->output_fd);
 	buf_done(&r->line);
 }
 
-int command_run(const struct image_job *job, const struct image_command *command, struct error *err)
+int command_run(const struct image_spec *spec, const struct image_command *command,
+                struct error *err)
 {
-	AUTO(running_done) struct running r = {
-	        .job = job, .command = command, .output_fd = -1, .line = BUF(LINE_MAX_)};
+	AUTO(running_done) struct running_command r = {
+	        .spec = spec, .command = command, .output_fd = -1, .line = BUF(LINE_MAX_)};
 
 	if (command->argv && command_require(command->argv[0], err) < 0)
 		return -1;
-	if (start(&r, err) < 0)
+	if (start_command(&r, err) < 0)
 		return -1;
-	int followed = follow(&r, err);
-	int status = reap(&r, followed < 0);
+	int followed = read_output(&r, err);
+	int status = reap_command(&r, followed < 0);
 	if (followed < 0)
 		return -1;
 	if (status != 0)
 		return failure_report(&r.failure, command->argv ? command->argv[0] : "unpack",
 		                      status, err);
-	return command->measured ? look(&r, err) : 0;
+	return command->measured ? check_limits(&r, err) : 0;
 }

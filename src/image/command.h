@@ -25,7 +25,7 @@ struct image_command {
 
 #define COMMAND_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-MUST_CHECK int command_run(const struct image_job *job, const struct image_command *command,
+MUST_CHECK int command_run(const struct image_spec *spec, const struct image_command *command,
                            struct error *err);
 /* Whether this machine's way to the internet is a proxy, by our environment. */
 bool command_has_proxy(void);

@@ -67,7 +67,7 @@ int config_remove(int templates, const char *name, struct error *err)
 	return 0;
 }
 
-static const char *or_empty(struct arena *a, struct span s)
+static const char *copy_or_empty(struct arena *a, struct span s)
 {
 	return s.size > 0 ? arena_copy(a, s) : "";
 }
@@ -93,9 +93,9 @@ int image_config_load(struct arena *a, const char *templates_dir, const char *na
 	    json_parse(a, buf_span(&text), &config_file_shape, &file, err) < 0)
 		return FAIL_CONTEXT(err, "template '%s'", name);
 	*ret = (struct image_config){
-	        .env_json = or_empty(a, file.env),
-	        .entrypoint_json = or_empty(a, file.entrypoint),
-	        .ports_json = or_empty(a, file.ports),
+	        .env_json = copy_or_empty(a, file.env),
+	        .entrypoint_json = copy_or_empty(a, file.entrypoint),
+	        .ports_json = copy_or_empty(a, file.ports),
 	        .user = file.user ? file.user : "",
 	        .workdir = file.workdir ? file.workdir : "",
 	        .size_bytes = file.size_bytes,

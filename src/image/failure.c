@@ -62,7 +62,7 @@ static int rank_of(const char *line)
 	return line[0] ? 1 : 0;
 }
 
-void failure_note(struct failure *f, const char *line)
+void failure_note(struct command_failure *f, const char *line)
 {
 	int rank = rank_of(line);
 
@@ -90,7 +90,8 @@ static void cut_decoration(char *line)
 		line[size - 1] = '\0';
 }
 
-int failure_report(const struct failure *f, const char *program, int exit_status, struct error *err)
+int failure_report(const struct command_failure *f, const char *program, int exit_status,
+                   struct error *err)
 {
 	char line[sizeof(f->line)];
 

@@ -6,12 +6,12 @@
 
 #define FAILURE_PRIVATE_HINT "the option registry_allow_private lets images be pulled from there"
 
-struct failure {
+struct command_failure {
 	char line[512]; /* the last that told of an error, else the last of all */
 	int rank;
 };
 
-void failure_note(struct failure *f, const char *line);
+void failure_note(struct command_failure *f, const char *line);
 /* Fills err; `program` is what failed. Always returns -1. */
-int failure_report(const struct failure *f, const char *program, int exit_status,
+int failure_report(const struct command_failure *f, const char *program, int exit_status,
                    struct error *err);

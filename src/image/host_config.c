@@ -128,7 +128,7 @@ void host_apt_done(struct host_apt *apt)
 	buf_done(&apt->safe_options);
 }
 
-static const char *unquote(struct arena *a, struct span value)
+static const char *copy_unquoted(struct arena *a, struct span value)
 {
 	if (value.size >= 2 && value.data[0] == '"')
 		value = (struct span){value.data + 1, value.size - 2};
@@ -152,9 +152,9 @@ static const char *find_suite(struct arena *a)
 		if (!span_split(&line, '=', &name))
 			continue;
 		if (span_equals_text(name, "ID"))
-			id = unquote(a, line);
+			id = copy_unquoted(a, line);
 		else if (span_equals_text(name, "VERSION_CODENAME"))
-			codename = unquote(a, line);
+			codename = copy_unquoted(a, line);
 	} while (more);
 	return !strcmp(id, "debian") && codename[0] ? codename : DEFAULT_SUITE;
 }
@@ -212,7 +212,7 @@ static void take_option(void *context, const char *text)
 	}
 }
 
-int host_apt_ask(const struct image_job *job, struct arena *a, struct host_apt *apt,
+int host_apt_ask(const struct image_spec *spec, struct arena *a, struct host_apt *apt,
                  struct error *err)
 {
 	static const char *const targets[] = {"apt-get",
@@ -233,11 +233,11 @@ int host_apt_ask(const struct image_job *job, struct arena *a, struct host_apt *
 	                         .options = BUF(SETTINGS_MAX),
 	                         .safe_sources = BUF(SETTINGS_MAX),
 	                         .safe_options = BUF(SETTINGS_MAX)};
-	if (command_run(job, &command, err) < 0)
+	if (command_run(spec, &command, err) < 0)
 		return FAIL_CONTEXT(err, "ask apt for its sources");
 	command.argv = options;
 	command.on_line = take_option;
-	if (command_run(job, &command, err) < 0)
+	if (command_run(spec, &command, err) < 0)
 		return FAIL_CONTEXT(err, "ask apt for its options");
 	return 0;
 }

@@ -29,5 +29,5 @@ struct host_apt {
 };
 void host_apt_done(struct host_apt *apt);
 /* `apt` is zeroed or done. */
-MUST_CHECK int host_apt_ask(const struct image_job *job, struct arena *a, struct host_apt *apt,
+MUST_CHECK int host_apt_ask(const struct image_spec *spec, struct arena *a, struct host_apt *apt,
                             struct error *err);

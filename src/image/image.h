@@ -45,7 +45,7 @@ MUST_CHECK int image_format_parse(const char *name, enum image_format *ret, stru
 /* Of one, unpacked. */
 #define IMAGE_BYTES_MAX ((int64_t)32 << 30)
 
-struct image_job {
+struct image_spec {
 	const char *templates_dir;
 	const char *name; /* folder to make: lower-case letters, digits, '-', '_', '.' */
 	int progress_fd;  /* lines "percent text\n"; -1 = none */
@@ -70,11 +70,11 @@ MUST_CHECK int image_login_check(const struct image_login *login, struct error *
 void image_login_write(const struct image_login *login, const char *reference, struct buf *out);
 /* "debian" and "docker.io/library/debian:latest" are the same image. */
 bool image_reference_is_same(const char *reference, const char *other);
-MUST_CHECK int image_build_base(const struct image_job *job, struct error *err);
+MUST_CHECK int image_build_base(const struct image_spec *spec, struct error *err);
 /* `source_fd`: the file of IMAGE_TAR (plain, gzip, xz or zstd), IMAGE_OCI (a tar of the layout) or
  * IMAGE_DOCKER_ARCHIVE, or a full backup; `reference` for IMAGE_REGISTRY, whose file is the login,
  * or -1 for none. */
-MUST_CHECK int image_import(const struct image_job *job, enum image_format format, int source_fd,
+MUST_CHECK int image_import(const struct image_spec *spec, enum image_format format, int source_fd,
                             const char *reference, struct error *err);
 MUST_CHECK int image_remove(const char *templates_dir, const char *name, struct error *err);
 /* What an imported image says of itself (its OCI config), for the template record; fields "" when

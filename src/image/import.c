@@ -27,23 +27,23 @@
 #define BUNDLE "bundle"
 #define GIVEN "given" /* the layout as it came */
 
-struct import {
+struct template_import {
 	struct work *work;
 	struct arena *arena;
 };
 
-struct source {
+struct import_source {
 	int fd;
 	const char *reference;
 };
 
-static void tell(const struct import *m, int percent, const char *text)
+static void report_progress(const struct template_import *m, int percent, const char *text)
 {
-	progress_tell(m->work->job->progress_fd, percent, text);
+	progress_tell(m->work->spec->progress_fd, percent, text);
 }
 
 /* For this process, outside the jail. */
-static const char *in_scratch(const struct import *m, const char *name)
+static const char *in_scratch(const struct template_import *m, const char *name)
 {
 	return arena_format(m->arena, "%s/%s", m->work->scratch, name);
 }
@@ -78,35 +78,35 @@ static int run_unpack(void *context)
 	return unpack_archive(&task->options, &task->failure) < 0 ? 1 : 0;
 }
 
-struct span_of_progress {
-	const struct import *import;
+struct progress_span {
+	const struct template_import *import;
 	int start, span;
 };
 
 static void take_line(void *context, const char *line)
 {
-	const struct span_of_progress *p = context;
+	const struct progress_span *p = context;
 	struct error ignored = {0};
 	int64_t percent, bytes;
 
 	if (strncmp(line, "size ", 5) == 0 &&
 	    span_parse_whole(span_of(line + 5), 0, INT64_MAX, &bytes, &ignored) == 0)
-		progress_tell_size(p->import->work->job->progress_fd, bytes);
+		progress_tell_size(p->import->work->spec->progress_fd, bytes);
 	else if (span_parse_whole(span_of(line), 0, 100, &percent, &ignored) == 0)
-		tell(p->import, p->start + (int)(p->span * percent / 100), "unpacking");
+		report_progress(p->import, p->start + (int)(p->span * percent / 100), "unpacking");
 }
 
-static int unpack_into(const struct import *m, int source_fd, const char *target, int percent_end,
-                       struct error *err)
+static int run_unpack_jailed(const struct template_import *m, int source_fd, const char *target,
+                             int percent_end, struct error *err)
 {
-	struct span_of_progress progress = {m, 2, percent_end - 2};
+	struct progress_span progress = {m, 2, percent_end - 2};
 	struct unpack_task *task = mmap(NULL, sizeof(*task), PROT_READ | PROT_WRITE,
 	                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (task == MAP_FAILED)
 		return FAIL_ERRNO(err, "map memory");
 	task->options = (struct unpack){.target = target,
-	                                .size_max = m->work->job->size_max,
+	                                .size_max = m->work->spec->size_max,
 	                                .keep_owners = true,
 	                                .on_progress = print_percent,
 	                                .on_size = print_size};
@@ -117,7 +117,7 @@ static int unpack_into(const struct import *m, int source_fd, const char *target
 	                                .source_fd = source_fd,
 	                                .on_line = take_line,
 	                                .line_context = &progress};
-	int ret = command_run(m->work->job, &command, err);
+	int ret = command_run(m->work->spec, &command, err);
 	/* Ended by us, it has not said a word. */
 	if (ret < 0 && task->failure.code != ERROR_NONE)
 		*err = task->failure;
@@ -136,15 +136,16 @@ static const char *const outlet_env[] = {TOOL_ENV, "HTTPS_PROXY=" OUTLET_URL,
 static void tell_copying(void *context, const char *line)
 {
 	if (strstr(line, "blob sha256"))
-		tell(context, 30, "copying layers");
+		report_progress(context, 30, "copying layers");
 	else if (strstr(line, "manifest"))
-		tell(context, 45, "copying the manifest");
+		report_progress(context, 45, "copying the manifest");
 }
 
 /* umoci reads layers that gzip has packed, and no others: skopeo repacks those of zstd. */
 #define COPY "skopeo", "--insecure-policy", "copy", "--dest-compress-format=gzip"
 
-static int copy_image(const struct import *m, struct image_command *command, struct error *err)
+static int copy_image(const struct template_import *m, struct image_command *command,
+                      struct error *err)
 {
 	command->env = command->network_fd > 0 ? outlet_env : tool_env;
 	command->folder_fd = m->work->folder;
@@ -152,11 +153,12 @@ static int copy_image(const struct import *m, struct image_command *command, str
 	command->measured = m->work->scratch;
 	command->on_line = tell_copying;
 	command->line_context = (void *)(uintptr_t)m;
-	return command_run(m->work->job, command, err);
+	return command_run(m->work->spec, command, err);
 }
 
 /* `from` in skopeo's words. */
-static int copy_file(const struct import *m, const char *from, int source_fd, struct error *err)
+static int copy_file(const struct template_import *m, const char *from, int source_fd,
+                     struct error *err)
 {
 	const char *argv[] = {COPY, from, LAYOUT_TARGET, NULL};
 	struct image_command command = {.argv = argv, .source_fd = source_fd};
@@ -165,13 +167,14 @@ static int copy_file(const struct import *m, const char *from, int source_fd, st
 	if (fstat(source_fd, &st) == 0 && S_ISREG(st.st_mode))
 		command.packed_bytes = st.st_size;
 
-	tell(m, 10, "reading the archive");
+	report_progress(m, 10, "reading the archive");
 	return copy_image(m, &command, err);
 }
 
 /* Signatures prove nothing here: there is no list of whom to trust. A login goes to skopeo in a
  * file without a name, so that neither a list of processes nor the disk ever has it. */
-static int copy_remote(const struct import *m, const struct source *source, struct error *err)
+static int copy_remote(const struct template_import *m, const struct import_source *source,
+                       struct error *err)
 {
 	const char *reference = source->reference;
 	const char *argv[] = {
@@ -186,9 +189,9 @@ static int copy_remote(const struct import *m, const struct source *source, stru
 	struct image_command command = {.argv = argv, .source_fd = source->fd};
 	AUTO(outlet_close) struct outlet outlet = OUTLET_CLOSED;
 
-	tell(m, 10, "asking the registry");
+	report_progress(m, 10, "asking the registry");
 	/* A proxy of the machine's decides itself whom it reaches. */
-	command.network = m->work->job->allow_private || command_has_proxy();
+	command.network = m->work->spec->allow_private || command_has_proxy();
 	if (!command.network) {
 		if (outlet_open(&outlet, err) < 0)
 			return -1;
@@ -197,7 +200,7 @@ static int copy_remote(const struct import *m, const struct source *source, stru
 	return copy_image(m, &command, err);
 }
 
-static int unpack_image(const struct import *m, struct error *err)
+static int unpack_image(const struct template_import *m, struct error *err)
 {
 	static const char *const argv[] = {"umoci",
 	                                   "unpack",
@@ -217,14 +220,14 @@ static int unpack_image(const struct import *m, struct error *err)
 	if (tree_size(in_scratch(m, LAYOUT), &packed, err) < 0)
 		return -1;
 	command.packed_bytes = packed;
-	tell(m, 50, "unpacking layers");
+	report_progress(m, 50, "unpacking layers");
 	if (mkdir(bundle, 0700) < 0)
 		return FAIL_ERRNO(err, "make the folder of the bundle");
-	return command_run(m->work->job, &command, err);
+	return command_run(m->work->spec, &command, err);
 }
 
 /* The bundle's rootfs becomes the root. */
-static int take_rootfs(const struct import *m, struct error *err)
+static int take_rootfs(const struct template_import *m, struct error *err)
 {
 	const char *rootfs = in_scratch(m, BUNDLE "/rootfs");
 
@@ -233,7 +236,8 @@ static int take_rootfs(const struct import *m, struct error *err)
 	return 0;
 }
 
-static int finish_image(const struct import *m, struct image_config *config, struct error *err)
+static int finish_image(const struct template_import *m, struct image_config *config,
+                        struct error *err)
 {
 	if (oci_config_load(m->arena, in_scratch(m, LAYOUT), config, err) < 0 ||
 	    unpack_image(m, err) < 0)
@@ -243,25 +247,25 @@ static int finish_image(const struct import *m, struct image_config *config, str
 
 /* ---- formats ---- */
 
-static int import_tar(const struct import *m, const struct source *source,
+static int import_tar(const struct template_import *m, const struct import_source *source,
                       struct image_config *config, struct error *err)
 {
 	*config = (struct image_config){"{}", "[]", "[]", "", "", 0};
-	return unpack_into(m, source->fd, WORK_ROOT, 80, err);
+	return run_unpack_jailed(m, source->fd, WORK_ROOT, 80, err);
 }
 
-static int import_oci(const struct import *m, const struct source *source,
+static int import_oci(const struct template_import *m, const struct import_source *source,
                       struct image_config *config, struct error *err)
 {
 	if (mkdir(in_scratch(m, GIVEN), 0700) < 0)
 		return FAIL_ERRNO(err, "make a folder for the layout");
-	if (unpack_into(m, source->fd, WORK_SCRATCH "/" GIVEN, 20, err) < 0 ||
+	if (run_unpack_jailed(m, source->fd, WORK_SCRATCH "/" GIVEN, 20, err) < 0 ||
 	    copy_file(m, "oci:" WORK_SCRATCH "/" GIVEN, -1, err) < 0)
 		return -1;
 	return finish_image(m, config, err);
 }
 
-static int import_docker(const struct import *m, const struct source *source,
+static int import_docker(const struct template_import *m, const struct import_source *source,
                          struct image_config *config, struct error *err)
 {
 	if (copy_file(m, "docker-archive:/dev/fd/3", source->fd, err) < 0)
@@ -270,36 +274,36 @@ static int import_docker(const struct import *m, const struct source *source,
 }
 
 /* Loopback is asked past any proxy. */
-static int check_registry(const struct image_job *job, const char *reference, struct error *err)
+static int check_registry(const struct image_spec *spec, const char *reference, struct error *err)
 {
-	if (job->allow_private || !reference_is_loopback(reference))
+	if (spec->allow_private || !reference_is_loopback(reference))
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' is at " OUTLET_REFUSAL, reference);
 	error_hint(err, FAILURE_PRIVATE_HINT);
 	return -1;
 }
 
-static int import_registry(const struct import *m, const struct source *source,
+static int import_registry(const struct template_import *m, const struct import_source *source,
                            struct image_config *config, struct error *err)
 {
 	if (image_reference_check(source->reference, err) < 0 ||
-	    check_registry(m->work->job, source->reference, err) < 0 ||
+	    check_registry(m->work->spec, source->reference, err) < 0 ||
 	    copy_remote(m, source, err) < 0)
 		return -1;
 	return finish_image(m, config, err);
 }
 
-static int import_backup(const struct import *m, const struct source *source,
+static int import_backup(const struct template_import *m, const struct import_source *source,
                          struct image_config *config, struct error *err)
 {
-	const struct backup_template from = {m->work->job, m->work->folder, source->fd};
+	const struct backup_template from = {m->work->spec, m->work->folder, source->fd};
 
 	return backup_load_template(&from, m->arena, config, err);
 }
 
 static const struct {
-	int (*run)(const struct import *m, const struct source *source, struct image_config *config,
-	           struct error *err);
+	int (*run)(const struct template_import *m, const struct import_source *source,
+	           struct image_config *config, struct error *err);
 	bool needs_file, needs_tools;
 } importers[IMAGE_FORMAT_COUNT] = {
         [IMAGE_TAR] = {import_tar, true, false},
@@ -309,7 +313,8 @@ static const struct {
         [IMAGE_BACKUP] = {import_backup, true, false},
 };
 
-static int check_needs(enum image_format format, const struct source *source, struct error *err)
+static int check_needs(enum image_format format, const struct import_source *source,
+                       struct error *err)
 {
 	if (importers[format].needs_file && source->fd < 0)
 		return FAIL(err, ERROR_INVALID, "format '%s' needs a file",
@@ -340,38 +345,39 @@ static int check_root(const struct work *w, struct error *err)
 	return -1;
 }
 
-static int finish(struct import *m, struct image_config *config, struct error *err)
+static int finish_import(struct template_import *m, struct image_config *config, struct error *err)
 {
 	struct work *w = m->work;
 
-	tell(m, 85, "making it ready for sandboxes");
+	report_progress(m, 85, "making it ready for sandboxes");
 	if (check_root(w, err) < 0 || root_finish(w->root, err) < 0 ||
 	    tree_strip_attributes(w->root, err) < 0 ||
 	    tree_size(w->root, &config->size_bytes, err) < 0)
 		return -1;
-	progress_tell_size(w->job->progress_fd, config->size_bytes);
+	progress_tell_size(w->spec->progress_fd, config->size_bytes);
 	if (chmod(w->root, 0755) < 0 || chown(w->root, 0, 0) < 0)
 		return FAIL_ERRNO(err, "own the root");
-	tell(m, 95, "writing to disk");
+	report_progress(m, 95, "writing to disk");
 	return work_commit(w, config, err);
 }
 
-int image_import(const struct image_job *job, enum image_format format, int source_fd,
+int image_import(const struct image_spec *spec, enum image_format format, int source_fd,
                  const char *reference, struct error *err)
 {
 	AUTO(work_done) struct work w = WORK;
 	AUTO(arena_done) struct arena a = {0};
-	struct source source = {source_fd, reference};
+	struct import_source source = {source_fd, reference};
 	struct image_config config;
 
-	if (check_needs(format, &source, err) < 0 || work_begin(&w, job, err) < 0)
+	if (check_needs(format, &source, err) < 0 || work_begin(&w, spec, err) < 0)
 		return -1;
-	struct import m = {
+	struct template_import m = {
 	        .work = &w,
 	        .arena = &a,
 	};
-	if (importers[format].run(&m, &source, &config, err) < 0 || finish(&m, &config, err) < 0)
+	if (importers[format].run(&m, &source, &config, err) < 0 ||
+	    finish_import(&m, &config, err) < 0)
 		return FAIL_CONTEXT(err, "import as '%s'", image_format_name(format));
-	progress_tell(job->progress_fd, 100, "done");
+	progress_tell(spec->progress_fd, 100, "done");
 	return 0;
 }

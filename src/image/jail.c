@@ -96,7 +96,7 @@ static int place_descriptors(const struct jail *jail, int read_fd)
 	return close_range(JAIL_READ_FD + 1, ~0U, 0);
 }
 
-static int set_up(const struct jail *jail, int tree_fd, int read_fd)
+static int set_up_jail(const struct jail *jail, int tree_fd, int read_fd)
 {
 	if (dup2(jail->output_fd, STDERR_FILENO) < 0 ||
 	    (jail->network_fd > 0 && setns(jail->network_fd, CLONE_NEWNET) < 0) ||
@@ -128,9 +128,9 @@ static int reap_until(pid_t main_pid)
 	}
 }
 
-static int inside(const struct jail *jail, int tree_fd, int read_fd)
+static int run_inside(const struct jail *jail, int tree_fd, int read_fd)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || set_up(jail, tree_fd, read_fd) < 0) {
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || set_up_jail(jail, tree_fd, read_fd) < 0) {
 		fprintf(stderr, "error: set up the jail: %s\n", strerror(errno));
 		return SETUP_FAILED;
 	}
@@ -181,7 +181,7 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 	if (pid < 0)
 		return FAIL_ERRNO(err, "make namespaces for the builder");
 	if (pid == 0)
-		_exit(inside(jail, tree_fd, read_fd));
+		_exit(run_inside(jail, tree_fd, read_fd));
 	*ret_pid = (pid_t)pid;
 	return 0;
 }

@@ -148,7 +148,7 @@ int layers_note_opaque(struct layers *l, struct error *err)
 
 /* ---- the walk ---- */
 
-struct walk {
+struct layer_walk {
 	const struct layers *layers;
 	const struct layers_walk *options;
 	unsigned entries, depth;
@@ -157,19 +157,19 @@ struct walk {
 };
 
 /* The same folder in the layers that have a part in it, the newest first. */
-struct stack {
+struct folder_layers {
 	int fds[LAYERS_MAX];
 	unsigned count;
 };
 
-static void stack_done(struct stack *s)
+static void stack_done(struct folder_layers *s)
 {
 	for (unsigned i = 0; i < s->count; i++)
 		(void)close(s->fds[i]);
 	s->count = 0;
 }
 
-static int push(struct stack *s, int folder, const char *name, struct error *err)
+static int push_folder(struct folder_layers *s, int folder, const char *name, struct error *err)
 {
 	s->fds[s->count] = openat(folder, name, FOLDER_FLAGS);
 	if (s->fds[s->count] < 0)
@@ -179,13 +179,13 @@ static int push(struct stack *s, int folder, const char *name, struct error *err
 }
 
 /* What the folder `name` of layer `at` shows, and whether it hides what is below all layers. */
-static int gather(const struct walk *w, const struct stack *in, unsigned at,
-                  struct layers_entry *entry, struct stack *ret, struct error *err)
+static int gather_folder(const struct layer_walk *w, const struct folder_layers *in, unsigned at,
+                         struct layers_entry *entry, struct folder_layers *ret, struct error *err)
 {
 	struct stat status = entry->status;
 
 	for (;;) {
-		if (push(ret, in->fds[at], entry->name, err) < 0)
+		if (push_folder(ret, in->fds[at], entry->name, err) < 0)
 			return -1;
 		entry->is_opaque = is_opaque(w->layers, &status);
 		if (entry->is_opaque)
@@ -201,25 +201,25 @@ static int gather(const struct walk *w, const struct stack *in, unsigned at,
 	}
 }
 
-static int tell(struct walk *w, const struct layers_entry *entry, struct error *err)
+static int report_entry(struct layer_walk *w, const struct layers_entry *entry, struct error *err)
 {
 	if (++w->entries > LAYERS_ENTRIES_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d files", LAYERS_ENTRIES_MAX);
 	return w->options->on_entry(w->options->context, entry, err);
 }
 
-static int walk_stack(struct walk *w, const struct stack *in, struct error *err);
+static int walk_stack(struct layer_walk *w, const struct folder_layers *in, struct error *err);
 
-static int walk_folder(struct walk *w, const struct stack *in, unsigned at,
+static int walk_folder(struct layer_walk *w, const struct folder_layers *in, unsigned at,
                        struct layers_entry *entry, struct error *err)
 {
-	AUTO(stack_done) struct stack below = {.count = 0};
+	AUTO(stack_done) struct folder_layers below = {.count = 0};
 	int status;
 
 	if (w->depth == LAYERS_DEPTH_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "folders lie more than %d deep",
 		            LAYERS_DEPTH_MAX);
-	if (gather(w, in, at, entry, &below, err) < 0 || tell(w, entry, err) < 0)
+	if (gather_folder(w, in, at, entry, &below, err) < 0 || report_entry(w, entry, err) < 0)
 		return -1;
 	w->depth++;
 	status = walk_stack(w, &below, err);
@@ -227,7 +227,7 @@ static int walk_folder(struct walk *w, const struct stack *in, unsigned at,
 	return status;
 }
 
-static bool is_covered(const struct stack *in, unsigned at, const char *name)
+static bool is_covered(const struct folder_layers *in, unsigned at, const char *name)
 {
 	struct stat status;
 
@@ -237,8 +237,8 @@ static bool is_covered(const struct stack *in, unsigned at, const char *name)
 	return false;
 }
 
-static int walk_entry(struct walk *w, const struct stack *in, unsigned at, const char *name,
-                      struct error *err)
+static int walk_entry(struct layer_walk *w, const struct folder_layers *in, unsigned at,
+                      const char *name, struct error *err)
 {
 	size_t before = w->path_size, size = strlen(name);
 	struct layers_entry entry = {.folder = in->fds[at], .name = name, .path = w->path};
@@ -257,13 +257,14 @@ static int walk_entry(struct walk *w, const struct stack *in, unsigned at, const
 	w->path_size += size;
 	entry.is_whiteout = layers_is_whiteout(&entry.status);
 	status = S_ISDIR(entry.status.st_mode) ? walk_folder(w, in, at, &entry, err)
-	                                       : tell(w, &entry, err);
+	                                       : report_entry(w, &entry, err);
 	w->path_size = before;
 	w->path[before] = '\0';
 	return status;
 }
 
-static int walk_layer(struct walk *w, const struct stack *in, unsigned at, struct error *err)
+static int walk_layer(struct layer_walk *w, const struct folder_layers *in, unsigned at,
+                      struct error *err)
 {
 	int fd = openat(in->fds[at], ".", FOLDER_FLAGS);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -281,7 +282,7 @@ static int walk_layer(struct walk *w, const struct stack *in, unsigned at, struc
 	return status;
 }
 
-static int walk_stack(struct walk *w, const struct stack *in, struct error *err)
+static int walk_stack(struct layer_walk *w, const struct folder_layers *in, struct error *err)
 {
 	for (unsigned i = 0; i < in->count; i++)
 		if (walk_layer(w, in, i, err) < 0)
@@ -291,12 +292,12 @@ static int walk_stack(struct walk *w, const struct stack *in, struct error *err)
 
 int layers_walk(const struct layers *l, const struct layers_walk *walk, struct error *err)
 {
-	struct walk w = {.layers = l, .options = walk};
+	struct layer_walk w = {.layers = l, .options = walk};
 	struct layers_entry top = {.folder = l->fds[0], .name = ".", .path = ""};
-	struct stack all = {.count = l->count};
+	struct folder_layers all = {.count = l->count};
 
 	memcpy(all.fds, l->fds, l->count * sizeof(all.fds[0]));
 	if (fstat(l->fds[0], &top.status) < 0)
 		return FAIL_ERRNO(err, "look at a layer");
-	return tell(&w, &top, err) < 0 ? -1 : walk_stack(&w, &all, err);
+	return report_entry(&w, &top, err) < 0 ? -1 : walk_stack(&w, &all, err);
 }

@@ -39,13 +39,13 @@
 
 /* ---- one connection ---- */
 
-struct target {
+struct outlet_target {
 	char host[HOST_MAX + 1];
 	char port[6];
 };
 
 /* "CONNECT host:port HTTP/1.1"; what else the head says does not matter. */
-static bool parse_target(struct span head, struct target *ret)
+static bool parse_target(struct span head, struct outlet_target *ret)
 {
 	struct error ignored = {0};
 	struct span line, word, host;
@@ -91,7 +91,7 @@ static bool read_head(int fd, struct buf *head)
 	return true;
 }
 
-static int connect_to(const struct addrinfo *there)
+static int connect_address(const struct addrinfo *there)
 {
 	AUTO_CLOSE int fd = socket(there->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct error ignored = {0};
@@ -110,7 +110,7 @@ static int connect_to(const struct addrinfo *there)
 }
 
 /* NULL, and where it led; or why not. What is looked at is what is connected to. */
-static const char *reach(const struct target *target, int *ret_fd)
+static const char *connect_target(const struct outlet_target *target, int *ret_fd)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
 	const char *why = "connection refused, or no answer";
@@ -121,7 +121,7 @@ static const char *reach(const struct target *target, int *ret_fd)
 	*ret_fd = -1;
 	for (const struct addrinfo *one = found; one && *ret_fd < 0; one = one->ai_next) {
 		if (address_is_public(one->ai_addr))
-			*ret_fd = connect_to(one);
+			*ret_fd = connect_address(one);
 		else
 			why = OUTLET_REFUSAL;
 	}
@@ -129,7 +129,7 @@ static const char *reach(const struct target *target, int *ret_fd)
 	return *ret_fd < 0 ? why : NULL;
 }
 
-static bool pass(int from, int to, bool *ret_is_open)
+static bool relay_once(int from, int to, bool *ret_is_open)
 {
 	static char piece[PIECE_SIZE];
 	struct error ignored = {0};
@@ -144,7 +144,7 @@ static bool pass(int from, int to, bool *ret_is_open)
 	return fd_write_all(to, piece, (size_t)got, &ignored) == 0;
 }
 
-static void carry(int client, int server)
+static void relay_bytes(int client, int server)
 {
 	bool is_open[2] = {true, true};
 	const int fds[2] = {client, server};
@@ -157,16 +157,16 @@ static void carry(int client, int server)
 		if (ready == 0 || (ready < 0 && errno != EINTR))
 			return;
 		for (unsigned i = 0; i < 2 && ready > 0; i++)
-			if (polled[i].revents && !pass(fds[i], fds[1 - i], &is_open[i]))
+			if (polled[i].revents && !relay_once(fds[i], fds[1 - i], &is_open[i]))
 				return;
 	}
 }
 
 /* Of an error, clients say what stands behind the number. */
-static void serve(int client)
+static void serve_client(int client)
 {
 	AUTO(buf_done) struct buf head = BUF(HEAD_MAX), said = BUF(256);
-	struct target target;
+	struct outlet_target target;
 	struct error ignored = {0};
 	const char *why = NULL;
 	int server = -1;
@@ -176,21 +176,21 @@ static void serve(int client)
 	if (!parse_target(buf_span(&head), &target))
 		why = "images are pulled by TLS alone";
 	else
-		why = reach(&target, &server);
+		why = connect_target(&target, &server);
 	buf_addf(&said, "HTTP/1.1 %s%s\r\n\r\n", why ? "403 " : "200 OK", why ? why : "");
 	if (fd_write_all(client, said.data, said.size, &ignored) == 0 && !why)
-		carry(client, server);
+		relay_bytes(client, server);
 }
 
 /* ---- the process ---- */
 
 /* It dies with its parent, which may have gone already. */
-static bool tie_to(pid_t parent)
+static bool die_with_parent(pid_t parent)
 {
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
 }
 
-static void wait_for_one(unsigned *count, int flags)
+static void reap_children(unsigned *count, int flags)
 {
 	while (*count > 0 && waitpid(-1, NULL, flags) > 0) {
 		(*count)--;
@@ -198,7 +198,7 @@ static void wait_for_one(unsigned *count, int flags)
 	}
 }
 
-static void run(void)
+static void accept_clients(void)
 {
 	pid_t self = getpid();
 
@@ -207,8 +207,8 @@ static void run(void)
 		pid_t pid = client < 0 ? -1 : fork();
 
 		if (pid == 0) {
-			if (tie_to(self))
-				serve(client);
+			if (die_with_parent(self))
+				serve_client(client);
 			_exit(0);
 		}
 		if (client >= 0)
@@ -216,7 +216,7 @@ static void run(void)
 		if (pid < 0)
 			(void)poll(NULL, 0, ACCEPT_REST_MS);
 		count += pid > 0;
-		wait_for_one(&count, count >= CONNECTIONS_MAX ? 0 : WNOHANG);
+		reap_children(&count, count >= CONNECTIONS_MAX ? 0 : WNOHANG);
 	}
 }
 
@@ -234,7 +234,7 @@ static bool become_nobody(int listen_fd)
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-static pid_t start(int listen_fd)
+static pid_t start_proxy(int listen_fd)
 {
 	pid_t parent = getpid(), pid = fork();
 
@@ -242,8 +242,8 @@ static pid_t start(int listen_fd)
 		return pid;
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* The change of user unties. */
-	if (become_nobody(listen_fd) && tie_to(parent))
-		run();
+	if (become_nobody(listen_fd) && die_with_parent(parent))
+		accept_clients();
 	_exit(1);
 }
 
@@ -295,7 +295,7 @@ int outlet_open(struct outlet *ret, struct error *err)
 
 	if (make_namespace(&network_fd, &listen_fd, err) < 0)
 		return -1;
-	pid = start(listen_fd);
+	pid = start_proxy(listen_fd);
 	if (pid < 0)
 		return FAIL_ERRNO(err, "start the way to the internet");
 	*ret = (struct outlet){.pid = pid};

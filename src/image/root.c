@@ -24,7 +24,7 @@ static const char *const set_up_files[] = {"etc/hostname", "etc/hosts", "etc/res
 /* ---- folders and files ---- */
 
 /* One level below `folder`. */
-static int enter(int folder, const char *name, int *ret_fd, struct error *err)
+static int enter_folder(int folder, const char *name, int *ret_fd, struct error *err)
 {
 	struct fd_open_options options = {.flags = O_PATH | O_DIRECTORY};
 
@@ -47,7 +47,7 @@ int root_open_folder(int root, const char *path, int *ret_fd, struct error *err)
 			return FAIL(err, ERROR_INVALID, "'%.100s' is no path", path);
 		memcpy(name, part.data, part.size);
 		name[part.size] = '\0';
-		if (enter(folder < 0 ? root : folder, name, &next, err) < 0)
+		if (enter_folder(folder < 0 ? root : folder, name, &next, err) < 0)
 			return FAIL_CONTEXT(err, "the image's '/%.100s'", path);
 		auto_close(&folder);
 		folder = next;

@@ -133,7 +133,7 @@ static int check_type(struct archive_entry *entry, const char *name, struct erro
 }
 
 /* Makes an entry fit to be written, or fails; *ret_skip when it is passed over. */
-static int prepare(struct archive_entry *entry, bool *ret_skip, struct error *err)
+static int prepare_entry(struct archive_entry *entry, bool *ret_skip, struct error *err)
 {
 	const char *name = archive_entry_pathname(entry), *link = archive_entry_hardlink(entry);
 	const char *checked = NULL, *checked_link = NULL;
@@ -175,7 +175,7 @@ static int check_ratio(const struct unpacking *u, struct error *err)
 	return -1;
 }
 
-static void tell_size(struct unpacking *u)
+static void report_size(struct unpacking *u)
 {
 	if (!u->options->on_size || u->bytes - u->told < SIZE_EVERY)
 		return;
@@ -200,7 +200,7 @@ static int copy_data(struct unpacking *u, struct error *err)
 			return FAIL(err, ratio_size_code(u->options->size_max),
 			            "larger than %lld MiB when unpacked",
 			            (long long)(u->options->size_max >> 20));
-		tell_size(u);
+		report_size(u);
 		if (check_ratio(u, err) < 0)
 			return -1;
 		if (archive_write_data_block(u->writer, data, size, offset) < ARCHIVE_WARN)
@@ -208,7 +208,7 @@ static int copy_data(struct unpacking *u, struct error *err)
 	}
 }
 
-static void tell(struct unpacking *u)
+static void report_percent(struct unpacking *u)
 {
 	if (!u->source_size || !u->options->on_progress)
 		return;
@@ -226,7 +226,7 @@ static int unpack_entry(struct unpacking *u, struct archive_entry *entry, struct
 	if (++u->entries > ENTRIES_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d entries in the archive",
 		            ENTRIES_MAX);
-	if (prepare(entry, &skip, err) < 0)
+	if (prepare_entry(entry, &skip, err) < 0)
 		return -1;
 	if (skip)
 		return 0;
@@ -239,7 +239,7 @@ static int unpack_entry(struct unpacking *u, struct archive_entry *entry, struct
 	return copy_data(u, err);
 }
 
-static int unpack_all(struct unpacking *u, struct error *err)
+static int unpack_entries(struct unpacking *u, struct error *err)
 {
 	struct archive_entry *entry;
 
@@ -251,7 +251,7 @@ static int unpack_all(struct unpacking *u, struct error *err)
 			return fail_archive(u->reader, "not a whole tar archive", err);
 		if (unpack_entry(u, entry, err) < 0)
 			return -1;
-		tell(u);
+		report_percent(u);
 	}
 	if (u->entries == 0)
 		return FAIL(err, ERROR_INVALID, "the archive is empty");
@@ -278,5 +278,5 @@ int unpack_archive(const struct unpack *options, struct error *err)
 		return -1;
 	u.reader = reader;
 	u.writer = writer;
-	return unpack_all(&u, err);
+	return unpack_entries(&u, err);
 }

@@ -58,7 +58,7 @@ static int lock_folder(struct work *w, struct error *err)
 {
 	char name[PARTIAL_SIZE];
 
-	partial_name(w->job->name, name);
+	partial_name(w->spec->name, name);
 	for (unsigned i = 0; i < ATTEMPTS; i++) {
 		if (mkdirat(w->templates, name, 0700) < 0 && errno != EEXIST)
 			return FAIL_ERRNO(err, "make '%s'", name);
@@ -80,14 +80,14 @@ static int lock_folder(struct work *w, struct error *err)
 		w->folder = TAKE_FD(fd);
 		return 0;
 	}
-	return FAIL(err, ERROR_CONFLICT, "template '%s' is being made already", w->job->name);
+	return FAIL(err, ERROR_CONFLICT, "template '%s' is being made already", w->spec->name);
 }
 
-static int open_work(struct work *w, const struct image_job *job, struct error *err)
+static int open_work(struct work *w, const struct image_spec *spec, struct error *err)
 {
-	w->job = job;
-	if (image_name_check(job->name, err) < 0 ||
-	    open_templates(w, job->templates_dir, err) < 0 || lock_folder(w, err) < 0)
+	w->spec = spec;
+	if (image_name_check(spec->name, err) < 0 ||
+	    open_templates(w, spec->templates_dir, err) < 0 || lock_folder(w, err) < 0)
 		return -1;
 	(void)snprintf(w->path, sizeof(w->path), "/proc/self/fd/%d/.", w->folder);
 	(void)snprintf(w->root, sizeof(w->root), "%s/" IMAGE_ROOT, w->path);
@@ -95,12 +95,12 @@ static int open_work(struct work *w, const struct image_job *job, struct error *
 	return tree_remove(w->path, false, err);
 }
 
-int work_begin(struct work *w, const struct image_job *job, struct error *err)
+int work_begin(struct work *w, const struct image_spec *spec, struct error *err)
 {
-	if (open_work(w, job, err) < 0)
+	if (open_work(w, spec, err) < 0)
 		return -1;
-	if (faccessat(w->templates, job->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return FAIL(err, ERROR_CONFLICT, "template '%s' exists already", job->name);
+	if (faccessat(w->templates, spec->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return FAIL(err, ERROR_CONFLICT, "template '%s' exists already", spec->name);
 	if (mkdir(w->root, 0755) < 0 || mkdir(w->scratch, 0700) < 0)
 		return FAIL_ERRNO(err, "make the folders of a new template");
 	return 0;
@@ -115,7 +115,7 @@ static void close_work(struct work *w)
 
 int work_commit(struct work *w, const struct image_config *config, struct error *err)
 {
-	const char *name = w->job->name;
+	const char *name = w->spec->name;
 	char partial[PARTIAL_SIZE];
 
 	partial_name(name, partial);
@@ -137,7 +137,7 @@ static int remove_partial(struct work *w, struct error *err)
 {
 	char partial[PARTIAL_SIZE];
 
-	partial_name(w->job->name, partial);
+	partial_name(w->spec->name, partial);
 	if (tree_remove(w->path, false, err) < 0)
 		return -1;
 	if (unlinkat(w->templates, partial, AT_REMOVEDIR) < 0)
@@ -158,10 +158,10 @@ void work_done(struct work *w)
  * finds it whole or not at all, and what a crash leaves is emptied by the next maker. */
 int image_remove(const char *templates_dir, const char *name, struct error *err)
 {
-	struct image_job job = {.templates_dir = templates_dir, .name = name, .progress_fd = -1};
+	struct image_spec spec = {.templates_dir = templates_dir, .name = name, .progress_fd = -1};
 	AUTO(work_done) struct work w = WORK; /* ends before `job`, which it refers to */
 
-	if (open_work(&w, &job, err) < 0)
+	if (open_work(&w, &spec, err) < 0)
 		return -1;
 	if (renameat(w.templates, name, w.folder, "removed") < 0 && errno != ENOENT)
 		return FAIL_ERRNO(err, "remove template '%s'", name);

@@ -15,7 +15,7 @@
 #include "image/jail.h"
 
 struct work {
-	const struct image_job *job;
+	const struct image_spec *spec;
 	int templates; /* DATA/templates, root's */
 	int folder;    /* the partial folder; holds the lock */
 	char path[64], root[96], scratch[96];
@@ -27,7 +27,7 @@ struct work {
 #define WORK_SCRATCH JAIL_FOLDER "/scratch"
 
 /* ERROR_CONFLICT when the template exists, or is being made by another process. */
-MUST_CHECK int work_begin(struct work *w, const struct image_job *job, struct error *err);
+MUST_CHECK int work_begin(struct work *w, const struct image_spec *spec, struct error *err);
 /* All is on disk, then the template exists. */
 MUST_CHECK int work_commit(struct work *w, const struct image_config *config, struct error *err);
 /* Removes what was not committed. Fine on a zeroed or committed one. */

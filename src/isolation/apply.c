@@ -23,15 +23,15 @@ struct applier {
 	int *prepared;
 };
 
-static int attach(int mount, const char *target, struct error *err)
+static int attach_mount(int mount, const char *target, struct error *err)
 {
 	if (move_mount(mount, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return FAIL_ERRNO(err, "attach a mount at '%s'", target);
 	return 0;
 }
 
-static int descriptor(const struct applier *a, const struct setup_step *step, int *ret,
-                      struct error *err)
+static int find_descriptor(const struct applier *a, const struct setup_step *step, int *ret,
+                           struct error *err)
 {
 	if (step->fd < a->fd_count)
 		*ret = a->fds[step->fd];
@@ -57,11 +57,11 @@ static int run_root(struct applier *a, const struct setup_step *step, struct err
 {
 	int root;
 
-	if (descriptor(a, step, &root, err) < 0)
+	if (find_descriptor(a, step, &root, err) < 0)
 		return -1;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return FAIL_ERRNO(err, "make the mounts private");
-	if (attach(root, "/", err) < 0)
+	if (attach_mount(root, "/", err) < 0)
 		return -1;
 	if (fchdir(root) < 0)
 		return FAIL_ERRNO(err, "enter the new root");
@@ -102,7 +102,7 @@ static int run_folder(struct applier *a, const struct setup_step *step, struct e
 }
 
 /* A mount needs a file to stand on; a template's own may be a link to what does not exist here. */
-static int make_place(const char *target, struct error *err)
+static int make_mount_file(const char *target, struct error *err)
 {
 	struct stat status;
 	int fd;
@@ -135,19 +135,19 @@ static int run_file(struct applier *a, const struct setup_step *step, struct err
 	if (fd < 0)
 		return FAIL_ERRNO(err, "make the file '%s'", path);
 	if (fd_write_all(fd, step->source, strlen(step->source), err) < 0 ||
-	    make_place(step->target, err) < 0 ||
+	    make_mount_file(step->target, err) < 0 ||
 	    layer_open(AT_FDCWD, path, &options, &mount, err) < 0)
 		return -1;
-	return attach(mount, step->target, err);
+	return attach_mount(mount, step->target, err);
 }
 
 static int run_attach(struct applier *a, const struct setup_step *step, struct error *err)
 {
 	int fd;
 
-	if (descriptor(a, step, &fd, err) < 0)
+	if (find_descriptor(a, step, &fd, err) < 0)
 		return -1;
-	return attach(fd, step->target, err);
+	return attach_mount(fd, step->target, err);
 }
 
 static int run_mount(struct applier *a, const struct setup_step *step, struct error *err)
@@ -157,7 +157,7 @@ static int run_mount(struct applier *a, const struct setup_step *step, struct er
 	(void)a;
 	if (layer_make(step->type, step->options, step->flags, &fd, err) < 0)
 		return -1;
-	return attach(fd, step->target, err);
+	return attach_mount(fd, step->target, err);
 }
 
 static int run_read_only(struct applier *a, const struct setup_step *step, struct error *err)
@@ -168,23 +168,23 @@ static int run_read_only(struct applier *a, const struct setup_step *step, struc
 	(void)a;
 	if (layer_open(AT_FDCWD, step->target, &options, &fd, err) < 0)
 		return -1;
-	return attach(fd, step->target, err);
+	return attach_mount(fd, step->target, err);
 }
 
 /* The clone has the attributes of the mount that `source` lies on, and this takes one call. */
-static int cover(const char *source, const char *target, struct error *err)
+static int cover_file(const char *source, const char *target, struct error *err)
 {
 	if (mount(source, target, NULL, MS_BIND, NULL) < 0)
 		return FAIL_ERRNO(err, "cover '%s' with '%s'", target, source);
 	return 0;
 }
 
-static int mask(const char *source, const char *target, bool is_folder, struct error *err)
+static int mask_path(const char *source, const char *target, bool is_folder, struct error *err)
 {
 	char path[STEP_TEXT_MAX + 8];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", source, is_folder ? "folder" : "file");
-	return cover(path, target, err);
+	return cover_file(path, target, err);
 }
 
 static int run_mask(struct applier *a, const struct setup_step *step, struct error *err)
@@ -194,13 +194,13 @@ static int run_mask(struct applier *a, const struct setup_step *step, struct err
 	(void)a;
 	if (lstat(step->target, &status) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", step->target);
-	return mask(step->source, step->target, S_ISDIR(status.st_mode), err);
+	return mask_path(step->source, step->target, S_ISDIR(status.st_mode), err);
 }
 
 static int run_cover(struct applier *a, const struct setup_step *step, struct error *err)
 {
 	(void)a;
-	return cover(step->source, step->target, err);
+	return cover_file(step->source, step->target, err);
 }
 
 /* Processes have numbers, and links lead to what is masked or shown itself. */
@@ -241,7 +241,7 @@ static int run_show(struct applier *a, const struct setup_step *step, struct err
 			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s", step->target, entry->d_name);
 		if (is_readable(path))
-			status = mask(step->source, path, entry->d_type == DT_DIR, err);
+			status = mask_path(step->source, path, entry->d_type == DT_DIR, err);
 	}
 	(void)closedir(folder);
 	return status;
@@ -380,7 +380,7 @@ static bool may_lack(const struct setup_step *step, const struct error *err)
 	                           err->sys_errno == EOPNOTSUPP));
 }
 
-static int apply_all(struct applier *a, const struct plan *plan, struct error *err)
+static int apply_steps(struct applier *a, const struct setup_plan *plan, struct error *err)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct setup_step *step = &plan->steps[i];
@@ -397,12 +397,12 @@ static int apply_all(struct applier *a, const struct plan *plan, struct error *e
 	return 0;
 }
 
-int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count,
+int isolation_apply(const struct setup_plan *plan, const int *fds, unsigned fd_count,
                     struct isolation_prepared *prepared, struct error *err)
 {
 	struct applier a = {.fds = fds, .fd_count = fd_count, .prepared = prepared->fds};
 	mode_t old_mask = umask(0);
-	int status = apply_all(&a, plan, err);
+	int status = apply_steps(&a, plan, err);
 
 	(void)umask(old_mask);
 	for (unsigned i = 0; i < fd_count; i++)

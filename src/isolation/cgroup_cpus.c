@@ -9,14 +9,14 @@
 #define TASKS_SIZE_MAX (1 << 20)
 #define SET_SIZE (CPUS_MAX / 8)
 
-union set {
+union cpu_bits {
 	cpu_set_t first;
 	unsigned char bytes[SET_SIZE];
 };
 
 /* The first of `now`, and as many of `host` as are wanted from there on. */
-static void choose_cpus(const union set *now, const union set *host, unsigned wanted,
-                        union set *ret)
+static void choose_cpus(const union cpu_bits *now, const union cpu_bits *host, unsigned wanted,
+                        union cpu_bits *ret)
 {
 	unsigned first = 0;
 
@@ -33,9 +33,9 @@ static void choose_cpus(const union set *now, const union set *host, unsigned wa
 	}
 }
 
-static void set_task(pid_t task, const union set *host, unsigned cpus)
+static void set_task(pid_t task, const union cpu_bits *host, unsigned cpus)
 {
-	union set now = {.bytes = {0}}, next;
+	union cpu_bits now = {.bytes = {0}}, next;
 
 	if (sched_getaffinity(task, SET_SIZE, &now.first) < 0)
 		return;
@@ -48,7 +48,7 @@ int cgroup_set_cpus(const struct cgroup_host *h, const char *group, unsigned cpu
 {
 	bool is_v2 = h->ops == &cgroup_v2_ops;
 	AUTO(buf_done) struct buf text = BUF(TASKS_SIZE_MAX);
-	union set host = {.bytes = {0}};
+	union cpu_bits host = {.bytes = {0}};
 	struct error ignored = {0};
 	struct span rest, line;
 	char path[64];

@@ -307,7 +307,7 @@ static bool is_as_new(const struct cgroup_host *h, const char *group)
 /* In this order: the limit with swap may not be below the one without, nor the burst above the
  * quota. Those of the disk are the
  * same for all. */
-static bool set_back(const struct cgroup_host *h, const char *group)
+static bool reset_group(const struct cgroup_host *h, const char *group)
 {
 	static const struct {
 		enum cgroup_controller controller;
@@ -348,7 +348,7 @@ static bool rename_group(int root, enum cgroup_controller i, const char *group, 
 /* It gets the name last: what is called so may be used. */
 static bool v1_keep(struct cgroup_host *h, const char *group, const char *kept)
 {
-	if (!has_no_process(h, group) || !is_as_new(h, group) || !set_back(h, group))
+	if (!has_no_process(h, group) || !is_as_new(h, group) || !reset_group(h, group))
 		return false;
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		if (h->roots[i] >= 0 && i != CGROUP_DEVICES &&

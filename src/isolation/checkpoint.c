@@ -24,7 +24,7 @@
 #define NAP_S "60"
 #define PATH_TRIED "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-struct attempt {
+struct checkpoint_attempt {
 	const char *criu;
 	char folder[128], pidfile[160];
 	pid_t napper; /* 0 = none; its number is the same after the restore */
@@ -33,7 +33,7 @@ struct attempt {
 /* ---- programs ---- */
 
 /* In the child: nothing of ours stays open, or it would be dumped too. */
-static void become(char *const *argv, int output)
+static void exec_program(char *const *argv, int output)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -48,7 +48,7 @@ static void become(char *const *argv, int output)
 	_exit(127);
 }
 
-static void collect(int fd, struct buf *out)
+static void collect_output(int fd, struct buf *out)
 {
 	int64_t deadline = deadline_in(CRIU_MS);
 	struct error ignored = {0};
@@ -61,7 +61,7 @@ static void collect(int fd, struct buf *out)
 }
 
 /* Its exit status, 127 when it could not be run; its words in `out`. */
-static int run(char *const *argv, struct buf *out, struct error *err)
+static int run_program(char *const *argv, struct buf *out, struct error *err)
 {
 	int ends[2], status = 0;
 	pid_t pid;
@@ -70,13 +70,13 @@ static int run(char *const *argv, struct buf *out, struct error *err)
 		return FAIL_ERRNO(err, "make a pipe");
 	pid = fork();
 	if (pid == 0)
-		become(argv, ends[1]);
+		exec_program(argv, ends[1]);
 	(void)close(ends[1]);
 	if (pid < 0) {
 		(void)close(ends[0]);
 		return FAIL_ERRNO(err, "start '%s'", argv[0]);
 	}
-	collect(ends[0], out);
+	collect_output(ends[0], out);
 	(void)close(ends[0]);
 	/* Whoever has closed its output and lives on has had its time. */
 	(void)kill(pid, SIGKILL);
@@ -103,12 +103,13 @@ static struct span find_reason(const struct buf *out)
 
 /* ---- the attempt ---- */
 
-static int find_version(const struct attempt *a, char *version, size_t size, struct error *err)
+static int find_version(const struct checkpoint_attempt *a, char *version, size_t size,
+                        struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(OUTPUT_MAX);
 	char *const argv[] = {(char *)(uintptr_t)a->criu, (char *)(uintptr_t) "--version", NULL};
 	struct span rest, line;
-	int status = run(argv, &out, err);
+	int status = run_program(argv, &out, err);
 
 	if (status < 0)
 		return -1;
@@ -128,7 +129,7 @@ static int find_version(const struct attempt *a, char *version, size_t size, str
 	return 0;
 }
 
-static int start_napper(struct attempt *a, struct error *err)
+static int start_napper(struct checkpoint_attempt *a, struct error *err)
 {
 	static char *const argv[] = {(char *)(uintptr_t) "sleep", (char *)(uintptr_t)NAP_S, NULL};
 	pid_t pid = fork();
@@ -136,7 +137,7 @@ static int start_napper(struct attempt *a, struct error *err)
 	if (pid < 0)
 		return FAIL_ERRNO(err, "start a process to dump");
 	if (pid == 0)
-		become(argv, -1);
+		exec_program(argv, -1);
 	a->napper = pid;
 	return 0;
 }
@@ -158,7 +159,8 @@ static const char *kernel_name(struct utsname *kernel)
 	return kernel->sysname;
 }
 
-static int call(const struct attempt *a, const char *version, const char *verb, struct error *err)
+static int run_criu(const struct checkpoint_attempt *a, const char *version, const char *verb,
+                    struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(OUTPUT_MAX);
 	char pid[16];
@@ -171,7 +173,7 @@ static int call(const struct attempt *a, const char *version, const char *verb, 
 	int status;
 
 	(void)snprintf(pid, sizeof(pid), "%d", (int)a->napper);
-	status = run((char *const *)(uintptr_t)argv, &out, err);
+	status = run_program((char *const *)(uintptr_t)argv, &out, err);
 	if (status <= 0)
 		return status;
 	reason = find_reason(&out);
@@ -184,23 +186,23 @@ static int call(const struct attempt *a, const char *version, const char *verb, 
 }
 
 /* What was dumped has ended by that, and is our child. */
-static void reap(struct attempt *a)
+static void reap_napper(struct checkpoint_attempt *a)
 {
 	while (a->napper > 0 && waitpid(a->napper, NULL, 0) < 0 && errno == EINTR)
 		;
 	a->napper = 0;
 }
 
-static int try(struct attempt *a, const char *version, struct error *err)
+static int dump_and_restore(struct checkpoint_attempt *a, const char *version, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(64);
 	struct span rest, line;
 	int64_t restored;
 
-	if (start_napper(a, err) < 0 || call(a, version, "dump", err) < 0)
+	if (start_napper(a, err) < 0 || run_criu(a, version, "dump", err) < 0)
 		return -1;
-	reap(a);
-	if (call(a, version, "restore", err) < 0)
+	reap_napper(a);
+	if (run_criu(a, version, "restore", err) < 0)
 		return -1;
 	if (file_read(AT_FDCWD, a->pidfile, &text, err) < 0)
 		return -1;
@@ -214,7 +216,7 @@ static int try(struct attempt *a, const char *version, struct error *err)
 	               : 0;
 }
 
-static void clear_up(struct attempt *a)
+static void remove_dump(struct checkpoint_attempt *a)
 {
 	char *const argv[] = {(char *)(uintptr_t) "rm", (char *)(uintptr_t) "-rf", a->folder, NULL};
 	AUTO(buf_done) struct buf out = BUF(OUTPUT_MAX);
@@ -222,14 +224,14 @@ static void clear_up(struct attempt *a)
 
 	if (a->napper > 0)
 		(void)kill(a->napper, SIGKILL);
-	reap(a);
-	(void)run(argv, &out, &ignored);
+	reap_napper(a);
+	(void)run_program(argv, &out, &ignored);
 }
 
 int checkpoint_probe(const struct checkpoint_options *options, char *version, size_t version_size,
                      struct error *err)
 {
-	struct attempt a = {.criu = options->criu ? options->criu : "criu"};
+	struct checkpoint_attempt a = {.criu = options->criu ? options->criu : "criu"};
 	char own[64];
 	int status;
 
@@ -247,8 +249,8 @@ int checkpoint_probe(const struct checkpoint_options *options, char *version, si
 	if (!mkdtemp(a.folder))
 		return FAIL_ERRNO(err, "make a folder for a dump");
 	(void)snprintf(a.pidfile, sizeof(a.pidfile), "%s/pid", a.folder);
-	status = try(&a, version, err);
-	clear_up(&a);
+	status = dump_and_restore(&a, version, err);
+	remove_dump(&a);
 	return status;
 }
 

@@ -63,7 +63,7 @@ extern const struct wire_member setup_step_shape[];
 #define ISOLATION_FD_NONE UINT32_MAX
 #define PLAN_STEPS_MAX 96
 #define PLAN_FDS_MAX WIRE_FDS_MAX
-struct plan {
+struct setup_plan {
 	struct setup_step steps[PLAN_STEPS_MAX];
 	unsigned count;
 	uint32_t fds[PLAN_FDS_MAX]; /* the spec's descriptors in the order of their first use */
@@ -88,9 +88,9 @@ struct isolation_spec {
 	uint32_t volume_count, volume_fds[PLAN_FDS_MAX];
 	const char *volume_paths[PLAN_FDS_MAX];
 };
-MUST_CHECK int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct plan *ret,
-                              struct error *err);
-void plan_print(struct buf *out, const struct plan *plan);
+MUST_CHECK int isolation_plan(struct arena *a, const struct isolation_spec *spec,
+                              struct setup_plan *ret, struct error *err);
+void plan_print(struct buf *out, const struct setup_plan *plan);
 /* In the agent, once for each of its two plans. `fds` as the plan numbers them; closed by the
  * callee. `prepared` carries mounts from the first plan to the second. */
 #define ISOLATION_PREPARED_MAX 4
@@ -98,7 +98,7 @@ struct isolation_prepared {
 	int fds[ISOLATION_PREPARED_MAX]; /* -1: none */
 };
 #define ISOLATION_PREPARED_NONE ((struct isolation_prepared){{-1, -1, -1, -1}})
-MUST_CHECK int isolation_apply(const struct plan *plan, const int *fds, unsigned fd_count,
+MUST_CHECK int isolation_apply(const struct setup_plan *plan, const int *fds, unsigned fd_count,
                                struct isolation_prepared *prepared, struct error *err);
 void isolation_prepared_close(struct isolation_prepared *prepared);
 
@@ -110,7 +110,7 @@ enum isolation_cgroups {
 	ISOLATION_CGROUPS_V1_JOINED, /* cpu and cpuacct are one tree */
 	ISOLATION_CGROUPS_V2,
 };
-MUST_CHECK int isolation_plan_kernel(enum isolation_cgroups cgroups, struct plan *ret,
+MUST_CHECK int isolation_plan_kernel(enum isolation_cgroups cgroups, struct setup_plan *ret,
                                      struct error *err);
 /* How this process's controllers are mounted; from /proc/self/cgroup. */
 enum isolation_cgroups isolation_cgroups_find(void);

@@ -166,7 +166,7 @@ static void place_path(char path[64], int scratch, unsigned number)
 	(void)snprintf(path, 64, "/proc/self/fd/%d/%d.%u", scratch, getpid(), number);
 }
 
-static int place(int mount, int scratch, unsigned number, struct error *err)
+static int place_layer(int mount, int scratch, unsigned number, struct error *err)
 {
 	char path[64];
 
@@ -178,7 +178,7 @@ static int place(int mount, int scratch, unsigned number, struct error *err)
 	return 0;
 }
 
-static void unplace(int scratch, unsigned number)
+static void remove_placed_layer(int scratch, unsigned number)
 {
 	char path[64];
 
@@ -193,15 +193,15 @@ int layer_overlay_placed(const struct overlay_options *options, int *ret_fd, str
 	int status = 0;
 
 	while (status == 0 && placed < options->lower_count) {
-		status = place(options->lowers[placed], options->scratch, placed, err);
+		status = place_layer(options->lowers[placed], options->scratch, placed, err);
 		placed++;
 	}
 	if (status == 0 && options->upper >= 0)
-		status = place(options->upper, options->scratch, placed++, err);
+		status = place_layer(options->upper, options->scratch, placed++, err);
 	if (status == 0)
 		status = make_overlay(options, ret_fd, err);
 	while (placed > 0)
-		unplace(options->scratch, --placed);
+		remove_placed_layer(options->scratch, --placed);
 	return status;
 }
 

@@ -13,12 +13,12 @@
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define SAFE_DATA (SAFE | MOUNT_ATTR_NOEXEC)
 struct planner {
-	struct plan *plan;
+	struct setup_plan *plan;
 	const struct isolation_spec *spec;
 	bool failed; /* sticky: more steps or descriptors than fit */
 };
 
-static void add(struct planner *p, struct setup_step step)
+static void add_step(struct planner *p, struct setup_step step)
 {
 	if (p->plan->count == PLAN_STEPS_MAX) {
 		p->failed = true;
@@ -45,8 +45,8 @@ static uint32_t number_of(struct planner *p, uint32_t fd)
 
 static void add_folder(struct planner *p, const char *target, uint32_t mode, uint64_t owner)
 {
-	add(p, (struct setup_step){
-	               .kind = STEP_FOLDER, .target = target, .flags = mode, .value = owner});
+	add_step(p, (struct setup_step){
+	                    .kind = STEP_FOLDER, .target = target, .flags = mode, .value = owner});
 }
 
 static void add_attached(struct planner *p, uint32_t fd, const char *target)
@@ -54,15 +54,16 @@ static void add_attached(struct planner *p, uint32_t fd, const char *target)
 	if (fd == ISOLATION_FD_NONE)
 		return;
 	add_folder(p, target, 0755, 0);
-	add(p, (struct setup_step){.kind = STEP_ATTACH, .fd = number_of(p, fd), .target = target});
+	add_step(p, (struct setup_step){
+	                    .kind = STEP_ATTACH, .fd = number_of(p, fd), .target = target});
 }
 
 static void add_prepared(struct planner *p, uint64_t number, const char *target)
 {
-	add(p, (struct setup_step){.kind = STEP_ATTACH,
-	                           .fd = ISOLATION_FD_NONE,
-	                           .value = number,
-	                           .target = target});
+	add_step(p, (struct setup_step){.kind = STEP_ATTACH,
+	                                .fd = ISOLATION_FD_NONE,
+	                                .value = number,
+	                                .target = target});
 }
 
 /* Memory filesystems count to the sandbox's memory; their own size is a second fence. */
@@ -72,14 +73,14 @@ static void add_memory(struct planner *p, const char *target, unsigned mode, uin
 	uint64_t bytes = s->memory_bytes ? s->memory_bytes / 2 : UINT64_C(64) << 20;
 
 	add_folder(p, target, 0755, 0);
-	add(p, (struct setup_step){.kind = STEP_MOUNT,
-	                           .target = target,
-	                           .type = "tmpfs",
-	                           .options = arena_format(p->plan->arena,
-	                                                   "mode=%o,size=%llu,nr_inodes=%llu", mode,
-	                                                   (unsigned long long)bytes,
-	                                                   (unsigned long long)(bytes / 4096)),
-	                           .flags = (uint32_t)attributes});
+	add_step(p, (struct setup_step){.kind = STEP_MOUNT,
+	                                .target = target,
+	                                .type = "tmpfs",
+	                                .options = arena_format(p->plan->arena,
+	                                                        "mode=%o,size=%llu,nr_inodes=%llu",
+	                                                        mode, (unsigned long long)bytes,
+	                                                        (unsigned long long)(bytes / 4096)),
+	                                .flags = (uint32_t)attributes});
 }
 
 static void add_filesystems(struct planner *p)
@@ -89,11 +90,11 @@ static void add_filesystems(struct planner *p)
 	add_folder(p, "/proc", 0555, 0);
 	add_prepared(p, PREPARED_PROC, "/proc");
 	add_attached(p, s->dev_fd, "/dev");
-	add(p, (struct setup_step){.kind = STEP_MOUNT,
-	                           .target = "/dev/pts",
-	                           .type = "devpts",
-	                           .options = "ptmxmode=0666,mode=0620,gid=5",
-	                           .flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC});
+	add_step(p, (struct setup_step){.kind = STEP_MOUNT,
+	                                .target = "/dev/pts",
+	                                .type = "devpts",
+	                                .options = "ptmxmode=0666,mode=0620,gid=5",
+	                                .flags = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC});
 	add_attached(p, s->sys_fd, "/sys");
 	add_prepared(p, PREPARED_CPU, "/sys/devices/system/cpu");
 	add_prepared(p, PREPARED_CGROUP, "/sys/fs/cgroup");
@@ -101,9 +102,9 @@ static void add_filesystems(struct planner *p)
 		add_attached(p, s->usr_fd, "/usr");
 		add_attached(p, s->sudo_lib_fd, s->sudo_lib_dir);
 		if (s->sudo_fd != ISOLATION_FD_NONE)
-			add(p, (struct setup_step){.kind = STEP_ATTACH,
-			                           .fd = number_of(p, s->sudo_fd),
-			                           .target = "/usr/bin/sudo"});
+			add_step(p, (struct setup_step){.kind = STEP_ATTACH,
+			                                .fd = number_of(p, s->sudo_fd),
+			                                .target = "/usr/bin/sudo"});
 	}
 	add_memory(p, "/dev/shm", 01777, SAFE_DATA);
 	add_memory(p, "/run", 0755, SAFE);
@@ -134,8 +135,8 @@ static bool project_is_on_volume(const struct isolation_spec *s)
 
 static void add_file(struct planner *p, const char *target, const char *text)
 {
-	add(p, (struct setup_step){
-	               .kind = STEP_FILE, .target = target, .source = text, .flags = 0644});
+	add_step(p, (struct setup_step){
+	                    .kind = STEP_FILE, .target = target, .source = text, .flags = 0644});
 }
 
 /* After /run, in whose memory they lie: they are this start's, whatever was there at the last one,
@@ -153,7 +154,7 @@ static void add_files(struct planner *p)
 	add_file(p, "/etc/resolv.conf", s->resolv_conf);
 	if (!s->started_before || project_is_on_volume(s))
 		add_folder(p, s->project_dir, 0755, USER_ID);
-	add(p, (struct setup_step){.kind = STEP_HOSTNAME, .source = s->hostname});
+	add_step(p, (struct setup_step){.kind = STEP_HOSTNAME, .source = s->hostname});
 }
 
 static void add_limits(struct planner *p)
@@ -174,12 +175,12 @@ static void add_limits(struct planner *p)
 
 	for (unsigned i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i].wanted)
-			add(p, (struct setup_step){.kind = STEP_RLIMIT,
-			                           .flags = rows[i].resource,
-			                           .value = rows[i].value});
+			add_step(p, (struct setup_step){.kind = STEP_RLIMIT,
+			                                .flags = rows[i].resource,
+			                                .value = rows[i].value});
 }
 
-int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct plan *ret,
+int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct setup_plan *ret,
                    struct error *err)
 {
 	struct planner p = {.plan = ret, .spec = spec};
@@ -195,16 +196,16 @@ int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct pl
 		            spec->project_dir);
 	ret->count = ret->fd_count = 0;
 	ret->arena = a;
-	add(&p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(&p, spec->root_fd)});
+	add_step(&p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(&p, spec->root_fd)});
 	add_filesystems(&p);
 	add_volumes(&p);
 	add_files(&p);
 	add_limits(&p);
-	add(&p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
+	add_step(&p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
 	if (spec->no_privileges)
-		add(&p, (struct setup_step){.kind = STEP_NO_PRIVILEGES});
-	add(&p, (struct setup_step){.kind = STEP_SECCOMP});
-	add(&p, (struct setup_step){.kind = STEP_CAPABILITIES});
+		add_step(&p, (struct setup_step){.kind = STEP_NO_PRIVILEGES});
+	add_step(&p, (struct setup_step){.kind = STEP_SECCOMP});
+	add_step(&p, (struct setup_step){.kind = STEP_CAPABILITIES});
 	if (p.failed)
 		return FAIL(err, ERROR_LIMIT, "plan has more than %d steps or %d descriptors",
 		            PLAN_STEPS_MAX, PLAN_FDS_MAX);
@@ -258,7 +259,7 @@ static void print_numbers(struct buf *out, const struct setup_step *step)
 		buf_addf(out, " attributes=0x%x", step->flags);
 }
 
-void plan_print(struct buf *out, const struct plan *plan)
+void plan_print(struct buf *out, const struct setup_plan *plan)
 {
 	for (unsigned i = 0; i < plan->count; i++) {
 		const struct setup_step *step = &plan->steps[i];

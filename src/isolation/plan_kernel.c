@@ -149,8 +149,8 @@ static void complete_step(struct setup_step *step)
 			*texts[i] = "";
 }
 
-static int add_all(struct plan *plan, const struct setup_step *steps, unsigned count,
-                   struct error *err)
+static int add_steps(struct setup_plan *plan, const struct setup_step *steps, unsigned count,
+                     struct error *err)
 {
 	for (unsigned i = 0; i < count; i++) {
 		if (plan->count == PLAN_STEPS_MAX)
@@ -162,24 +162,24 @@ static int add_all(struct plan *plan, const struct setup_step *steps, unsigned c
 	return 0;
 }
 
-static int add_cgroups(struct plan *plan, enum isolation_cgroups cgroups, struct error *err)
+static int add_cgroups(struct setup_plan *plan, enum isolation_cgroups cgroups, struct error *err)
 {
 	if (cgroups == ISOLATION_CGROUPS_V2)
-		return add_all(plan, v2, COUNT_OF(v2), err);
-	if (add_all(plan, memory_v1, COUNT_OF(memory_v1), err) < 0)
+		return add_steps(plan, v2, COUNT_OF(v2), err);
+	if (add_steps(plan, memory_v1, COUNT_OF(memory_v1), err) < 0)
 		return -1;
 	return cgroups == ISOLATION_CGROUPS_V1
-	               ? add_all(plan, cpu_v1, COUNT_OF(cpu_v1), err)
-	               : add_all(plan, cpu_v1_joined, COUNT_OF(cpu_v1_joined), err);
+	               ? add_steps(plan, cpu_v1, COUNT_OF(cpu_v1), err)
+	               : add_steps(plan, cpu_v1_joined, COUNT_OF(cpu_v1_joined), err);
 }
 
-int isolation_plan_kernel(enum isolation_cgroups cgroups, struct plan *ret, struct error *err)
+int isolation_plan_kernel(enum isolation_cgroups cgroups, struct setup_plan *ret, struct error *err)
 {
 	ret->count = ret->fd_count = 0;
 	ret->arena = NULL;
-	if (add_all(ret, files, COUNT_OF(files), err) < 0 || add_cgroups(ret, cgroups, err) < 0)
+	if (add_steps(ret, files, COUNT_OF(files), err) < 0 || add_cgroups(ret, cgroups, err) < 0)
 		return -1;
-	return add_all(ret, covers, COUNT_OF(covers), err);
+	return add_steps(ret, covers, COUNT_OF(covers), err);
 }
 
 enum isolation_cgroups isolation_cgroups_find(void)

@@ -103,7 +103,7 @@ static int write_project(int fd, uint32_t project, struct error *err)
 
 /* ---- folders ---- */
 
-static int choose(int fd, uint32_t *ret, struct error *err)
+static int choose_project(int fd, uint32_t *ret, struct error *err)
 {
 	struct if_dqblk block;
 	uint32_t project;
@@ -126,7 +126,7 @@ int project_quota_begin(int folder, struct error *err)
 {
 	uint32_t project;
 
-	return choose(folder, &project, err) < 0 ? -1 : write_project(folder, project, err);
+	return choose_project(folder, &project, err) < 0 ? -1 : write_project(folder, project, err);
 }
 
 static int find_project(int folder, uint32_t *ret, struct error *err)

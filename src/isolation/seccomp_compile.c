@@ -132,7 +132,7 @@ static const struct sock_filter io_priority_rule[] = {PRIORITY_RULE(3 /* IOPRIO_
 	{                                                                                          \
 		(array), sizeof(array) / sizeof((array)[0])                                        \
 	}
-static const struct rule {
+static const struct argument_rule {
 	const struct sock_filter *code;
 	unsigned count;
 } rules[SECCOMP_ACTION_COUNT] = {
@@ -148,12 +148,12 @@ static const struct rule {
         [SECCOMP_IO_PRIORITY] = RULE(io_priority_rule),
 };
 
-struct range {
+struct call_range {
 	unsigned first;
 	enum seccomp_action action;
 };
 
-struct program {
+struct filter_program {
 	struct sock_filter code[CODE_MAX];
 	unsigned count;
 	/* leaves of the search that lead to an argument rule */
@@ -164,7 +164,7 @@ struct program {
 	unsigned jump_count;
 };
 
-static void add(struct program *p, struct sock_filter instruction)
+static void add_instruction(struct filter_program *p, struct sock_filter instruction)
 {
 	if (p->count == CODE_MAX) {
 		fputs("seccomp_compile: the filter is too long\n", stderr);
@@ -189,34 +189,34 @@ static void read_table(unsigned arch, enum seccomp_action *actions)
 	}
 }
 
-static unsigned find_ranges(const enum seccomp_action *actions, struct range *ranges)
+static unsigned find_ranges(const enum seccomp_action *actions, struct call_range *ranges)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < NUMBERS_MAX; i++)
 		if (i == 0 || actions[i] != actions[i - 1])
-			ranges[count++] = (struct range){i, actions[i]};
+			ranges[count++] = (struct call_range){i, actions[i]};
 	return count;
 }
 
-static void add_leaf(struct program *p, enum seccomp_action action)
+static void add_leaf(struct filter_program *p, enum seccomp_action action)
 {
 	if (action == SECCOMP_ALLOW) {
-		add(p, (struct sock_filter)RETURN_ALLOW);
+		add_instruction(p, (struct sock_filter)RETURN_ALLOW);
 	} else if (action == SECCOMP_REFUSE) {
-		add(p, (struct sock_filter)RETURN_ERRNO(EPERM));
+		add_instruction(p, (struct sock_filter)RETURN_ERRNO(EPERM));
 	} else if (action == SECCOMP_UNKNOWN) {
-		add(p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
+		add_instruction(p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
 	} else {
 		p->jumps[p->jump_count].at = p->count;
 		p->jumps[p->jump_count++].action = action;
-		add(p, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+		add_instruction(p, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
 	}
 }
 
 /* The lower half follows at once, the upper half behind it: further than a conditional jump can
  * reach, so that it goes by way of an unconditional one. */
-static void add_search(struct program *p, const struct range *ranges, unsigned count)
+static void add_search(struct filter_program *p, const struct call_range *ranges, unsigned count)
 {
 	unsigned half = count / 2, at;
 
@@ -224,42 +224,43 @@ static void add_search(struct program *p, const struct range *ranges, unsigned c
 		add_leaf(p, ranges[0].action);
 		return;
 	}
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first, 0, 1));
+	add_instruction(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K,
+	                                                ranges[half].first, 0, 1));
 	at = p->count;
-	add(p, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
+	add_instruction(p, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
 	add_search(p, ranges, half);
 	p->code[at].k = p->count - at - 1;
 	add_search(p, ranges + half, count - half);
 }
 
-static void add_rules(struct program *p)
+static void add_rules(struct filter_program *p)
 {
 	for (unsigned i = 0; i < p->jump_count; i++) {
-		const struct rule *rule = &rules[p->jumps[i].action];
+		const struct argument_rule *rule = &rules[p->jumps[i].action];
 
 		p->code[p->jumps[i].at].k = p->count - p->jumps[i].at - 1;
 		for (unsigned j = 0; j < rule->count; j++)
-			add(p, rule->code[j]);
+			add_instruction(p, rule->code[j]);
 	}
 }
 
-static void compile(const char *name, unsigned seccomp_arch, unsigned audit_arch)
+static void compile_filter(const char *name, unsigned seccomp_arch, unsigned audit_arch)
 {
 	static enum seccomp_action actions[NUMBERS_MAX];
-	static struct range ranges[NUMBERS_MAX];
-	static struct program p;
+	static struct call_range ranges[NUMBERS_MAX];
+	static struct filter_program p;
 
 	memset(actions, 0, sizeof(actions));
 	memset(&p, 0, sizeof(p));
 	read_table(seccomp_arch, actions);
 	/* Programs of another architecture (i386) get nothing at all. */
-	add(&p, (struct sock_filter)LOAD(DATA(arch)));
-	add(&p, (struct sock_filter)EQUALS(audit_arch, 1, 0));
-	add(&p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
-	add(&p, (struct sock_filter)LOAD(DATA(nr)));
+	add_instruction(&p, (struct sock_filter)LOAD(DATA(arch)));
+	add_instruction(&p, (struct sock_filter)EQUALS(audit_arch, 1, 0));
+	add_instruction(&p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
+	add_instruction(&p, (struct sock_filter)LOAD(DATA(nr)));
 	/* x32 shares x86-64's architecture and numbers, but for a bit. */
-	add(&p, (struct sock_filter)ABOVE(X32_BIT - 1, 0, 1));
-	add(&p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
+	add_instruction(&p, (struct sock_filter)ABOVE(X32_BIT - 1, 0, 1));
+	add_instruction(&p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
 	add_search(&p, ranges, find_ranges(actions, ranges));
 	add_rules(&p);
 	printf("static const struct sock_filter seccomp_filter_%s[] "
@@ -275,7 +276,7 @@ int main(void)
 {
 	printf("/* Made by seccomp_compile.c; not to be edited. */\n#pragma once\n\n"
 	       "#include <linux/filter.h>\n\n");
-	compile("x86_64", SCMP_ARCH_X86_64, AUDIT_ARCH_X86_64);
-	compile("aarch64", SCMP_ARCH_AARCH64, AUDIT_ARCH_AARCH64);
+	compile_filter("x86_64", SCMP_ARCH_X86_64, AUDIT_ARCH_X86_64);
+	compile_filter("aarch64", SCMP_ARCH_AARCH64, AUDIT_ARCH_AARCH64);
 	return 0;
 }

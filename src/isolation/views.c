@@ -287,7 +287,7 @@ int views_prepare(struct views *v, struct isolation_prepared *prepared, struct e
 {
 	enum isolation_cgroups cgroups = isolation_cgroups_find();
 	struct sysinfo info;
-	struct plan plan;
+	struct setup_plan plan;
 	char cpuinfo[READ_MAX];
 	struct span host = read_small("/proc", "cpuinfo", cpuinfo);
 

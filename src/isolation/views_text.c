@@ -16,16 +16,16 @@ static void add_kib(struct buf *out, const char *name, uint64_t bytes)
 	buf_addf(out, "%s:%*" PRIu64 " kB\n", name, 23 - (int)strlen(name), bytes >> 10);
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t subtract_floor(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
 void view_format_meminfo(struct buf *out, const struct view_facts *f)
 {
-	uint64_t free_bytes = less(f->memory_bytes, f->used_bytes);
+	uint64_t free_bytes = subtract_floor(f->memory_bytes, f->used_bytes);
 	/* The kernel gives file pages up when something else needs the room. */
-	uint64_t reclaimable = less(f->file_bytes, f->shmem_bytes);
+	uint64_t reclaimable = subtract_floor(f->file_bytes, f->shmem_bytes);
 	uint64_t available = free_bytes + reclaimable;
 	const struct {
 		const char *name;
@@ -181,7 +181,7 @@ static void add_cpu_times(struct buf *out, const struct view_facts *f, unsigned 
 	uint64_t all = (uint64_t)f->uptime_ms * TICKS_PER_S / 1000 * f->cpus / share;
 
 	buf_addf(out, " %" PRIu64 " 0 %" PRIu64 " %" PRIu64 " 0 0 0 0 0 0\n", user, system,
-	         less(all, user + system));
+	         subtract_floor(all, user + system));
 }
 
 void view_format_stat(struct buf *out, const struct view_facts *f)
@@ -200,7 +200,7 @@ void view_format_stat(struct buf *out, const struct view_facts *f)
 
 void view_format_uptime(struct buf *out, const struct view_facts *f)
 {
-	uint64_t idle_ms = less((uint64_t)f->uptime_ms * f->cpus, f->cpu_us / 1000);
+	uint64_t idle_ms = subtract_floor((uint64_t)f->uptime_ms * f->cpus, f->cpu_us / 1000);
 
 	buf_addf(out, "%" PRId64 ".%02" PRId64 " %" PRIu64 ".%02" PRIu64 "\n", f->uptime_ms / 1000,
 	         f->uptime_ms / 10 % 100, idle_ms / 1000, idle_ms / 10 % 100);
@@ -209,7 +209,7 @@ void view_format_uptime(struct buf *out, const struct view_facts *f)
 /* ---- load ---- */
 
 /* e^-x for x >= 0, within a percent of the whole: a sum of the first parts of e^x, turned over. */
-static double decay(double x)
+static double decay_factor(double x)
 {
 	return 1 / (1 + x + x * x / 2 + x * x * x / 6);
 }
@@ -219,7 +219,7 @@ void view_move_load(double load[VIEWS_LOADS], double used, int64_t ms)
 	static const double minutes[VIEWS_LOADS] = {1, 5, 15};
 
 	for (unsigned i = 0; i < VIEWS_LOADS; i++) {
-		double kept = decay((double)ms / (minutes[i] * 60000));
+		double kept = decay_factor((double)ms / (minutes[i] * 60000));
 
 		load[i] = load[i] * kept + used * (1 - kept);
 	}

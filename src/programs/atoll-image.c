@@ -29,7 +29,7 @@
 #include "image/progress.h"
 
 struct image_arguments {
-	struct image_job job;
+	struct image_spec spec;
 	const char *recipe, *source;
 	int source_fd;
 	struct backup backup;
@@ -81,10 +81,10 @@ static int take_option(struct image_arguments *a, int option, const char *value,
 {
 	switch (option) {
 	case 't':
-		a->job.templates_dir = value;
+		a->spec.templates_dir = value;
 		return 0;
 	case 'n':
-		a->job.name = value;
+		a->spec.name = value;
 		return 0;
 	case 'r':
 		a->recipe = value;
@@ -95,12 +95,12 @@ static int take_option(struct image_arguments *a, int option, const char *value,
 	case 'f':
 		return parse_fd(value, &a->source_fd, err);
 	case 'p':
-		return parse_fd(value, &a->job.progress_fd, err);
+		return parse_fd(value, &a->spec.progress_fd, err);
 	case 'P':
-		a->job.allow_private = true;
+		a->spec.allow_private = true;
 		return 0;
 	case 'm':
-		return span_parse_whole(span_of(value), 1, INT64_MAX, &a->job.size_max, err);
+		return span_parse_whole(span_of(value), 1, INT64_MAX, &a->spec.size_max, err);
 	default:
 		return take_backup_option(&a->backup, option, value, err);
 	}
@@ -134,8 +134,8 @@ static int parse_arguments(int argc, char **argv, struct image_arguments *a, str
 	if (optind + 1 != argc)
 		return FAIL(err, ERROR_INVALID,
 		            "usage: atoll-image build|import|remove|export|load|verify …");
-	a->backup.progress_fd = a->job.progress_fd;
-	a->backup.size_max = a->job.size_max;
+	a->backup.progress_fd = a->spec.progress_fd;
+	a->backup.size_max = a->spec.size_max;
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static int run_build(const struct image_arguments *a, struct error *err)
 {
 	if (!a->recipe || strcmp(a->recipe, "base") != 0)
 		return FAIL(err, ERROR_INVALID, "the only recipe is 'base'");
-	return image_build_base(&a->job, err);
+	return image_build_base(&a->spec, err);
 }
 
 static int run_import(const struct image_arguments *a, struct error *err)
@@ -152,12 +152,12 @@ static int run_import(const struct image_arguments *a, struct error *err)
 
 	if (image_format_parse(a->recipe ? a->recipe : "", &format, err) < 0)
 		return -1;
-	return image_import(&a->job, format, a->source_fd, a->source, err);
+	return image_import(&a->spec, format, a->source_fd, a->source, err);
 }
 
 static int run_remove(const struct image_arguments *a, struct error *err)
 {
-	return image_remove(a->job.templates_dir, a->job.name, err);
+	return image_remove(a->spec.templates_dir, a->spec.name, err);
 }
 
 static int run_export(const struct image_arguments *a, struct error *err)
@@ -189,7 +189,7 @@ static int check_arguments(const struct image_arguments *a, bool is_backup, stru
 	const struct backup *b = &a->backup;
 
 	if (!is_backup)
-		return a->job.templates_dir && a->job.name
+		return a->spec.templates_dir && a->spec.name
 		               ? 0
 		               : FAIL(err, ERROR_INVALID,
 		                      "--templates DIR and --name NAME are needed");
@@ -212,7 +212,7 @@ static int run_verb(const char *verb, const struct image_arguments *a, struct er
 int main(int argc, char **argv)
 {
 	struct image_arguments a = {
-	        .job = {.progress_fd = STDOUT_FILENO, .size_max = IMAGE_BYTES_MAX},
+	        .spec = {.progress_fd = STDOUT_FILENO, .size_max = IMAGE_BYTES_MAX},
 	        .source_fd = -1,
 	        .backup = {.snapshots_fd = -1,
 	                   .templates_fd = -1,
@@ -232,8 +232,8 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (parse_arguments(argc, argv, &a, &err) == 0 && run_verb(argv[optind], &a, &err) == 0)
 		return 0;
-	progress_fail(a.job.progress_fd, &err);
-	log_error("not done", TEXT("name", a.job.name ? a.job.name : a.backup.layers),
+	progress_fail(a.spec.progress_fd, &err);
+	log_error("not done", TEXT("name", a.spec.name ? a.spec.name : a.backup.layers),
 	          FAILURE(&err));
 	return error_kind_get(err.code)->exit_status;
 }

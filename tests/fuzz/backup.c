@@ -42,7 +42,7 @@ static void put_source(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct backup_task task;
+	static struct jailed_backup task;
 	const struct backup backup = {.size_max = SIZE_MAX_BYTES};
 
 	memset(&task.failure, 0, sizeof(task.failure));

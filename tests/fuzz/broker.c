@@ -16,7 +16,7 @@ static void read_request(struct span packet)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct error err = {0};
-	struct request r;
+	struct broker_request r;
 
 	if (request_read(&a, packet, &r, &err) == 0)
 		(void)!r.row->check(&r.message, &err);
@@ -31,7 +31,7 @@ static void ignore_slot(UNUSED void *context, uint32_t slot)
 static void read_rules(const char *text)
 {
 	AUTO(buf_done) struct buf script = BUF(64 * 1024);
-	struct network n = {.subnet = {0x0ad50000, 16}};
+	struct host_network n = {.subnet = {0x0ad50000, 16}};
 	struct egress_ranges denied;
 	struct error err = {0};
 
@@ -50,13 +50,13 @@ static void read_rules(const char *text)
 
 static void read_texts(const char *text)
 {
-	struct network n = {.usable = true};
+	struct host_network n = {.usable = true};
 	struct network_range range;
 	struct error err = {0};
-	struct box box = {.slot = 0};
+	struct sandbox sandbox = {.slot = 0};
 	char boot_id[64];
 
-	(void)!box_state_parse(&box, text, boot_id, &err);
+	(void)!sandbox_state_parse(&sandbox, text, boot_id, &err);
 	(void)!network_range_parse(text, &range, &err);
 	(void)!network_allow_parse(&n, text, &err);
 	network_nameservers_parse(&n, span_of(text));

@@ -6,7 +6,7 @@
 
 #include "base/attribute.h"
 #include "base/buf.h"
-#include "image/inflate.h"
+#include "image/decompress.h"
 
 #define OUT_MAX (256 * 1024)
 
@@ -23,18 +23,19 @@ static int on_bytes(void *context, struct span bytes, struct error *err)
 
 static int run(struct span in, size_t piece, struct buf *out, struct error *err)
 {
-	struct inflate *i = inflate_new(&(struct inflate_options){OUT_MAX, on_bytes, out});
+	struct decompressor *i =
+	        decompressor_new(&(struct decompressor_options){OUT_MAX, on_bytes, out});
 	int status = 0;
 
 	while (status == 0 && in.size > 0) {
 		size_t part = piece < in.size ? piece : in.size;
 
-		status = inflate_write(i, (struct span){in.data, part}, err);
+		status = decompressor_write(i, (struct span){in.data, part}, err);
 		in = (struct span){in.data + part, in.size - part};
 	}
 	if (status == 0)
-		status = inflate_end(i, err);
-	inflate_free(i);
+		status = decompressor_end(i, err);
+	decompressor_free(i);
 	return status;
 }
 

@@ -58,7 +58,7 @@ static int run_plan(struct cli *cli)
 	struct sandbox_resources layers[2] = {{0}, SANDBOX_BUILT_IN_RESOURCES}, no_cap = {0};
 	struct sandbox_resources effective;
 	struct isolation_spec spec;
-	struct plan *steps = ARENA_NEW(cli->arena, struct plan);
+	struct setup_plan *steps = ARENA_NEW(cli->arena, struct setup_plan);
 
 	if (resources_parse(&cli->args, &layers[0], cli->err) < 0)
 		return -1;

@@ -8,7 +8,7 @@
 #include "calls/multipart.h"
 #include "calls/stream.h"
 #include "http/relay.h"
-#include "image/inflate.h"
+#include "image/decompress.h"
 #include "surface/envd/files.h"
 
 #define INFLATED_MAX (INT64_C(1) << 40)
@@ -17,10 +17,10 @@
 struct upload {
 	struct stream stream;
 	struct multipart multipart;
-	struct inflate *inflate; /* NULL: the body is as it is */
-	struct relay *relay;     /* while a callback runs */
-	struct buf fixed;        /* the path that the query gives; empty = the forms' names are */
-	struct buf path;         /* of the file at hand */
+	struct decompressor *decompressor; /* NULL: the body is as it is */
+	struct relay *relay;               /* while a callback runs */
+	struct buf fixed; /* the path that the query gives; empty = the forms' names are */
+	struct buf path;  /* of the file at hand */
 	struct buf user, attributes, items;
 	unsigned begun, ended; /* files; each is ended by two answers of the agent */
 	bool is_form, in_file, is_half_ended, body_ended, has_metadata;
@@ -36,7 +36,7 @@ static void upload_done(struct stream *s)
 	struct upload *u = of(s);
 
 	multipart_done(&u->multipart);
-	inflate_free(u->inflate);
+	decompressor_free(u->decompressor);
 	buf_done(&u->fixed);
 	buf_done(&u->path);
 	buf_done(&u->user);
@@ -121,12 +121,13 @@ static int take_plain(void *context, struct span bytes, struct error *err)
 
 static int take_bytes(struct upload *u, struct span bytes, struct error *err)
 {
-	return u->inflate ? inflate_write(u->inflate, bytes, err) : take_plain(u, bytes, err);
+	return u->decompressor ? decompressor_write(u->decompressor, bytes, err)
+	                       : take_plain(u, bytes, err);
 }
 
 static int take_end(struct upload *u, struct error *err)
 {
-	if (u->inflate && inflate_end(u->inflate, err) < 0)
+	if (u->decompressor && decompressor_end(u->decompressor, err) < 0)
 		return -1;
 	if (!u->is_form)
 		return end_file(u, err);
@@ -237,7 +238,8 @@ static int choose_form(struct request *rq, struct upload *u, struct error *err)
 	if (coding && strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "identity") != 0)
 		return FAIL(err, ERROR_INVALID, "the body is neither gzip nor as it is");
 	if (coding && strcasecmp(coding, "gzip") == 0)
-		u->inflate = inflate_new(&(struct inflate_options){INFLATED_MAX, take_plain, u});
+		u->decompressor = decompressor_new(
+		        &(struct decompressor_options){INFLATED_MAX, take_plain, u});
 	if (type && strncasecmp(type, form, sizeof(form) - 1) == 0) {
 		u->is_form = true;
 		return multipart_init(&u->multipart, type, &form_ops, u, err);

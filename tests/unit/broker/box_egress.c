@@ -22,8 +22,8 @@
 struct fixture {
 	struct host host;
 	struct events events;
-	struct boxes boxes;
-	struct box *box;
+	struct sandboxes sandboxes;
+	struct sandbox *sandbox;
 	uint64_t answered[8];
 	unsigned answered_count, wanted_count, flows_at_last;
 };
@@ -45,12 +45,12 @@ static unsigned count_flows(void)
 	return count;
 }
 
-static void on_done(void *context, const struct owed *owed)
+static void on_done(void *context, const struct pending_reply *reply)
 {
 	struct fixture *f = context;
 
 	assert_true(f->answered_count < COUNT_OF(f->answered));
-	f->answered[f->answered_count++] = owed->request;
+	f->answered[f->answered_count++] = reply->request;
 	f->flows_at_last = count_flows();
 	f->events.stopping = f->answered_count >= f->wanted_count;
 }
@@ -62,20 +62,20 @@ static void setup(struct fixture *f)
 	enter_namespace();
 	*f = (struct fixture){.host.network = {.subnet = {0x7f000000u, 8}, .usable = true}};
 	assert_int_equal(events_open(&f->events, &err), 0);
-	boxes_init(&f->boxes, &f->host, &f->events, NULL, NULL);
-	f->boxes.on_done = on_done;
-	f->boxes.context = f;
-	f->box = box_new(&f->boxes, ID);
-	f->box->kind = BROKER_NATIVE;
-	f->box->internet = true;
-	f->box->state = BOX_RUNNING;
-	f->box->slot = FROM - 0x7f000002u;
-	(void)map_put(&f->boxes.by_id, f->box->id, f->box);
+	sandboxes_init(&f->sandboxes, &f->host, &f->events, NULL, NULL);
+	f->sandboxes.on_done = on_done;
+	f->sandboxes.context = f;
+	f->sandbox = sandbox_new(&f->sandboxes, ID);
+	f->sandbox->kind = BROKER_NATIVE;
+	f->sandbox->internet = true;
+	f->sandbox->phase = SANDBOX_RUNNING;
+	f->sandbox->slot = FROM - 0x7f000002u;
+	(void)map_put(&f->sandboxes.by_id, f->sandbox->id, f->sandbox);
 }
 
 static void teardown(struct fixture *f)
 {
-	boxes_close(&f->boxes);
+	sandboxes_close(&f->sandboxes);
 	events_close(&f->events);
 	(void)unsetenv("ATOLL_FAULT");
 	/* No child is left. */
@@ -85,7 +85,8 @@ static void teardown(struct fixture *f)
 
 static int filter(struct fixture *f, uint64_t request, const char *egress, struct error *err)
 {
-	return boxes_filter(&f->boxes, &(struct owed){.request = request}, ID, egress, err);
+	return sandboxes_set_egress(&f->sandboxes, &(struct pending_reply){.request = request}, ID,
+	                            egress, err);
 }
 
 static void filter_well(struct fixture *f, uint64_t request, const char *egress)
@@ -110,7 +111,8 @@ static void wait_stopped(const struct fixture *f)
 {
 	siginfo_t info;
 
-	assert_int_equal(waitid(P_PID, (id_t)f->box->cut.job.pid, &info, WSTOPPED | WNOWAIT), 0);
+	assert_int_equal(waitid(P_PID, (id_t)f->sandbox->cut.child.pid, &info, WSTOPPED | WNOWAIT),
+	                 0);
 }
 
 TEST(the_answer_comes_when_what_is_refused_has_ended)
@@ -166,10 +168,10 @@ TEST(rules_that_change_meanwhile_are_answered_in_their_order_and_the_last_ones_h
 	(void)unsetenv("ATOLL_FAULT");
 	filter_well(&f, 2, "");
 	filter_well(&f, 3, DENY_NEXT);
-	assert_string_equal(f.box->egress, DENY_NEXT);
+	assert_string_equal(f.sandbox->egress, DENY_NEXT);
 	assert_int_equal(f.answered_count, 0);
 	assert_int_equal(count_flows(), 3);
-	assert_int_equal(kill(f.box->cut.job.pid, SIGCONT), 0);
+	assert_int_equal(kill(f.sandbox->cut.child.pid, SIGCONT), 0);
 	run_until(&f, 1);
 	assert_int_equal(f.answered[0], 1);
 	assert_int_equal(f.flows_at_last, 2);
@@ -190,11 +192,11 @@ TEST(more_changes_than_can_wait_are_refused_and_change_nothing)
 	setup(&f);
 	send_to(FROM, TO, 9);
 	(void)setenv("ATOLL_FAULT", "broker:egress-cut:stop", 1);
-	for (unsigned i = 0; i < CUT_OWED_MAX; i++)
+	for (unsigned i = 0; i < EGRESS_CUT_REPLIES_MAX; i++)
 		filter_well(&f, i, DENY_TO);
 	assert_int_equal(filter(&f, 99, DENY_NEXT, &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
-	assert_string_equal(f.box->egress, DENY_TO);
+	assert_string_equal(f.sandbox->egress, DENY_TO);
 	assert_int_equal(f.answered_count, 0);
 	teardown(&f);
 }
@@ -210,11 +212,11 @@ TEST(the_end_of_the_sandbox_ends_the_work_and_answers)
 	(void)setenv("ATOLL_FAULT", "broker:egress-cut:stop", 1);
 	filter_well(&f, 1, DENY_TO);
 	filter_well(&f, 2, DENY_NEXT);
-	box_filter_end(f.box);
+	sandbox_end_egress(f.sandbox);
 	assert_int_equal(f.answered_count, 2);
 	assert_int_equal(f.answered[1], 2);
-	assert_int_equal(f.box->cut.owed_count, 0);
-	box_filter_end(f.box);
+	assert_int_equal(f.sandbox->cut.reply_count, 0);
+	sandbox_end_egress(f.sandbox);
 	assert_int_equal(f.answered_count, 2);
 	teardown(&f);
 }

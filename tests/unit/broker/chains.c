@@ -20,7 +20,7 @@
 
 struct data {
 	struct host host;
-	struct chains chains;
+	struct layer_stacks stacks;
 	char path[64];
 };
 
@@ -44,14 +44,14 @@ static void data_make(struct data *d)
 		d->host.folders[rows[i].which] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		assert_true(d->host.folders[rows[i].which] >= 0);
 	}
-	chains_init(&d->chains, &d->host);
+	layer_stacks_init(&d->stacks, &d->host);
 }
 
 static void data_done(struct data *d)
 {
 	struct error err = {0};
 
-	chains_close(&d->chains);
+	layer_stacks_close(&d->stacks);
 	(void)close(d->host.folders[FOLDER_SNAPSHOTS]);
 	(void)close(d->host.folders[FOLDER_SANDBOXES]);
 	(void)close(d->host.folders[FOLDER_HOST_FILES]);
@@ -62,15 +62,15 @@ static void data_done(struct data *d)
 }
 
 /* As the broker of before has left them. */
-static void put(struct data *d, enum host_folder which, const char *id, const char *chain)
+static void put(struct data *d, enum host_folder which, const char *id, const char *stack)
 {
 	int folder = d->host.folders[which];
 	char path[64];
 
 	assert_int_equal(mkdirat(folder, id, 0700), 0);
-	(void)snprintf(path, sizeof(path), "%s/" CHAIN_LINK, id);
-	if (*chain)
-		assert_int_equal(symlinkat(chain, folder, path), 0);
+	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, id);
+	if (*stack)
+		assert_int_equal(symlinkat(stack, folder, path), 0);
 }
 
 static void keep(struct data *d, const char *id)
@@ -88,19 +88,19 @@ static bool is_there(const struct data *d, const char *id)
 
 TEST(a_chain_comes_back_as_it_was_written)
 {
-	struct chain chain = {.count = 2, .ids = {A, B}}, read;
+	struct layer_stack stack = {.count = 2, .ids = {A, B}}, read;
 	struct error err = {0};
 	struct data d;
 
 	data_make(&d);
 	put(&d, FOLDER_SANDBOXES, BOX, "");
-	assert_int_equal(chain_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &read, &err),
-	                 0);
+	assert_int_equal(
+	        layer_stack_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &read, &err), 0);
 	assert_int_equal(read.count, 0);
-	assert_int_equal(chain_write(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &chain, &err),
-	                 0);
-	assert_int_equal(chain_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &read, &err),
-	                 0);
+	assert_int_equal(
+	        layer_stack_write(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &stack, &err), 0);
+	assert_int_equal(
+	        layer_stack_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &read, &err), 0);
 	assert_int_equal(read.count, 2);
 	assert_string_equal(read.ids[0], A);
 	assert_string_equal(read.ids[1], B);
@@ -120,32 +120,32 @@ TEST(what_is_no_chain_is_refused)
 	        "1aaaaaaaaaaaaaaaaaaa",
 	};
 	struct error err = {0};
-	struct chain chain;
+	struct layer_stack stack;
 
 	for (unsigned i = 0; i < COUNT_OF(bad); i++)
-		assert_int_equal(chain_parse(&chain, bad[i], &err), -1);
-	assert_int_equal(chain_parse(&chain, "", &err), 0);
-	assert_int_equal(chain.count, 0);
+		assert_int_equal(layer_stack_parse(&stack, bad[i], &err), -1);
+	assert_int_equal(layer_stack_parse(&stack, "", &err), 0);
+	assert_int_equal(stack.count, 0);
 }
 
 TEST(a_chain_has_an_end)
 {
-	struct chain chain = {.count = 0}, longer;
+	struct layer_stack stack = {.count = 0}, longer;
 	struct error err = {0};
 
-	for (unsigned i = 0; i < CHAIN_MAX; i++) {
-		assert_int_equal(chain_put(&longer, A, &chain, &err), 0);
-		chain = longer;
+	for (unsigned i = 0; i < LAYER_STACK_MAX; i++) {
+		assert_int_equal(layer_stack_put(&longer, A, &stack, &err), 0);
+		stack = longer;
 	}
-	assert_int_equal(chain.count, CHAIN_MAX);
-	assert_int_equal(chain_put(&longer, A, &chain, &err), -1);
+	assert_int_equal(stack.count, LAYER_STACK_MAX);
+	assert_int_equal(layer_stack_put(&longer, A, &stack, &err), -1);
 	assert_int_equal(err.code, ERROR_LIMIT);
 }
 
 TEST(a_layer_goes_with_the_last_that_lies_on_it)
 {
 	struct error err = {0};
-	struct chain chain;
+	struct layer_stack stack;
 	struct data d;
 
 	data_make(&d);
@@ -153,19 +153,19 @@ TEST(a_layer_goes_with_the_last_that_lies_on_it)
 	keep(&d, A);
 	put(&d, FOLDER_SNAPSHOTS, B, A);
 	keep(&d, B);
-	assert_int_equal(chains_add(&d.chains, A, &err), 0);
-	assert_int_equal(chains_add(&d.chains, B, &err), 0);
-	assert_int_equal(chains_find(&d.chains, B, &chain, &err), 0);
-	assert_int_equal(chain.count, 2);
-	chains_set(&d.chains, BOX, &chain);
-	assert_int_equal(chains_remove(&d.chains, A, &err), 0);
-	assert_int_equal(chains_remove(&d.chains, B, &err), 0);
-	assert_int_equal(chains_find(&d.chains, B, &chain, &err), -1);
+	assert_int_equal(layer_stacks_add(&d.stacks, A, &err), 0);
+	assert_int_equal(layer_stacks_add(&d.stacks, B, &err), 0);
+	assert_int_equal(layer_stacks_find(&d.stacks, B, &stack, &err), 0);
+	assert_int_equal(stack.count, 2);
+	layer_stacks_set(&d.stacks, BOX, &stack);
+	assert_int_equal(layer_stacks_remove(&d.stacks, A, &err), 0);
+	assert_int_equal(layer_stacks_remove(&d.stacks, B, &err), 0);
+	assert_int_equal(layer_stacks_find(&d.stacks, B, &stack, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	assert_true(is_there(&d, A) && is_there(&d, B));
 	/* once more is fine */
-	assert_int_equal(chains_remove(&d.chains, B, &err), 0);
-	chains_set(&d.chains, BOX, NULL);
+	assert_int_equal(layer_stacks_remove(&d.stacks, B, &err), 0);
+	layer_stacks_set(&d.stacks, BOX, NULL);
 	assert_false(is_there(&d, A) || is_there(&d, B));
 	data_done(&d);
 }
@@ -173,7 +173,7 @@ TEST(a_layer_goes_with_the_last_that_lies_on_it)
 TEST(what_something_began_with_is_found_in_its_own_chain_too)
 {
 	struct error err = {0};
-	struct chain chain;
+	struct layer_stack stack;
 	struct data d;
 
 	data_make(&d);
@@ -182,38 +182,38 @@ TEST(what_something_began_with_is_found_in_its_own_chain_too)
 	put(&d, FOLDER_SNAPSHOTS, C, B " " A);
 	keep(&d, C);
 	put(&d, FOLDER_SANDBOXES, BOX, C " " B " " A);
-	assert_int_equal(chains_adopt(&d.chains, &err), 0);
-	assert_int_equal(chains_find_origin(&d.chains, BOX, "", &chain, &err), 0);
-	assert_int_equal(chain.count, 0);
+	assert_int_equal(layer_stacks_adopt(&d.stacks, &err), 0);
+	assert_int_equal(layer_stacks_find_origin(&d.stacks, BOX, "", &stack, &err), 0);
+	assert_int_equal(stack.count, 0);
 	/* A snapshot no more, but it lies on it. */
-	assert_int_equal(chains_find_origin(&d.chains, BOX, B, &chain, &err), 0);
-	assert_int_equal(chain.count, 2);
-	assert_string_equal(chain.ids[0], B);
-	assert_string_equal(chain.ids[1], A);
+	assert_int_equal(layer_stacks_find_origin(&d.stacks, BOX, B, &stack, &err), 0);
+	assert_int_equal(stack.count, 2);
+	assert_string_equal(stack.ids[0], B);
+	assert_string_equal(stack.ids[1], A);
 	/* Of somebody who does not lie on it. */
-	assert_int_equal(chains_find_origin(&d.chains, OTHER, C, &chain, &err), 0);
-	assert_int_equal(chain.count, 3);
-	assert_int_equal(chains_find_origin(&d.chains, OTHER, B, &chain, &err), -1);
+	assert_int_equal(layer_stacks_find_origin(&d.stacks, OTHER, C, &stack, &err), 0);
+	assert_int_equal(stack.count, 3);
+	assert_int_equal(layer_stacks_find_origin(&d.stacks, OTHER, B, &stack, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	data_done(&d);
 }
 
 TEST(what_is_merged_takes_the_place_of_all_below)
 {
-	struct chain chain = {.count = 3, .ids = {A, B, C}};
+	struct layer_stack stack = {.count = 3, .ids = {A, B, C}};
 
-	assert_false(chain_replace(&chain, OTHER, BOX));
-	assert_int_equal(chain.count, 3);
-	assert_true(chain_replace(&chain, B, BOX));
-	assert_int_equal(chain.count, 2);
-	assert_string_equal(chain.ids[0], A);
-	assert_string_equal(chain.ids[1], BOX);
-	assert_true(chain_replace(&chain, A, C));
-	assert_int_equal(chain.count, 1);
-	assert_string_equal(chain.ids[0], C);
+	assert_false(layer_stack_replace(&stack, OTHER, BOX));
+	assert_int_equal(stack.count, 3);
+	assert_true(layer_stack_replace(&stack, B, BOX));
+	assert_int_equal(stack.count, 2);
+	assert_string_equal(stack.ids[0], A);
+	assert_string_equal(stack.ids[1], BOX);
+	assert_true(layer_stack_replace(&stack, A, C));
+	assert_int_equal(stack.count, 1);
+	assert_string_equal(stack.ids[0], C);
 }
 
-static bool agree(void *context, const char *sandbox, const struct chain *old)
+static bool agree(void *context, const char *sandbox, const struct layer_stack *old)
 {
 	const char *refused = context;
 
@@ -235,27 +235,28 @@ static void data_make_long(struct data *d)
 	keep(d, C);
 	put(d, FOLDER_SANDBOXES, BOX, C " " B " " A);
 	put(d, FOLDER_SANDBOXES, OTHER, C " " B " " A);
-	assert_int_equal(chains_adopt(&d->chains, &err), 0);
+	assert_int_equal(layer_stacks_adopt(&d->stacks, &err), 0);
 	put(d, FOLDER_SNAPSHOTS, MERGED, "");
 }
 
-TEST(chains_that_are_replaced_let_go_of_their_layers)
+TEST(layer_stacks_that_are_replaced_let_go_of_their_layers)
 {
 	struct error err = {0};
-	struct chain chain;
+	struct layer_stack stack;
 	struct data d;
 
 	data_make_long(&d);
-	chains_replace(&d.chains, B, MERGED, agree, NULL);
+	layer_stacks_replace(&d.stacks, B, MERGED, agree, NULL);
 	assert_false(is_there(&d, A) || is_there(&d, B));
 	assert_true(is_there(&d, MERGED) && is_there(&d, C));
-	assert_int_equal(chains_of(&d.chains, BOX)->count, 2);
-	assert_int_equal(chain_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &chain, &err),
-	                 0);
-	assert_string_equal(chain.ids[1], MERGED);
-	assert_int_equal(chain_read(d.host.folders[FOLDER_SNAPSHOTS], C "/chain", &chain, &err), 0);
-	assert_int_equal(chain.count, 1);
-	assert_string_equal(chain.ids[0], MERGED);
+	assert_int_equal(layer_stacks_of(&d.stacks, BOX)->count, 2);
+	assert_int_equal(
+	        layer_stack_read(d.host.folders[FOLDER_SANDBOXES], BOX "/chain", &stack, &err), 0);
+	assert_string_equal(stack.ids[1], MERGED);
+	assert_int_equal(
+	        layer_stack_read(d.host.folders[FOLDER_SNAPSHOTS], C "/chain", &stack, &err), 0);
+	assert_int_equal(stack.count, 1);
+	assert_string_equal(stack.ids[0], MERGED);
 	data_done(&d);
 }
 
@@ -264,11 +265,11 @@ TEST(who_does_not_agree_keeps_his_layers)
 	struct data d;
 
 	data_make_long(&d);
-	chains_replace(&d.chains, B, MERGED, agree, (char[]){BOX});
-	assert_int_equal(chains_of(&d.chains, BOX)->count, 3);
-	assert_int_equal(chains_of(&d.chains, OTHER)->count, 2);
+	layer_stacks_replace(&d.stacks, B, MERGED, agree, (char[]){BOX});
+	assert_int_equal(layer_stacks_of(&d.stacks, BOX)->count, 3);
+	assert_int_equal(layer_stacks_of(&d.stacks, OTHER)->count, 2);
 	assert_true(is_there(&d, A) && is_there(&d, B) && is_there(&d, MERGED));
-	chains_set(&d.chains, BOX, NULL);
+	layer_stacks_set(&d.stacks, BOX, NULL);
 	assert_false(is_there(&d, A) || is_there(&d, B));
 	data_done(&d);
 }
@@ -278,7 +279,7 @@ TEST(what_nobody_wanted_merged_goes)
 	struct data d;
 
 	data_make_long(&d);
-	chains_replace(&d.chains, "nnnnnnnnnnnnnnnnnnnn", MERGED, agree, NULL);
+	layer_stacks_replace(&d.stacks, "nnnnnnnnnnnnnnnnnnnn", MERGED, agree, NULL);
 	assert_false(is_there(&d, MERGED));
 	assert_true(is_there(&d, A) && is_there(&d, B) && is_there(&d, C));
 	data_done(&d);
@@ -287,7 +288,7 @@ TEST(what_nobody_wanted_merged_goes)
 TEST(what_is_mounted_and_what_it_began_with_is_in_use_too)
 {
 	struct error err = {0};
-	struct chain chain;
+	struct layer_stack stack;
 	struct data d;
 
 	data_make(&d);
@@ -300,13 +301,13 @@ TEST(what_is_mounted_and_what_it_began_with_is_in_use_too)
 	assert_int_equal(symlinkat("none", d.host.folders[FOLDER_SANDBOXES], OTHER "/origin"), 0);
 	assert_int_equal(mkdirat(d.host.folders[FOLDER_RUN_SANDBOXES], BOX, 0700), 0);
 	assert_int_equal(symlinkat(B, d.host.folders[FOLDER_RUN_SANDBOXES], BOX "/layers"), 0);
-	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_int_equal(layer_stacks_adopt(&d.stacks, &err), 0);
 	assert_true(is_there(&d, A) && is_there(&d, B) && is_there(&d, C));
-	assert_int_equal(chains_find_origin(&d.chains, BOX, A, &chain, &err), 0);
-	assert_string_equal(chain.ids[0], A);
-	flattening_unpin(&d.chains, BOX);
+	assert_int_equal(layer_stacks_find_origin(&d.stacks, BOX, A, &stack, &err), 0);
+	assert_string_equal(stack.ids[0], A);
+	flattening_unpin(&d.stacks, BOX);
 	assert_false(is_there(&d, B));
-	chains_set_role(&d.chains, BOX, CHAIN_ORIGIN, NULL);
+	layer_stacks_set_role(&d.stacks, BOX, LAYER_STACK_ORIGIN, NULL);
 	assert_false(is_there(&d, A));
 	assert_true(is_there(&d, C));
 	data_done(&d);
@@ -319,8 +320,8 @@ TEST(a_snapshot_that_is_not_whole_is_none)
 
 	data_make(&d);
 	put(&d, FOLDER_SNAPSHOTS, A, "");
-	assert_int_equal(chains_add(&d.chains, A, &err), -1);
-	assert_int_equal(chains_add(&d.chains, B, &err), -1);
+	assert_int_equal(layer_stacks_add(&d.stacks, A, &err), -1);
+	assert_int_equal(layer_stacks_add(&d.stacks, B, &err), -1);
 	data_done(&d);
 }
 
@@ -337,11 +338,11 @@ TEST(what_a_dead_broker_left_is_known_and_what_is_nobodys_goes)
 	put(&d, FOLDER_SNAPSHOTS, "strange name", "");
 	put(&d, FOLDER_SANDBOXES, BOX, A);
 	put(&d, FOLDER_SANDBOXES, OTHER, "");
-	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_int_equal(layer_stacks_adopt(&d.stacks, &err), 0);
 	assert_true(is_there(&d, A) && is_there(&d, B));
 	assert_false(is_there(&d, C) || is_there(&d, "strange name"));
-	assert_int_equal(chains_of(&d.chains, BOX)->count, 1);
-	assert_null(chains_of(&d.chains, OTHER));
+	assert_int_equal(layer_stacks_of(&d.stacks, BOX)->count, 1);
+	assert_null(layer_stacks_of(&d.stacks, OTHER));
 	data_done(&d);
 }
 
@@ -353,7 +354,7 @@ TEST(while_a_chain_cannot_be_read_nothing_is_thrown_away)
 	data_make(&d);
 	put(&d, FOLDER_SNAPSHOTS, A, "");
 	put(&d, FOLDER_SANDBOXES, BOX, "not a chain");
-	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_int_equal(layer_stacks_adopt(&d.stacks, &err), 0);
 	assert_true(is_there(&d, A));
 	data_done(&d);
 }
@@ -373,17 +374,17 @@ TEST(layers_stay_as_long_as_an_entry_of_the_trash_has_files_on_them)
 	data_make(&d);
 	put(&d, FOLDER_SNAPSHOTS, A, "");
 	put(&d, FOLDER_SANDBOXES, BOX, A);
-	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_int_equal(layer_stacks_adopt(&d.stacks, &err), 0);
 	put_empty_entry(&d, "sandbox." BOX ".5.deleted");
-	assert_int_equal(trash_put_sandbox(&d.chains, BOX, &note, &err), 0);
-	trash_trim(&d.chains, 0, 0);
+	assert_int_equal(trash_put_sandbox(&d.stacks, BOX, &note, &err), 0);
+	trash_trim(&d.stacks, 0, 0);
 	assert_true(is_there(&d, A));
-	assert_int_equal(chains_of(&d.chains, BOX)->count, 1);
+	assert_int_equal(layer_stacks_of(&d.stacks, BOX)->count, 1);
 	assert_true(trash_has_sandbox(&d.host, BOX));
-	assert_int_equal(trash_bring_back(&d.chains, BROKER_TRASH_SANDBOX, BOX, &err), 0);
+	assert_int_equal(trash_bring_back(&d.stacks, BROKER_TRASH_SANDBOX, BOX, &err), 0);
 	assert_false(trash_has_sandbox(&d.host, BOX));
-	assert_int_equal(trash_put_sandbox(&d.chains, BOX, &note, &err), 0);
-	assert_int_equal(trash_purge(&d.chains, BROKER_TRASH_SANDBOX, BOX, &err), 0);
+	assert_int_equal(trash_put_sandbox(&d.stacks, BOX, &note, &err), 0);
+	assert_int_equal(trash_purge(&d.stacks, BROKER_TRASH_SANDBOX, BOX, &err), 0);
 	assert_false(is_there(&d, A));
 	data_done(&d);
 }
@@ -397,9 +398,9 @@ TEST(an_entry_of_the_trash_that_holds_nothing_brings_nothing_back)
 	put(&d, FOLDER_SNAPSHOTS, A, "");
 	put_empty_entry(&d, "sandbox." BOX ".99999999999.deleted");
 	put_empty_entry(&d, "snapshot." B ".99999999999.deleted");
-	assert_int_equal(chains_adopt(&d.chains, &err), 0);
+	assert_int_equal(layer_stacks_adopt(&d.stacks, &err), 0);
 	assert_false(is_there(&d, A)); /* the entries name no layers that could be this one */
-	assert_int_equal(trash_bring_back(&d.chains, BROKER_TRASH_SANDBOX, BOX, &err), -1);
+	assert_int_equal(trash_bring_back(&d.stacks, BROKER_TRASH_SANDBOX, BOX, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	data_done(&d);
 }
@@ -429,13 +430,13 @@ TEST(orphans_are_the_last_that_a_full_trash_gives_up)
 	put_sized_entry(&d, orphan, "100");
 	put_sized_entry(&d, early, "100");
 	put_sized_entry(&d, late, "100");
-	trash_trim(&d.chains, 0, 0);
+	trash_trim(&d.stacks, 0, 0);
 	assert_true(is_kept(&d, orphan) && is_kept(&d, early) && is_kept(&d, late));
-	trash_trim(&d.chains, 250, 0);
+	trash_trim(&d.stacks, 250, 0);
 	assert_true(is_kept(&d, orphan) && !is_kept(&d, early) && is_kept(&d, late));
-	trash_trim(&d.chains, 150, 0);
+	trash_trim(&d.stacks, 150, 0);
 	assert_true(is_kept(&d, orphan) && !is_kept(&d, late));
-	trash_trim(&d.chains, 99, 0);
+	trash_trim(&d.stacks, 99, 0);
 	assert_false(is_kept(&d, orphan));
 	data_done(&d);
 }
@@ -446,7 +447,7 @@ int main(void)
 	           CASE(a_chain_has_an_end), CASE(a_layer_goes_with_the_last_that_lies_on_it),
 	           CASE(what_something_began_with_is_found_in_its_own_chain_too),
 	           CASE(what_is_merged_takes_the_place_of_all_below),
-	           CASE(chains_that_are_replaced_let_go_of_their_layers),
+	           CASE(layer_stacks_that_are_replaced_let_go_of_their_layers),
 	           CASE(who_does_not_agree_keeps_his_layers), CASE(what_nobody_wanted_merged_goes),
 	           CASE(what_is_mounted_and_what_it_began_with_is_in_use_too),
 	           CASE(a_snapshot_that_is_not_whole_is_none),

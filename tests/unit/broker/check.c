@@ -106,7 +106,7 @@ TEST(a_volume_is_an_id_a_mode_and_a_place)
 	                                  "../../../../../../etc:rw:/a",
 	                                  "ABCDEFGHIJ234567ABCD:ro:/a"};
 	struct error err = {0};
-	struct volume_mount mount;
+	struct mounted_volume mount;
 
 	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
 		struct broker_create r = good_create();
@@ -199,7 +199,7 @@ TEST(a_review_names_whose_layers_and_since_when)
 	                                  ID "::ro:.base"};
 	struct broker_create r = good_create();
 	struct error err = {0};
-	struct review review;
+	struct layer_review review;
 
 	for (unsigned i = 0; i < COUNT_OF(bad); i++) {
 		r.review = bad[i];

@@ -11,7 +11,7 @@
 
 static const char *rules_of(struct buf *out, const char *egress)
 {
-	const struct network n = {.subnet = {0x0ad50000, 16}, .gateway = {4080, 4443, 4053}};
+	const struct host_network n = {.subnet = {0x0ad50000, 16}, .gateway = {4080, 4443, 4053}};
 	struct error err = {0};
 
 	assert_int_equal(network_egress_rules(out, &n, 17, egress, &err), 0);
@@ -34,7 +34,7 @@ TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
 	const char *text = rules_of(&out, "+example.com +1.1.1.1 -0.0.0.0/0");
-	const struct network none = {.subnet = {0x0ad50000, 16}};
+	const struct host_network none = {.subnet = {0x0ad50000, 16}};
 	struct error err = {0};
 	const char *accepted;
 	char way[256];
@@ -109,7 +109,7 @@ TEST(the_slots_of_a_listing_are_found_and_nothing_else)
 
 TEST(it_is_known_which_slots_have_rules)
 {
-	struct network n = {.usable = true};
+	struct host_network n = {.usable = true};
 
 	assert_false(network_egress_is_set(&n, 9));
 	network_egress_note(&n, 9, true);
@@ -125,7 +125,7 @@ TEST(it_is_known_which_slots_have_rules)
 
 TEST(a_slot_without_rules_that_is_given_none_costs_nothing)
 {
-	struct network n = {.usable = true};
+	struct host_network n = {.usable = true};
 	struct error err = {0};
 
 	assert_int_equal(network_egress_set(&n, 28003, "", &err), 0);
@@ -154,7 +154,7 @@ static unsigned own_in_kernel(void)
 /* They may be in the kernel, and the slot's next user must not get them. */
 TEST(rules_that_failed_are_counted_as_set_until_they_are_removed)
 {
-	struct network n = {.usable = true};
+	struct host_network n = {.usable = true};
 	const uint32_t slot = 28006;
 	uid_t user = geteuid();
 	struct error err = {0};
@@ -174,7 +174,7 @@ TEST(rules_that_failed_are_counted_as_set_until_they_are_removed)
 /* For real, in a network namespace that is this program's alone. */
 TEST(rules_are_set_replaced_and_removed_in_the_kernel)
 {
-	struct network n = {.usable = true};
+	struct host_network n = {.usable = true};
 	const uint32_t slots[] = {28004, 28005};
 	struct error err = {0};
 

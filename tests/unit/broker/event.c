@@ -12,10 +12,10 @@
 
 static int status_seen;
 
-static void on_end(struct job *job, int status)
+static void on_end(struct broker_child *child, int status)
 {
 	status_seen = status;
-	job->events->stopping = true;
+	child->events->stopping = true;
 }
 
 /* What is logged until the job has ended. */
@@ -23,7 +23,7 @@ static const char *run_job(int (*run)(void *context), int context)
 {
 	static char line[1024];
 	struct events events;
-	struct job job = {.on_end = on_end};
+	struct broker_child child = {.on_end = on_end};
 	struct error err = {0};
 	int ends[2], saved = dup(STDERR_FILENO);
 	ssize_t got;
@@ -31,7 +31,7 @@ static const char *run_job(int (*run)(void *context), int context)
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 	(void)dup2(ends[1], STDERR_FILENO);
 	assert_int_equal(events_open(&events, &err), 0);
-	assert_int_equal(job_start(&events, &job, run, &context, &err), 0);
+	assert_int_equal(child_start(&events, &child, run, &context, &err), 0);
 	assert_int_equal(events_run(&events, &err), 0);
 	events_close(&events);
 	(void)dup2(saved, STDERR_FILENO);

@@ -92,7 +92,7 @@ TEST(more_flows_than_are_listed_at_once_are_all_forgotten)
 
 TEST(the_flows_of_dead_ones_end_and_those_beside_them_go_on)
 {
-	const struct network n = {.subnet = {0x7f000000u, 8}};
+	const struct host_network n = {.subnet = {0x7f000000u, 8}};
 	const uint32_t slots[] = {FROM - 0x7f000002u, OTHER - 0x7f000002u};
 	struct error err = {0};
 

@@ -57,9 +57,9 @@ static void write_file(int folder, const char *name)
 	assert_int_equal(close(fd), 0);
 }
 
-static struct measured measure(struct place *p)
+static struct disk_measure measure(struct place *p)
 {
-	struct measured ret;
+	struct disk_measure ret;
 	struct error err = {0};
 
 	if (measure_tree(p->fd, "it", DEADLINE_NEVER, &ret, &err) < 0)
@@ -70,7 +70,7 @@ static struct measured measure(struct place *p)
 static void files_of_all_folders_are_counted(void **state)
 {
 	struct place *p = *state;
-	struct measured m;
+	struct disk_measure m;
 
 	assert_int_equal(mkdirat(p->fd, "it/a", 0755), 0);
 	assert_int_equal(mkdirat(p->fd, "it/a/b", 0755), 0);
@@ -84,7 +84,7 @@ static void files_of_all_folders_are_counted(void **state)
 static void no_link_is_followed(void **state)
 {
 	struct place *p = *state;
-	struct measured m;
+	struct disk_measure m;
 
 	write_file(p->fd, "outside");
 	assert_int_equal(symlinkat("/", p->fd, "it/root"), 0);
@@ -123,7 +123,7 @@ static void what_is_too_deep_is_said_and_the_rest_is_counted(void **state)
 {
 	struct place *p = *state;
 	int at = openat(p->fd, "it", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct measured m;
+	struct disk_measure m;
 
 	write_file(at, "file");
 	for (unsigned i = 0; i < 520; i++) {
@@ -145,7 +145,7 @@ static void what_is_not_there_is_not_found(void **state)
 {
 	struct place *p = *state;
 	struct error err = {0};
-	struct measured m;
+	struct disk_measure m;
 
 	assert_int_equal(measure_tree(p->fd, "that", DEADLINE_NEVER, &m, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);

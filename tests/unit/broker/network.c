@@ -13,9 +13,9 @@
 #include "isolation/isolation.h"
 #include "unit.h"
 
-static struct network some_network(void)
+static struct host_network some_network(void)
 {
-	struct network n = {.subnet = {0x0ad50000, 16}, .usable = true};
+	struct host_network n = {.subnet = {0x0ad50000, 16}, .usable = true};
 
 	n.nameservers[0] = 0x01010101;
 	n.nameserver_count = 1;
@@ -57,7 +57,7 @@ TEST(what_is_not_a_range_is_refused)
 
 TEST(a_list_of_allowed_ranges_may_be_empty_but_not_endless)
 {
-	struct network n = {.allow_count = 0};
+	struct host_network n = {.allow_count = 0};
 	AUTO(buf_done) struct buf many = BUF(4096);
 	struct error err = {0};
 
@@ -74,7 +74,7 @@ TEST(a_list_of_allowed_ranges_may_be_empty_but_not_endless)
 
 TEST(each_slot_has_an_address_of_its_own_until_the_subnet_ends)
 {
-	struct network n = some_network();
+	struct host_network n = some_network();
 	struct error err = {0};
 	uint32_t first, second;
 
@@ -90,7 +90,7 @@ TEST(each_slot_has_an_address_of_its_own_until_the_subnet_ends)
 
 TEST(nameservers_on_loopback_and_of_ipv6_are_no_use_inside)
 {
-	struct network n = {.usable = true};
+	struct host_network n = {.usable = true};
 
 	network_nameservers_parse(&n, SPAN("# comment\nnameserver 127.0.0.53\n"
 	                                   "nameserver fd00::1\nsearch x\nnameserver 10.1.2.3\n"
@@ -103,14 +103,14 @@ TEST(nameservers_on_loopback_and_of_ipv6_are_no_use_inside)
 
 TEST(no_more_nameservers_are_taken_than_libc_would)
 {
-	struct network n = {.usable = true};
+	struct host_network n = {.usable = true};
 
 	network_nameservers_parse(&n, SPAN("nameserver 1.1.1.1\nnameserver 1.1.1.2\n"
 	                                   "nameserver 1.1.1.3\nnameserver 1.1.1.4\n"));
 	assert_int_equal(n.nameserver_count, NETWORK_NAMESERVERS_MAX);
 }
 
-static const char *rules_of(struct buf *out, const struct network *n)
+static const char *rules_of(struct buf *out, const struct host_network *n)
 {
 	network_rules(out, n, 1024, 1024);
 	return buf_text(out);
@@ -119,7 +119,7 @@ static const char *rules_of(struct buf *out, const struct network *n)
 TEST(private_and_metadata_addresses_are_refused_and_labs_are_not)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
-	struct network n = some_network();
+	struct host_network n = some_network();
 	const char *text = rules_of(&out, &n);
 
 	assert_non_null(strstr(text, "169.254.0.0-169.254.255.255"));
@@ -132,7 +132,7 @@ TEST(private_and_metadata_addresses_are_refused_and_labs_are_not)
 TEST(allowed_ranges_are_the_chunks_own)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
-	struct network n = some_network();
+	struct host_network n = some_network();
 	struct error err = {0};
 	const char *text;
 
@@ -146,7 +146,7 @@ TEST(allowed_ranges_are_the_chunks_own)
 TEST(a_subnet_smaller_than_a_chunk_ends_the_range_early)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
-	struct network n = some_network();
+	struct host_network n = some_network();
 
 	n.subnet.prefix = 24;
 	network_rules(&out, &n, 0, 1024);
@@ -168,7 +168,7 @@ TEST(the_two_batches_hold_what_a_link_needs)
 {
 	AUTO(buf_done) struct buf host = BUF(8192);
 	AUTO(buf_done) struct buf inside = BUF(8192);
-	struct network n = some_network();
+	struct host_network n = some_network();
 
 	network_host_batch(&host, &n, 5, 0x0ad50007, 9);
 	assert_int_equal(count_type(&host, RTM_NEWLINK), 2);
@@ -219,7 +219,7 @@ static unsigned count_attribute(const struct buf *batch, uint16_t type, uint32_t
 TEST(both_ends_of_a_link_have_one_queue_each_way)
 {
 	AUTO(buf_done) struct buf host = BUF(8192);
-	struct network n = some_network();
+	struct host_network n = some_network();
 
 	network_host_batch(&host, &n, 5, 0x0ad50007, 9);
 	assert_int_equal(count_attribute(&host, IFLA_NUM_TX_QUEUES, 1), 2);
@@ -229,7 +229,7 @@ TEST(both_ends_of_a_link_have_one_queue_each_way)
 /* For real, in a child: the link goes with the child's namespace. */
 TEST(a_new_namespace_has_loopback_and_its_link)
 {
-	struct network n = some_network();
+	struct host_network n = some_network();
 	int status, told[2], may_end[2];
 	char byte;
 	pid_t pid;

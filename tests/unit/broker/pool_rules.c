@@ -4,14 +4,14 @@
 
 #define NOW INT64_C(10000000)
 
-static struct pool some_pool(void)
+static struct prepared_pool some_pool(void)
 {
-	return (struct pool){.size = {.min = 2, .target = 6, .max = 10}};
+	return (struct prepared_pool){.size = {.min = 2, .target = 6, .max = 10}};
 }
 
 TEST(a_pool_that_nobody_asks_holds_its_minimum)
 {
-	struct pool pool = some_pool();
+	struct prepared_pool pool = some_pool();
 
 	assert_int_equal(pool_goal(&pool, NOW), 2);
 	pool.asked_ms = NOW - POOL_IDLE_MS - 1;
@@ -20,7 +20,7 @@ TEST(a_pool_that_nobody_asks_holds_its_minimum)
 
 TEST(a_pool_in_use_aims_at_its_target)
 {
-	struct pool pool = some_pool();
+	struct prepared_pool pool = some_pool();
 
 	pool.asked_ms = NOW - POOL_IDLE_MS;
 	assert_int_equal(pool_goal(&pool, NOW), 6);
@@ -28,7 +28,7 @@ TEST(a_pool_in_use_aims_at_its_target)
 
 TEST(misses_let_a_pool_grow_up_to_its_maximum)
 {
-	struct pool pool = some_pool();
+	struct prepared_pool pool = some_pool();
 
 	pool.asked_ms = NOW;
 	pool_miss(&pool, NOW);
@@ -41,7 +41,7 @@ TEST(misses_let_a_pool_grow_up_to_its_maximum)
 
 TEST(a_burst_ends_when_nothing_was_missed_for_a_while)
 {
-	struct pool pool = some_pool();
+	struct prepared_pool pool = some_pool();
 
 	pool_miss(&pool, NOW);
 	pool_miss(&pool, NOW);
@@ -74,7 +74,7 @@ TEST(what_is_granted_never_exceeds_the_maximum_by_more_than_the_small_ones)
 
 TEST(a_refill_that_is_not_urgent_waits_for_the_request_before_it)
 {
-	struct pool pool = some_pool();
+	struct prepared_pool pool = some_pool();
 	int64_t wait_ms;
 
 	pool.ready_count = 5;
@@ -86,7 +86,7 @@ TEST(a_refill_that_is_not_urgent_waits_for_the_request_before_it)
 
 TEST(a_refill_is_urgent_when_more_than_half_is_missing)
 {
-	struct pool pool = some_pool();
+	struct prepared_pool pool = some_pool();
 	int64_t wait_ms;
 
 	pool.ready_count = 1;
@@ -98,7 +98,7 @@ TEST(a_refill_is_urgent_when_more_than_half_is_missing)
 
 TEST(a_full_pool_and_one_that_keeps_failing_are_left_alone)
 {
-	struct pool pool = some_pool();
+	struct prepared_pool pool = some_pool();
 	int64_t wait_ms;
 
 	pool.ready_count = 6;
@@ -113,14 +113,14 @@ TEST(a_full_pool_and_one_that_keeps_failing_are_left_alone)
 /* One pool is emptied faster than it is filled, the other lacks two. */
 TEST(pools_that_are_due_take_turns)
 {
-	struct pool emptied = some_pool(), other = some_pool();
+	struct prepared_pool emptied = some_pool(), other = some_pool();
 	uint64_t refills = 0;
 	int64_t wait_ms;
 
 	other.ready_count = 4;
 	for (unsigned i = 0; i < 4; i++) {
 		bool is_due = pool_is_due(&other, 6, POOL_REST_MS, &wait_ms);
-		struct pool *next =
+		struct prepared_pool *next =
 		        is_due && pool_goes_before(&other, &emptied) ? &other : &emptied;
 
 		next->refill = ++refills;
@@ -149,7 +149,7 @@ TEST(blueprints_are_equal_only_in_everything)
 	b.template_name[0] = 'c';
 	assert_false(blueprint_equals(&a, &b));
 	b = a;
-	b.chain.count = 1;
+	b.stack.count = 1;
 	assert_false(blueprint_equals(&a, &b));
 	b = a;
 	b.privileges = true;

@@ -21,7 +21,7 @@ TEST(a_request_comes_back_as_it_was_sent)
 	AUTO(buf_done) struct buf packet = BUF(4096);
 	struct broker_id sent = {.request = 7, .sandbox = ID, .grace_ms = 5};
 	struct error err = {0};
-	struct request r;
+	struct broker_request r;
 
 	encode(&packet, BROKER_STOP, broker_id_shape, &sent);
 	assert_int_equal(request_read(&a, buf_span(&packet), &r, &err), 0);
@@ -48,7 +48,7 @@ TEST(every_request_of_the_protocol_has_a_row)
 		AUTO(arena_done) struct arena a = {0};
 		AUTO(buf_done) struct buf packet = BUF(4096);
 		struct error err = {0};
-		struct request r;
+		struct broker_request r;
 
 		encode(&packet, types[i], shapes[i], &nothing);
 		assert_int_equal(request_read(&a, buf_span(&packet), &r, &err), 0);
@@ -62,7 +62,7 @@ TEST(replies_and_unknown_types_are_not_requests)
 	AUTO(buf_done) struct buf packet = BUF(4096);
 	struct broker_ok ok = {.request = 1};
 	struct error err = {0};
-	struct request r;
+	struct broker_request r;
 
 	encode(&packet, BROKER_OK, broker_ok_shape, &ok);
 	assert_int_equal(request_read(&a, buf_span(&packet), &r, &err), -1);
@@ -75,7 +75,7 @@ TEST(a_packet_is_one_whole_frame)
 	AUTO(buf_done) struct buf packet = BUF(4096);
 	struct broker_id sent = {.request = 7, .sandbox = ID};
 	struct error err = {0};
-	struct request r;
+	struct broker_request r;
 
 	encode(&packet, BROKER_STOP, broker_id_shape, &sent);
 	assert_int_equal(request_read(&a, (struct span){packet.data, packet.size - 1}, &r, &err),

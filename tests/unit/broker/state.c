@@ -9,9 +9,10 @@
 #include "base/fd.h"
 #include "broker/box.h"
 #include "unit.h"
+#include "broker/run_state.h"
 
 static struct host host;
-static struct boxes boxes = {.host = &host};
+static struct sandboxes sandboxes = {.host = &host};
 
 struct folder {
 	char path[64];
@@ -34,29 +35,31 @@ static void folder_done(struct folder *f)
 	assert_int_equal(rmdir(f->path), 0);
 }
 
-static struct box my_own(void)
+static struct sandbox my_own(void)
 {
-	struct box box = {.boxes = &boxes, .pid = getpid(), .slot = 17, .kind = BROKER_HOST};
+	struct sandbox sandbox = {
+	        .sandboxes = &sandboxes, .pid = getpid(), .slot = 17, .kind = BROKER_HOST};
 	struct error err = {0};
 
-	box.disk_bytes = 4096;
-	memcpy(box.owner, "oooooooooooooooooooo", ID_SIZE);
-	box.lease_epoch = 7;
-	box.created_unix_ms = 1234;
-	box.pidfd = box.mounts_fd = -1;
-	assert_int_equal(process_start_time(box.pid, &box.start_time, &err), 0);
-	return box;
+	sandbox.disk_bytes = 4096;
+	memcpy(sandbox.owner, "oooooooooooooooooooo", ID_SIZE);
+	sandbox.lease_epoch = 7;
+	sandbox.created_unix_ms = 1234;
+	sandbox.pidfd = sandbox.mounts_fd = -1;
+	assert_int_equal(process_start_time(sandbox.pid, &sandbox.start_time, &err), 0);
+	return sandbox;
 }
 
 TEST(a_living_sandbox_is_found_again)
 {
-	struct box written = my_own(), read = {.boxes = &boxes, .pidfd = -1, .mounts_fd = -1};
+	struct sandbox written = my_own(),
+	               read = {.sandboxes = &sandboxes, .pidfd = -1, .mounts_fd = -1};
 	struct error err = {0};
 	struct folder f;
 
 	folder_make(&f);
-	assert_int_equal(box_state_write(&written, f.fd, &err), 0);
-	assert_int_equal(box_state_read(&read, f.fd, &err), 0);
+	assert_int_equal(run_state_write(&written, f.fd, &err), 0);
+	assert_int_equal(run_state_read(&read, f.fd, &err), 0);
 	assert_int_equal(read.pid, getpid());
 	assert_int_equal(read.slot, 17);
 	assert_int_equal(read.disk_bytes, 4096);
@@ -70,14 +73,15 @@ TEST(a_living_sandbox_is_found_again)
 
 TEST(a_pid_that_is_somebody_elses_by_now_is_not_adopted)
 {
-	struct box written = my_own(), read = {.boxes = &boxes, .pidfd = -1, .mounts_fd = -1};
+	struct sandbox written = my_own(),
+	               read = {.sandboxes = &sandboxes, .pidfd = -1, .mounts_fd = -1};
 	struct error err = {0};
 	struct folder f;
 
 	folder_make(&f);
 	written.start_time++;
-	assert_int_equal(box_state_write(&written, f.fd, &err), 0);
-	assert_int_equal(box_state_read(&read, f.fd, &err), -1);
+	assert_int_equal(run_state_write(&written, f.fd, &err), 0);
+	assert_int_equal(run_state_read(&read, f.fd, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	assert_int_equal(read.pidfd, -1);
 	folder_done(&f);
@@ -85,14 +89,15 @@ TEST(a_pid_that_is_somebody_elses_by_now_is_not_adopted)
 
 TEST(nothing_is_adopted_from_before_the_machine_started)
 {
-	struct box written = my_own(), read = {.boxes = &boxes, .pidfd = -1, .mounts_fd = -1};
+	struct sandbox written = my_own(),
+	               read = {.sandboxes = &sandboxes, .pidfd = -1, .mounts_fd = -1};
 	struct error err = {0};
 	struct folder f;
 
 	folder_make(&f);
-	assert_int_equal(box_state_write(&written, f.fd, &err), 0);
+	assert_int_equal(run_state_write(&written, f.fd, &err), 0);
 	(void)snprintf(host.boot_id, sizeof(host.boot_id), "33333333-4444");
-	assert_int_equal(box_state_read(&read, f.fd, &err), -1);
+	assert_int_equal(run_state_read(&read, f.fd, &err), -1);
 	folder_done(&f);
 }
 
@@ -105,19 +110,20 @@ TEST(a_state_that_is_not_ours_is_refused)
 	                                  "atoll-box-1 b -5 1 1 0 0 0 1 1",
 	                                  "atoll-box-1 b 1 1 4000000000 0 0 0 1 1",
 	                                  "atoll-box-1 b x 1 1 0 0 0 1 1"};
-	struct box box = {.boxes = &boxes};
+	struct sandbox sandbox = {.sandboxes = &sandboxes};
 	struct error err = {0};
 	char boot_id[64];
 
 	for (unsigned i = 0; i < COUNT_OF(bad); i++)
-		assert_int_equal(box_state_parse(&box, bad[i], boot_id, &err), -1);
-	assert_int_equal(box_state_parse(&box, "atoll-box-1 b 1 1 1 0 0 0 1 1\n", boot_id, &err),
-	                 0);
+		assert_int_equal(run_state_parse(&sandbox, bad[i], boot_id, &err), -1);
+	assert_int_equal(
+	        run_state_parse(&sandbox, "atoll-box-1 b 1 1 1 0 0 0 1 1\n", boot_id, &err), 0);
 	/* Of an earlier release: without a tag. */
 	assert_int_equal(
-	        box_state_parse(&box, "atoll-box-1 b 1 1 1 0 0 0 1 1 base\n", boot_id, &err), 0);
-	assert_string_equal(box.owner, "");
-	assert_int_equal(box.lease_epoch, 0);
+	        run_state_parse(&sandbox, "atoll-box-1 b 1 1 1 0 0 0 1 1 base\n", boot_id, &err),
+	        0);
+	assert_string_equal(sandbox.owner, "");
+	assert_int_equal(sandbox.lease_epoch, 0);
 }
 
 int main(void)

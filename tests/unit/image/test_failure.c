@@ -7,7 +7,7 @@
 
 static struct error report(const char *const *lines)
 {
-	struct failure f = {.rank = 0};
+	struct command_failure f = {.rank = 0};
 	struct error err = {0};
 
 	for (; *lines; lines++)

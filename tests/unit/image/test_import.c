@@ -16,9 +16,9 @@ static void need_root(void)
 		skip();
 }
 
-static struct image_job job_in(const struct scratch *s)
+static struct image_spec job_in(const struct scratch *s)
 {
-	return (struct image_job){
+	return (struct image_spec){
 	        .templates_dir = s->path, .name = "one", .progress_fd = -1, .size_max = 1 << 20};
 }
 
@@ -33,13 +33,13 @@ TEST(a_tar_becomes_a_template)
 {
 	need_root();
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct arena a = {0};
 	struct image_config config;
 	struct error err = {0};
 	int fd = tar_new(rows, NULL);
 
-	if (image_import(&job, IMAGE_TAR, fd, NULL, &err) < 0)
+	if (image_import(&spec, IMAGE_TAR, fd, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	close(fd);
 	assert_int_equal(scratch_mode(&s, "one/rootfs/bin/su") & 07777, 04755);
@@ -55,12 +55,12 @@ TEST(a_failed_import_leaves_nothing_and_says_why)
 {
 	need_root();
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct tar_row bad[] = {rows[0], {"../x", AE_IFREG}, {NULL}};
 	struct error err = {0};
 	int fd = tar_new(bad, NULL);
 
-	assert_int_equal(image_import(&job, IMAGE_TAR, fd, NULL, &err), -1);
+	assert_int_equal(image_import(&spec, IMAGE_TAR, fd, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	assert_non_null(strstr(err.text, "leads out"));
 	assert_int_equal(scratch_mode(&s, "one"), 0);
@@ -73,12 +73,12 @@ TEST(an_archive_without_programs_is_no_root)
 {
 	need_root();
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct tar_row wrong[] = {{"manifest.json", AE_IFREG, .data = "[]"}, {NULL}};
 	struct error err = {0};
 	int fd = tar_new(wrong, NULL);
 
-	assert_int_equal(image_import(&job, IMAGE_TAR, fd, NULL, &err), -1);
+	assert_int_equal(image_import(&spec, IMAGE_TAR, fd, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	assert_non_null(strstr(err.hint, "docker-archive"));
 	close(fd);
@@ -89,7 +89,7 @@ TEST(an_import_that_nobody_waits_for_is_given_up)
 {
 	need_root();
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct error err = {0};
 	int ends[2], archive[2];
 
@@ -97,9 +97,9 @@ TEST(an_import_that_nobody_waits_for_is_given_up)
 	assert_int_equal(pipe2(archive, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	close(ends[0]);
-	job.progress_fd = ends[1];
+	spec.progress_fd = ends[1];
 	(void)signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(image_import(&job, IMAGE_TAR, archive[0], NULL, &err), -1);
+	assert_int_equal(image_import(&spec, IMAGE_TAR, archive[0], NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	assert_int_equal(scratch_mode(&s, ".one.partial"), 0);
 	close(ends[1]);
@@ -111,12 +111,12 @@ TEST(an_import_that_nobody_waits_for_is_given_up)
 TEST(an_import_needs_what_its_format_reads)
 {
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct error err = {0};
 
-	assert_int_equal(image_import(&job, IMAGE_TAR, -1, NULL, &err), -1);
+	assert_int_equal(image_import(&spec, IMAGE_TAR, -1, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
-	assert_int_equal(image_import(&job, IMAGE_REGISTRY, -1, NULL, &err), -1);
+	assert_int_equal(image_import(&spec, IMAGE_REGISTRY, -1, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	scratch_done(&s);
 }
@@ -135,12 +135,12 @@ TEST(a_missing_program_is_named_with_its_package)
 
 static int run_in_jail(const struct scratch *s, const char *script, struct error *err)
 {
-	struct image_job job = job_in(s);
+	struct image_spec spec = job_in(s);
 	const char *argv[] = {"sh", "-c", script, NULL};
 	struct image_command command = {
 	        .argv = argv, .folder_fd = s->fd, .strict = true, .source_fd = -1};
 
-	return command_run(&job, &command, err);
+	return command_run(&spec, &command, err);
 }
 
 TEST(a_jail_shows_its_folder_writable_and_all_else_read_only)
@@ -189,7 +189,7 @@ TEST(what_writes_too_much_is_ended)
 {
 	need_root();
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct error err = {0};
 	const char *argv[] = {"sh", "-c", "head -c 3000000 /dev/zero > big; exec sleep 600", NULL};
 	struct image_command command = {.argv = argv,
@@ -198,7 +198,7 @@ TEST(what_writes_too_much_is_ended)
 	                                .source_fd = -1,
 	                                .measured = s.path};
 
-	assert_int_equal(command_run(&job, &command, &err), -1);
+	assert_int_equal(command_run(&spec, &command, &err), -1);
 	assert_int_equal(err.code, ERROR_LIMIT);
 	scratch_done(&s);
 }

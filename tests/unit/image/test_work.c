@@ -6,20 +6,20 @@
 
 static const struct image_config config = {"{\"A\":\"b\"}", "[]", "[80]", "me", "/srv", 7};
 
-static struct image_job job_in(const struct scratch *s)
+static struct image_spec job_in(const struct scratch *s)
 {
-	return (struct image_job){
+	return (struct image_spec){
 	        .templates_dir = s->path, .name = "one", .progress_fd = -1, .size_max = 1 << 20};
 }
 
 TEST(a_template_is_there_when_it_is_committed)
 {
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct work w = WORK;
 	struct error err = {0};
 
-	assert_int_equal(work_begin(&w, &job, &err), 0);
+	assert_int_equal(work_begin(&w, &spec, &err), 0);
 	assert_int_equal(scratch_mode(&s, "one"), 0);
 	assert_int_equal(scratch_mode(&s, ".one.partial/" IMAGE_ROOT) & S_IFMT, S_IFDIR);
 	assert_int_equal(work_commit(&w, &config, &err), 0);
@@ -34,11 +34,11 @@ TEST(a_template_is_there_when_it_is_committed)
 TEST(what_was_not_committed_leaves_nothing)
 {
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct work w = WORK;
 	struct error err = {0};
 
-	assert_int_equal(work_begin(&w, &job, &err), 0);
+	assert_int_equal(work_begin(&w, &spec, &err), 0);
 	scratch_write(&s, ".one.partial/" IMAGE_ROOT "/file", "x");
 	work_done(&w);
 	work_done(&w);
@@ -50,14 +50,14 @@ TEST(what_was_not_committed_leaves_nothing)
 TEST(what_a_killed_maker_left_is_removed_by_the_next)
 {
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct work w = WORK;
 	struct error err = {0};
 
 	assert_int_equal(mkdirat(s.fd, ".one.partial", 0700), 0);
 	scratch_folder(&s, ".one.partial/rootfs");
 	scratch_write(&s, ".one.partial/rootfs/old", "x");
-	assert_int_equal(work_begin(&w, &job, &err), 0);
+	assert_int_equal(work_begin(&w, &spec, &err), 0);
 	assert_int_equal(scratch_mode(&s, ".one.partial/rootfs/old"), 0);
 	work_done(&w);
 	scratch_done(&s);
@@ -66,17 +66,17 @@ TEST(what_a_killed_maker_left_is_removed_by_the_next)
 TEST(two_makers_of_one_template_do_not_meet)
 {
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct work first = WORK, second = WORK;
 	struct error err = {0};
 
-	assert_int_equal(work_begin(&first, &job, &err), 0);
-	assert_int_equal(work_begin(&second, &job, &err), -1);
+	assert_int_equal(work_begin(&first, &spec, &err), 0);
+	assert_int_equal(work_begin(&second, &spec, &err), -1);
 	assert_int_equal(err.code, ERROR_CONFLICT);
 	work_done(&second);
 	assert_int_equal(scratch_mode(&s, ".one.partial/scratch") & S_IFMT, S_IFDIR);
 	assert_int_equal(work_commit(&first, &config, &err), 0);
-	assert_int_equal(work_begin(&second, &job, &err), -1);
+	assert_int_equal(work_begin(&second, &spec, &err), -1);
 	assert_int_equal(err.code, ERROR_CONFLICT);
 	work_done(&second);
 	assert_int_equal(scratch_mode(&s, "one") & S_IFMT, S_IFDIR);
@@ -86,18 +86,18 @@ TEST(two_makers_of_one_template_do_not_meet)
 TEST(folders_that_others_may_change_are_refused)
 {
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct work w = WORK;
 	struct error err = {0};
 
 	assert_int_equal(fchmod(s.fd, 0777), 0);
-	assert_int_equal(work_begin(&w, &job, &err), -1);
+	assert_int_equal(work_begin(&w, &spec, &err), -1);
 	assert_int_equal(err.code, ERROR_FORBIDDEN);
 	work_done(&w);
 	assert_int_equal(fchmod(s.fd, 0700), 0);
 	assert_int_equal(mkdirat(s.fd, ".one.partial", 0700), 0);
 	assert_int_equal(fchmodat(s.fd, ".one.partial", 0777, 0), 0);
-	assert_int_equal(work_begin(&w, &job, &err), -1);
+	assert_int_equal(work_begin(&w, &spec, &err), -1);
 	assert_int_equal(err.code, ERROR_FORBIDDEN);
 	work_done(&w);
 	scratch_done(&s);
@@ -106,13 +106,13 @@ TEST(folders_that_others_may_change_are_refused)
 TEST(a_link_in_place_of_the_partial_folder_is_refused)
 {
 	struct scratch s = scratch_new(), other = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct work w = WORK;
 	struct error err = {0};
 
 	scratch_write(&other, "file", "kept");
 	assert_int_equal(symlinkat(other.path, s.fd, ".one.partial"), 0);
-	assert_int_equal(work_begin(&w, &job, &err), -1);
+	assert_int_equal(work_begin(&w, &spec, &err), -1);
 	work_done(&w);
 	assert_string_equal(scratch_read(&other, "file"), "kept");
 	scratch_done(&s);
@@ -122,13 +122,13 @@ TEST(a_link_in_place_of_the_partial_folder_is_refused)
 TEST(a_template_is_removed_with_its_description)
 {
 	struct scratch s = scratch_new();
-	struct image_job job = job_in(&s);
+	struct image_spec spec = job_in(&s);
 	struct work w = WORK;
 	struct arena a = {0};
 	struct image_config loaded;
 	struct error err = {0};
 
-	assert_int_equal(work_begin(&w, &job, &err), 0);
+	assert_int_equal(work_begin(&w, &spec, &err), 0);
 	assert_int_equal(work_commit(&w, &config, &err), 0);
 	assert_int_equal(image_remove(s.path, "one", &err), 0);
 	assert_int_equal(image_config_load(&a, s.path, "one", &loaded, &err), -1);

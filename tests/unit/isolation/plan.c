@@ -24,7 +24,7 @@ static struct isolation_spec some_spec(void)
 	                               .sudo_lib_fd = ISOLATION_FD_NONE};
 }
 
-static void make(struct arena *a, const struct isolation_spec *spec, struct plan *plan)
+static void make(struct arena *a, const struct isolation_spec *spec, struct setup_plan *plan)
 {
 	struct error err = {0};
 
@@ -32,7 +32,7 @@ static void make(struct arena *a, const struct isolation_spec *spec, struct plan
 }
 
 /* Index of the first step of this kind at this target (NULL = any), or -1. */
-static int find(const struct plan *plan, uint32_t kind, const char *target)
+static int find(const struct setup_plan *plan, uint32_t kind, const char *target)
 {
 	for (unsigned i = 0; i < plan->count; i++)
 		if (plan->steps[i].kind == kind &&
@@ -46,7 +46,7 @@ TEST(the_plan_changes_the_root_before_it_touches_any_file)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	make(&a, &spec, &plan);
 	assert_int_equal(find(&plan, STEP_ROOT, NULL), 0);
@@ -59,7 +59,7 @@ TEST(the_filter_and_the_capabilities_come_last)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	make(&a, &spec, &plan);
 	assert_int_equal(plan.steps[plan.count - 1].kind, STEP_CAPABILITIES);
@@ -71,7 +71,7 @@ TEST(set_uid_programs_gain_nothing_unless_privileges_were_asked_for)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	make(&a, &spec, &plan);
 	assert_true(find(&plan, STEP_NO_PRIVILEGES, NULL) > 0);
@@ -84,7 +84,7 @@ TEST(descriptors_are_numbered_in_the_order_of_their_first_use)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 	uint32_t next = 0;
 
 	make(&a, &spec, &plan);
@@ -104,7 +104,7 @@ TEST(volumes_lie_below_the_files_of_a_start_and_above_the_filesystems)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	spec.volume_count = 2;
 	spec.volume_fds[0] = 21;
@@ -126,7 +126,7 @@ TEST(a_project_folder_on_a_volume_is_made_at_every_start)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	spec.started_before = true;
 	make(&a, &spec, &plan);
@@ -146,7 +146,7 @@ TEST(a_host_template_with_all_its_volumes_fits_into_a_plan)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	spec.host_template = true;
 	spec.usr_fd = 14;
@@ -162,7 +162,7 @@ TEST(a_host_template_with_all_its_volumes_fits_into_a_plan)
 	assert_int_equal(plan.fd_count, 14);
 }
 
-static void make_kernel(enum isolation_cgroups cgroups, struct plan *plan)
+static void make_kernel(enum isolation_cgroups cgroups, struct setup_plan *plan)
 {
 	struct error err = {0};
 
@@ -171,7 +171,7 @@ static void make_kernel(enum isolation_cgroups cgroups, struct plan *plan)
 
 TEST(kernel_files_are_masked_after_proc_is_there_and_before_it_is_kept)
 {
-	struct plan plan;
+	struct setup_plan plan;
 	int proc, show;
 
 	make_kernel(ISOLATION_CGROUPS_V1, &plan);
@@ -198,7 +198,7 @@ TEST(what_tells_of_the_host_is_not_shown)
 	                                     "keys",      "bus",        "version_signature",
 	                                     "kcore",     "kmsg",       "sysrq-trigger",
 	                                     "fs",        "irq",        "driver"};
-	struct plan plan;
+	struct setup_plan plan;
 	const char *shown;
 
 	make_kernel(ISOLATION_CGROUPS_V2, &plan);
@@ -215,7 +215,7 @@ TEST(what_tells_of_the_host_is_not_shown)
 
 TEST(a_sandbox_gets_its_own_cgroup_to_read_in_each_version)
 {
-	struct plan plan;
+	struct setup_plan plan;
 	int at;
 
 	make_kernel(ISOLATION_CGROUPS_V1, &plan);
@@ -235,7 +235,7 @@ TEST(only_the_host_template_gets_the_machines_usr)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	spec.usr_fd = 14;
 	make(&a, &spec, &plan);
@@ -253,7 +253,7 @@ TEST(only_the_host_template_gets_the_machines_usr)
 	assert_true(find(&plan, STEP_ATTACH, "/usr/lib/sudo") > find(&plan, STEP_ATTACH, "/usr"));
 }
 
-static uint64_t limit_of(const struct plan *plan, uint32_t resource)
+static uint64_t limit_of(const struct setup_plan *plan, uint32_t resource)
 {
 	for (unsigned i = 0; i < plan->count; i++)
 		if (plan->steps[i].kind == STEP_RLIMIT && plan->steps[i].flags == resource)
@@ -265,7 +265,7 @@ TEST(a_file_is_bounded_where_the_disk_is_not)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	make(&a, &spec, &plan);
 	assert_int_equal(limit_of(&plan, RLIMIT_FSIZE), spec.disk_bytes);
@@ -280,7 +280,7 @@ TEST(a_second_start_leaves_the_project_but_names_its_own_host_and_nameservers)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	spec.started_before = true;
 	make(&a, &spec, &plan);
@@ -293,7 +293,7 @@ TEST(files_of_a_start_lie_in_its_memory_which_is_there_before)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 
 	make(&a, &spec, &plan);
 	assert_true(find(&plan, STEP_MOUNT, "/run") > 0);
@@ -305,7 +305,7 @@ TEST(a_plan_without_a_root_devices_or_an_absolute_project_is_refused)
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
 	struct error err = {0};
-	struct plan plan;
+	struct setup_plan plan;
 
 	spec.root_fd = ISOLATION_FD_NONE;
 	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
@@ -326,7 +326,7 @@ TEST(a_printed_plan_has_one_line_per_step)
 	AUTO(arena_done) struct arena a = {0};
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
 	struct isolation_spec spec = some_spec();
-	struct plan plan;
+	struct setup_plan plan;
 	unsigned lines = 0;
 
 	make(&a, &spec, &plan);
@@ -343,7 +343,7 @@ TEST(every_step_survives_the_wire)
 	AUTO(arena_done) struct arena a = {0};
 	struct isolation_spec spec = some_spec();
 	struct error err = {0};
-	struct plan plan;
+	struct setup_plan plan;
 
 	make(&a, &spec, &plan);
 	for (unsigned i = 0; i < plan.count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image/deflate.h"
+#include "image/compress.h"
 
 #include <stdlib.h>
 #include <zlib.h>
@@ -9,13 +9,13 @@
 #define GZIP_WINDOW (15 + 16) /* of zlib's: the largest, with gzip's head */
 #define MEMORY_LEVEL 8
 
-struct deflate {
+struct compressor {
 	z_stream z;
 };
 
-struct deflate *deflate_new(void)
+struct compressor *compressor_new(void)
 {
-	struct deflate *d = calloc(1, sizeof(*d));
+	struct compressor *d = calloc(1, sizeof(*d));
 
 	if (!d || deflateInit2(&d->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
 	                       Z_DEFAULT_STRATEGY) != Z_OK)
@@ -23,7 +23,7 @@ struct deflate *deflate_new(void)
 	return d;
 }
 
-void deflate_free(struct deflate *d)
+void compressor_free(struct compressor *d)
 {
 	if (!d)
 		return;
@@ -31,7 +31,7 @@ void deflate_free(struct deflate *d)
 	free(d);
 }
 
-void deflate_write(struct deflate *d, struct span bytes, bool last, struct buf *out)
+void compressor_write(struct compressor *d, struct span bytes, bool last, struct buf *out)
 {
 	d->z.next_in = (Bytef *)(uintptr_t)bytes.data;
 	d->z.avail_in = (uInt)bytes.size;

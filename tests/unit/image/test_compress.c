@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image/deflate.h"
+#include "image/compress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/inflate.h"
+#include "image/decompress.h"
 #include "unit.h"
 
 static int collect(void *context, struct span bytes, struct error *err)
@@ -18,23 +18,23 @@ static int collect(void *context, struct span bytes, struct error *err)
 static void check(struct span bytes, size_t piece)
 {
 	AUTO(buf_done) struct buf packed = BUF(8 << 20), plain = BUF(8 << 20);
-	const struct inflate_options options = {8 << 20, collect, &plain};
-	struct inflate *i = inflate_new(&options);
-	struct deflate *d = deflate_new();
+	const struct decompressor_options options = {8 << 20, collect, &plain};
+	struct decompressor *i = decompressor_new(&options);
+	struct compressor *d = compressor_new();
 	struct span rest = bytes;
 	struct error err;
 
 	while (rest.size > piece) {
-		deflate_write(d, (struct span){rest.data, piece}, false, &packed);
+		compressor_write(d, (struct span){rest.data, piece}, false, &packed);
 		rest = (struct span){rest.data + piece, rest.size - piece};
 	}
-	deflate_write(d, rest, true, &packed);
+	compressor_write(d, rest, true, &packed);
 	assert_memory_equal(packed.data, "\x1f\x8b\x08", 3);
-	assert_int_equal(inflate_write(i, buf_span(&packed), &err), 0);
-	assert_int_equal(inflate_end(i, &err), 0);
+	assert_int_equal(decompressor_write(i, buf_span(&packed), &err), 0);
+	assert_int_equal(decompressor_end(i, &err), 0);
 	assert_true(span_equals(buf_span(&plain), bytes));
-	inflate_free(i);
-	deflate_free(d);
+	decompressor_free(i);
+	compressor_free(d);
 }
 
 TEST(what_is_packed_is_unpacked_again)
@@ -51,7 +51,7 @@ TEST(what_is_packed_is_unpacked_again)
 TEST(nothing_is_a_whole_stream_too)
 {
 	check(SPAN(""), 1);
-	deflate_free(NULL);
+	compressor_free(NULL);
 }
 
 int main(void)

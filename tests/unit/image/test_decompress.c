@@ -8,7 +8,7 @@
 
 #include "base/attribute.h"
 #include "base/buf.h"
-#include "image/inflate.h"
+#include "image/decompress.h"
 
 #define MIB (1 << 20)
 
@@ -22,18 +22,19 @@ static int on_bytes(void *context, struct span bytes, struct error *err)
 /* In pieces of that size; 0 and what came out, or -1. */
 static int run(struct span in, size_t piece, int64_t size_max, struct buf *out, struct error *err)
 {
-	struct inflate *i = inflate_new(&(struct inflate_options){size_max, on_bytes, out});
+	struct decompressor *i =
+	        decompressor_new(&(struct decompressor_options){size_max, on_bytes, out});
 	int status = 0;
 
 	while (status == 0 && in.size > 0) {
 		size_t size = piece < in.size ? piece : in.size;
 
-		status = inflate_write(i, (struct span){in.data, size}, err);
+		status = decompressor_write(i, (struct span){in.data, size}, err);
 		in = (struct span){in.data + size, in.size - size};
 	}
 	if (status == 0)
-		status = inflate_end(i, err);
-	inflate_free(i);
+		status = decompressor_end(i, err);
+	decompressor_free(i);
 	return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image/inflate.h"
+#include "image/decompress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 #define RATIO_FREE (INT64_C(16) << 20) /* empty files and padding may be more */
 #define GZIP_WINDOW (15 + 16)          /* of zlib's: the largest, with gzip's head */
 
-enum format { FORMAT_UNKNOWN, FORMAT_PLAIN, FORMAT_GZIP, FORMAT_ZSTD };
+enum stream_format { FORMAT_UNKNOWN, FORMAT_PLAIN, FORMAT_GZIP, FORMAT_ZSTD };
 
 static const struct {
-	enum format format;
+	enum stream_format format;
 	size_t size;
 	const char *bytes;
 } magics[] = {
@@ -26,9 +26,9 @@ static const struct {
 };
 #define MAGIC_MAX 4
 
-struct inflate {
-	struct inflate_options options;
-	enum format format;
+struct decompressor {
+	struct decompressor_options options;
+	enum stream_format format;
 	size_t head_size; /* of what came before the format was known */
 	char head[MAGIC_MAX];
 	int64_t in, out;
@@ -38,9 +38,9 @@ struct inflate {
 	char bytes[OUT_SIZE];
 };
 
-struct inflate *inflate_new(const struct inflate_options *options)
+struct decompressor *decompressor_new(const struct decompressor_options *options)
 {
-	struct inflate *i = calloc(1, sizeof(*i));
+	struct decompressor *i = calloc(1, sizeof(*i));
 
 	if (!i)
 		abort();
@@ -48,7 +48,7 @@ struct inflate *inflate_new(const struct inflate_options *options)
 	return i;
 }
 
-void inflate_free(struct inflate *i)
+void decompressor_free(struct decompressor *i)
 {
 	if (!i)
 		return;
@@ -58,7 +58,7 @@ void inflate_free(struct inflate *i)
 	free(i);
 }
 
-static int pass_on(struct inflate *i, struct span bytes, struct error *err)
+static int emit_bytes(struct decompressor *i, struct span bytes, struct error *err)
 {
 	i->out += (int64_t)bytes.size;
 	if (i->out > i->options.size_max)
@@ -72,14 +72,14 @@ static int pass_on(struct inflate *i, struct span bytes, struct error *err)
 
 /* ---- gzip: members, one after the other, and zeros behind the last ---- */
 
-static int start_gzip(struct inflate *i, struct error *err)
+static int start_gzip(struct decompressor *i, struct error *err)
 {
 	return inflateInit2(&i->gzip, GZIP_WINDOW) == Z_OK
 	               ? 0
 	               : FAIL(err, ERROR_SYSTEM, "zlib cannot be used");
 }
 
-static int step_gzip(struct inflate *i, struct span *in, struct error *err)
+static int step_gzip(struct decompressor *i, struct span *in, struct error *err)
 {
 	z_stream *z = &i->gzip;
 	int status;
@@ -101,12 +101,12 @@ static int step_gzip(struct inflate *i, struct span *in, struct error *err)
 		            z->msg ? z->msg : "it makes no sense");
 	i->is_between = status == Z_STREAM_END;
 	*in = (struct span){(const char *)z->next_in, z->avail_in};
-	return pass_on(i, (struct span){i->bytes, OUT_SIZE - z->avail_out}, err);
+	return emit_bytes(i, (struct span){i->bytes, OUT_SIZE - z->avail_out}, err);
 }
 
 /* ---- zstd: frames, one after the other ---- */
 
-static int start_zstd(struct inflate *i, struct error *err)
+static int start_zstd(struct decompressor *i, struct error *err)
 {
 	i->zstd = ZSTD_createDCtx();
 	if (!i->zstd)
@@ -116,7 +116,7 @@ static int start_zstd(struct inflate *i, struct error *err)
 	               : 0;
 }
 
-static int step_zstd(struct inflate *i, struct span *in, struct error *err)
+static int step_zstd(struct decompressor *i, struct span *in, struct error *err)
 {
 	ZSTD_inBuffer from = {in->data, in->size, 0};
 	ZSTD_outBuffer to = {i->bytes, OUT_SIZE, 0};
@@ -130,24 +130,24 @@ static int step_zstd(struct inflate *i, struct span *in, struct error *err)
 		return FAIL(err, ERROR_INVALID, "not whole zstd: %s", ZSTD_getErrorName(status));
 	i->is_between = status == 0;
 	*in = (struct span){in->data + from.pos, in->size - from.pos};
-	return pass_on(i, (struct span){i->bytes, to.pos}, err);
+	return emit_bytes(i, (struct span){i->bytes, to.pos}, err);
 }
 
 /* ---- all ---- */
 
-static int step_plain(struct inflate *i, struct span *in, struct error *err)
+static int step_plain(struct decompressor *i, struct span *in, struct error *err)
 {
 	struct span bytes = *in;
 
 	in->size = 0;
 	i->is_between = true;
-	return pass_on(i, bytes, err);
+	return emit_bytes(i, bytes, err);
 }
 
 /* A full buffer may have more behind it, for which nothing need come in. */
-static int step_all(struct inflate *i, struct span in, struct error *err)
+static int step_input(struct decompressor *i, struct span in, struct error *err)
 {
-	static int (*const steps[])(struct inflate *, struct span *, struct error *) = {
+	static int (*const steps[])(struct decompressor *, struct span *, struct error *) = {
 	        [FORMAT_PLAIN] = step_plain, [FORMAT_GZIP] = step_gzip, [FORMAT_ZSTD] = step_zstd};
 	int64_t before;
 
@@ -159,7 +159,7 @@ static int step_all(struct inflate *i, struct span in, struct error *err)
 	return 0;
 }
 
-static int tell_format(struct inflate *i, struct error *err)
+static int detect_format(struct decompressor *i, struct error *err)
 {
 	i->format = FORMAT_PLAIN;
 	for (size_t m = 0; m < COUNT_OF(magics); m++)
@@ -169,24 +169,24 @@ static int tell_format(struct inflate *i, struct error *err)
 	if ((i->format == FORMAT_GZIP && start_gzip(i, err) < 0) ||
 	    (i->format == FORMAT_ZSTD && start_zstd(i, err) < 0))
 		return -1;
-	return step_all(i, (struct span){i->head, i->head_size}, err);
+	return step_input(i, (struct span){i->head, i->head_size}, err);
 }
 
-int inflate_write(struct inflate *i, struct span bytes, struct error *err)
+int decompressor_write(struct decompressor *i, struct span bytes, struct error *err)
 {
 	i->in += (int64_t)bytes.size;
 	while (i->format == FORMAT_UNKNOWN && bytes.size > 0) {
 		i->head[i->head_size++] = bytes.data[0];
 		bytes = (struct span){bytes.data + 1, bytes.size - 1};
-		if (i->head_size == MAGIC_MAX && tell_format(i, err) < 0)
+		if (i->head_size == MAGIC_MAX && detect_format(i, err) < 0)
 			return -1;
 	}
-	return bytes.size > 0 ? step_all(i, bytes, err) : 0;
+	return bytes.size > 0 ? step_input(i, bytes, err) : 0;
 }
 
-int inflate_end(struct inflate *i, struct error *err)
+int decompressor_end(struct decompressor *i, struct error *err)
 {
-	if (i->format == FORMAT_UNKNOWN && i->head_size > 0 && tell_format(i, err) < 0)
+	if (i->format == FORMAT_UNKNOWN && i->head_size > 0 && detect_format(i, err) < 0)
 		return -1;
 	if (i->format == FORMAT_UNKNOWN || i->is_between)
 		return 0;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image/compress.h — a stream as gzip, quickly rather than small: for who has asked for it. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+
+struct compressor;
+struct compressor *compressor_new(void);
+void compressor_free(struct compressor *d); /* NULL is fine */
+/* Appends what is ready; after `last` all of it is. */
+void compressor_write(struct compressor *d, struct span bytes, bool last, struct buf *out);
