@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "broker/state.h"
 
-/* More than the api process works on at once (fleet/lane.h), which shares them among projects. */
+/* More than the api process works on at once (fleet/work_lane.h), which shares them among projects. */
 #define BACKUP_TASKS_MAX 8
 #define FDS_COUNT 3
 #define LAYERS_TEXT_MAX (LAYER_STACK_MAX * (ID_SIZE + 1) + 1)

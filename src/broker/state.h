@@ -17,7 +17,7 @@
 
 #define CLEANER_BATCH 256
 #define CLEANER_WAITING_MAX (2 * SLOTS_MAX)
-#define TEMPLATE_TASKS_MAX 80 /* more than the api process works on at once: fleet/lane.h */
+#define TEMPLATE_TASKS_MAX 80 /* more than the api process works on at once: fleet/work_lane.h */
 
 /* Cleans up behind sandboxes, in children, several sandboxes at a time. */
 struct cleaner {

@@ -31,13 +31,13 @@
 
 /* The handler's, then the receiver's, then the lane's. */
 struct receiver_upload {
-	struct lane_task task;
+	struct work_lane_task task;
 	struct list item;    /* of the receiver's list while it receives the body */
 	struct list counted; /* of receiver->counted; under its mutex */
 	struct receiver *receiver;
 	const struct receiver_upload_ops *ops;
 	void *state; /* NULL once `done` has been called */
-	struct lane *lane;
+	struct work_lane *lane;
 	const char *what;
 	int socket, fd;
 	struct buf held; /* the frames that are not whole yet */
@@ -127,7 +127,7 @@ static bool client_has_left(int socket)
 }
 
 /* On a thread of the lane. An upload whose client has left while it waited is not worked on. */
-static void run_work(struct lane_task *task)
+static void run_work(struct work_lane_task *task)
 {
 	struct receiver_upload *u = CONTAINER_OF(task, struct receiver_upload, task);
 	AUTO(buf_done) struct buf out = BUF(2 * AGENT_DATA_MAX);
@@ -146,8 +146,8 @@ static void run_work(struct lane_task *task)
 
 static int queue_work(struct receiver_upload *u, struct error *err)
 {
-	u->task = (struct lane_task){.run = run_work};
-	return lane_submit(u->lane, &u->task, u->project_id, err);
+	u->task = (struct work_lane_task){.run = run_work};
+	return work_lane_submit(u->lane, &u->task, u->project_id, err);
 }
 
 /* ---- on the receiver's thread ---- */

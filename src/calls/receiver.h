@@ -4,8 +4,8 @@
  *
  * The loop sends such a body, framed, into a socket pair. One thread, the receiver, reads all these
  * sockets and writes each body to its file. When a body is whole, its work is queued in a lane
- * (fleet/lane.h), whose projects take turns. So a slow client holds its connection, two descriptors
- * and a file without a name, but no worker and no place in the lane.
+ * (fleet/work_lane.h), whose projects take turns. So a slow client holds its connection, two
+ * descriptors and a file without a name, but no worker and no place in the lane.
  *
  * Options bound the uploads of the server (uploads_max) and of a project
  * (uploads_per_project_max), from the head of the request to the end of its work. An upload is
@@ -13,7 +13,7 @@
  * a second over more than upload_idle. An upload whose client leaves is dropped. */
 #pragma once
 
-#include "fleet/lane.h"
+#include "fleet/work_lane.h"
 #include "http/http.h"
 
 struct receiver_upload_ops {
@@ -33,7 +33,7 @@ struct receiver_upload_ops {
 struct receiver_upload_options {
 	const struct receiver_upload_ops *ops;
 	void *state;
-	struct lane *lane;
+	struct work_lane *lane;
 	const char *project_id; /* copied */
 	const char *what;       /* "the image"; static */
 	int64_t bytes_max;

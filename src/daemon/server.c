@@ -84,7 +84,7 @@ static void on_host_again(void *context)
 
 	pthread_mutex_lock(&p->hears_mutex);
 	if (p->hears_ends)
-		fleet_on_again(p->fleet);
+		fleet_on_reconnected(p->fleet);
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 

@@ -82,14 +82,14 @@ static void remove_snapshot(struct fleet *f, const char *id)
 		            FAILURE(&err));
 }
 
-static int insert(struct act *a, const char *snapshot_id, struct backup_record *ret,
-                  struct error *err)
+static int insert_backup(struct operation *op, const char *snapshot_id, struct backup_record *ret,
+                         struct error *err)
 {
-	const struct sandbox_record *r = &a->record;
+	const struct sandbox_record *r = &op->record;
 	struct id id = id_new();
 
 	*ret = (struct backup_record){
-	        .id = arena_text(a->arena, id.text),
+	        .id = arena_text(op->arena, id.text),
 	        .project_id = r->project_id,
 	        .holder_id = r->id,
 	        .snapshot_id = snapshot_id,
@@ -97,22 +97,22 @@ static int insert(struct act *a, const char *snapshot_id, struct backup_record *
 	        .template_id = r->template_id,
 	        .template_name = r->template_name,
 	        .template_digest = "",
-	        .node = a->fleet->node,
+	        .node = op->fleet->node,
 	        .state = BACKUP_MAKING,
 	        .state_text = "0 % begins",
 	        .sha256 = "",
 	        .created_at = clock_unix_ms(),
 	};
 	ret->name = ret->id;
-	return store_backup_insert(a->fleet->store, ret, FLEET_BACKUPS_MAX, err);
+	return store_backup_insert(op->fleet->store, ret, FLEET_BACKUPS_MAX, err);
 }
 
 /* A snapshot of one that is stopped is a rename. */
-static int store_files(struct act *a, const char *snapshot_id, struct backup_record *row,
-                       struct error *err)
+static int archive_files(struct operation *op, const char *snapshot_id, struct backup_record *row,
+                         struct error *err)
 {
-	struct fleet *f = a->fleet;
-	const struct sandbox_record *r = &a->record;
+	struct fleet *f = op->fleet;
+	const struct sandbox_record *r = &op->record;
 	const struct provider_snapshot take = {r->id, snapshot_id, false};
 	const struct snapshot_record snapshot = {
 	        .id = snapshot_id,
@@ -129,7 +129,7 @@ static int store_files(struct act *a, const char *snapshot_id, struct backup_rec
 	struct backup_source source = {.snapshot = &snapshot};
 	struct provider_snapshot_made made;
 
-	if (backup_open(f, a->arena, row->id, &source.writer, err) < 0)
+	if (backup_open(f, op->arena, row->id, &source.writer, err) < 0)
 		return -1;
 	if (f->ops->snapshots->take(f->provider, &take, deadline_in(CALL_TIMEOUT_MS), &made, err) <
 	    0) {
@@ -137,14 +137,14 @@ static int store_files(struct act *a, const char *snapshot_id, struct backup_rec
 		return -1;
 	}
 	fault_point("api", "archive-snapshotted");
-	if (backup_store(f, a->arena, row, &source, err) < 0) {
+	if (backup_store(f, op->arena, row, &source, err) < 0) {
 		remove_snapshot(f, snapshot_id);
 		return -1;
 	}
 	return 0;
 }
 
-static void forget(struct fleet *f, const char *id)
+static void drop_backup(struct fleet *f, const char *id)
 {
 	struct error err = {0};
 
@@ -153,34 +153,35 @@ static void forget(struct fleet *f, const char *id)
 		            FAILURE(&err));
 }
 
-int act_archive(struct act *a, struct error *err)
+int archive_create(struct operation *op, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct id id = id_new();
-	const char *snapshot_id = arena_text(a->arena, id.text);
-	struct act_move archived = {.to = SANDBOX_ARCHIVED, .desired = SANDBOX_ARCHIVED};
+	const char *snapshot_id = arena_text(op->arena, id.text);
+	struct operation_move archived = {.to = SANDBOX_ARCHIVED, .desired = SANDBOX_ARCHIVED};
 	struct backup_record row;
 
-	if (a->record.actual != SANDBOX_STOPPED)
-		return refuse_state(&a->record, "archived", err);
-	if (backup_check(f, err) < 0 || meters_settle_files(f, a->record.id, err) < 0 ||
-	    holdings_settle(f, a->record.id, err) < 0 || insert(a, snapshot_id, &row, err) < 0)
+	if (op->record.actual != SANDBOX_STOPPED)
+		return refuse_state(&op->record, "archived", err);
+	if (backup_check(f, err) < 0 || meters_write_files(f, op->record.id, err) < 0 ||
+	    holdings_meter_sandbox(f, op->record.id, err) < 0 ||
+	    insert_backup(op, snapshot_id, &row, err) < 0)
 		return -1;
 	fault_point("api", "archive-recorded");
-	if (store_files(a, snapshot_id, &row, err) < 0) {
-		forget(f, row.id);
-		return FAIL_CONTEXT(err, "archive sandbox '%s'", a->record.name);
+	if (archive_files(op, snapshot_id, &row, err) < 0) {
+		drop_backup(f, row.id);
+		return FAIL_CONTEXT(err, "archive sandbox '%s'", op->record.name);
 	}
 	fault_point("api", "archive-stored");
-	archived.event = arena_format(a->arena, "archived: %lld files in %lld bytes",
+	archived.event = arena_format(op->arena, "archived: %lld files in %lld bytes",
 	                              (long long)row.files, (long long)row.size_bytes);
-	if (act_move(a, &archived, err) < 0) {
+	if (operation_move(op, &archived, err) < 0) {
 		remove_snapshot(f, snapshot_id);
-		forget(f, row.id);
+		drop_backup(f, row.id);
 		return -1;
 	}
 	fault_point("api", "archive-moved");
-	act_clear(a);
+	lifecycle_destroy(op);
 	remove_snapshot(f, snapshot_id);
 	return 0;
 }
@@ -188,66 +189,66 @@ int act_archive(struct act *a, struct error *err)
 /* ---- and back ---- */
 
 /* The row says CREATING, and nothing is lost: the archive is there still. */
-static void go_back(struct act *a, const struct error *why)
+static void return_to_archived(struct operation *op, const struct error *why)
 {
-	const struct act_move back = {
+	const struct operation_move back = {
 	        .to = SANDBOX_ARCHIVED,
 	        .desired = SANDBOX_ARCHIVED,
-	        .event = arena_format(a->arena, "start failed: %s", why->text),
+	        .event = arena_format(op->arena, "start failed: %s", why->text),
 	};
 	struct error err = {0};
 
-	act_clear(a);
-	if (act_move(a, &back, &err) < 0)
-		log_warning("a failed start is not marked yet", TEXT("sandbox", a->record.id),
+	lifecycle_destroy(op);
+	if (operation_move(op, &back, &err) < 0)
+		log_warning("a failed start is not marked yet", TEXT("sandbox", op->record.id),
 		            FAILURE(&err));
 }
 
-static int start_from(struct act *a, const char *snapshot_id, const struct template_record *t,
-                      int64_t begun_ns, struct error *err)
+static int start_from_snapshot(struct operation *op, const char *snapshot_id,
+                               const struct template_record *t, int64_t begun_ns, struct error *err)
 {
-	struct fleet *f = a->fleet;
-	const struct act_move creating = {.to = SANDBOX_CREATING,
-	                                  .desired = SANDBOX_STARTED,
-	                                  .event = "being brought back from the archive"};
+	struct fleet *f = op->fleet;
+	const struct operation_move creating = {.to = SANDBOX_CREATING,
+	                                        .desired = SANDBOX_STARTED,
+	                                        .event = "being brought back from the archive"};
 	struct error ignored = {0};
 
 	/* What an archiving that was cut short has left would be in the way. */
-	act_clear(a);
-	if (act_move(a, &creating, err) < 0)
+	lifecycle_destroy(op);
+	if (operation_move(op, &creating, err) < 0)
 		return -1;
 	fault_point("api", "unarchive-recorded");
-	a->snapshot = snapshot_id;
-	if (act_recreate(a, t, begun_ns, err) < 0) {
-		if (a->record.actual == SANDBOX_CREATING)
-			go_back(a, err);
-		return FAIL_CONTEXT(err, "start sandbox '%s'", a->record.name);
+	op->snapshot = snapshot_id;
+	if (lifecycle_recreate(op, t, begun_ns, err) < 0) {
+		if (op->record.actual == SANDBOX_CREATING)
+			return_to_archived(op, err);
+		return FAIL_CONTEXT(err, "start sandbox '%s'", op->record.name);
 	}
 	fault_point("api", "unarchive-started");
 	/* It lies on nothing that has a name. */
-	(void)!store_snapshot_set_base(f->store, a->record.id, "", &ignored);
+	(void)!store_snapshot_set_base(f->store, op->record.id, "", &ignored);
 	return 0;
 }
 
-int act_unarchive(struct act *a, const struct template_record *t, int64_t begun_ns,
-                  struct error *err)
+int archive_restore(struct operation *op, const struct template_record *t, int64_t begun_ns,
+                    struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct id id = id_new();
 	struct backup_record held;
-	const struct backup_fetch fetch = {&held, arena_text(a->arena, id.text), ""};
+	const struct backup_fetch fetch = {&held, arena_text(op->arena, id.text), ""};
 	int status;
 
-	if (backup_check(f, err) < 0 || find_held(f, a->arena, a->record.id, &held, err) < 0)
+	if (backup_check(f, err) < 0 || find_held(f, op->arena, op->record.id, &held, err) < 0)
 		return -1;
-	status = backup_fetch(f, a->arena, &fetch, err);
+	status = backup_fetch(f, op->arena, &fetch, err);
 	fault_point("api", "unarchive-loaded");
 	if (status == 0)
-		status = start_from(a, fetch.snapshot_id, t, begun_ns, err);
+		status = start_from_snapshot(op, fetch.snapshot_id, t, begun_ns, err);
 	/* A sandbox that lies on it goes on. */
 	remove_snapshot(f, fetch.snapshot_id);
-	if (a->record.actual != SANDBOX_ARCHIVED && a->record.actual != SANDBOX_CREATING)
-		archive_drop(f, a->record.id);
+	if (op->record.actual != SANDBOX_ARCHIVED && op->record.actual != SANDBOX_CREATING)
+		archive_drop(f, op->record.id);
 	return status;
 }
 
@@ -255,24 +256,24 @@ int act_unarchive(struct act *a, const struct template_record *t, int64_t begun_
 
 void archive_key(const char *sandbox_id, char ret[ERROR_AWAITS_MAX])
 {
-	waiting_key("archive", sandbox_id, ret);
+	awaited_key("archive", sandbox_id, ret);
 }
 
 static int run_archive(struct fleet *f, UNUSED struct arena *arena, const struct shared_work *work,
                        UNUSED const char **ret_text, struct error *err)
 {
 	AUTO(arena_done) struct arena own = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
-	if (act_begin(f, &own, work->texts[0], deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+	if (operation_begin(f, &own, work->texts[0], deadline_in(CALL_TIMEOUT_MS), &op, err) < 0)
 		return -1;
-	return act.record.actual == SANDBOX_ARCHIVED ? 0 : act_archive(&act, err);
+	return op.record.actual == SANDBOX_ARCHIVED ? 0 : archive_create(&op, err);
 }
 
 /* A state that another thread may be about to change is judged when the work begins. */
 static int check_archive(struct fleet *f, const struct sandbox_record *r, struct error *err)
 {
-	if (r->actual == SANDBOX_STOPPED || cache_is_attended(&f->cache, r->id))
+	if (r->actual == SANDBOX_STOPPED || cache_is_busy(&f->cache, r->id))
 		return 0;
 	return refuse_state(r, "archived", err);
 }
@@ -280,13 +281,13 @@ static int check_archive(struct fleet *f, const struct sandbox_record *r, struct
 int fleet_archive(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                   struct sandbox_record *ret, struct error *err)
 {
-	struct shared_work work = {.lane = fleet->waiting.backups, .run = run_archive};
+	struct shared_work work = {.lane = fleet->background.backup_lane, .run = run_archive};
 	struct sandbox_record r;
 	int result;
 
 	if (backup_check(fleet, err) < 0 ||
 	    store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    provider_check(fleet, &r, err) < 0)
+	    sandbox_check_local(fleet, &r, err) < 0)
 		return -1;
 	archive_key(r.id, work.key);
 	if (r.actual == SANDBOX_ARCHIVED) {

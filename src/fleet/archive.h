@@ -8,10 +8,10 @@
 #include "fleet/backup.h"
 
 /* From STOPPED to ARCHIVED. On a thread of the lane of backups, as the next. */
-MUST_CHECK int act_archive(struct act *a, struct error *err);
+MUST_CHECK int archive_create(struct operation *op, struct error *err);
 /* From ARCHIVED to STARTED, or back. */
-MUST_CHECK int act_unarchive(struct act *a, const struct template_record *t, int64_t begun_ns,
-                             struct error *err);
+MUST_CHECK int archive_restore(struct operation *op, const struct template_record *t,
+                               int64_t begun_ns, struct error *err);
 /* The key of the archiving of this sandbox, for shared_work.h. */
 void archive_key(const char *sandbox_id, char ret[ERROR_AWAITS_MAX]);
 /* Whether the files of a sandbox can be brought back. */

@@ -35,7 +35,7 @@ static const char *blob_name(struct arena *a, const char *id)
 /* ---- from the agent ---- */
 
 /* One file on its way. */
-struct keeping {
+struct artifact_capture {
 	struct fleet *fleet;
 	const struct fleet_artifact_keep *request;
 	struct artifact_record record;
@@ -50,7 +50,7 @@ struct keeping {
 	bool is_recorded;
 };
 
-static void keeping_done(struct keeping *k)
+static void artifact_capture_done(struct artifact_capture *k)
 {
 	blob_abort(k->writer);
 	agent_reader_done(&k->agent);
@@ -58,7 +58,7 @@ static void keeping_done(struct keeping *k)
 	arena_done(&k->message);
 }
 
-static int fill_record(struct keeping *k, struct error *err)
+static int fill_record(struct artifact_capture *k, struct error *err)
 {
 	const struct fleet_artifact_keep *q = k->request;
 	const struct config *config = k->fleet->config;
@@ -110,7 +110,7 @@ int64_t artifacts_patience(int64_t deadline)
 	return silence < deadline ? silence : deadline;
 }
 
-static int open_file(struct keeping *k, struct error *err)
+static int open_file(struct artifact_capture *k, struct error *err)
 {
 	const struct fleet_artifact_keep *q = k->request;
 	const struct agent_path message = {
@@ -133,7 +133,7 @@ static int open_file(struct keeping *k, struct error *err)
 	return 0;
 }
 
-static int take_file(struct keeping *k, const struct agent_file *file, struct error *err)
+static int take_file(struct artifact_capture *k, const struct agent_file *file, struct error *err)
 {
 	int64_t max = k->fleet->config->artifact_max_mb * MIB;
 	struct blob_put put = {.name = blob_name(k->arena, k->record.id)};
@@ -157,7 +157,7 @@ static int take_file(struct keeping *k, const struct agent_file *file, struct er
 	return blob_put(k->fleet->blobs, &put, &k->writer, err);
 }
 
-static int take_data(struct keeping *k, struct span bytes, struct error *err)
+static int take_data(struct artifact_capture *k, struct span bytes, struct error *err)
 {
 	size_t room = MEDIA_HEAD_SIZE - k->head.size;
 
@@ -174,7 +174,7 @@ static int take_data(struct keeping *k, struct span bytes, struct error *err)
 	return fd_write_all(blob_writer_fd(k->writer), bytes.data, bytes.size, err);
 }
 
-static int take_message(struct keeping *k, struct error *err)
+static int take_message(struct artifact_capture *k, struct error *err)
 {
 	const struct span payload = buf_span(&k->agent.payload);
 	struct agent_file file;
@@ -191,7 +191,7 @@ static int take_message(struct keeping *k, struct error *err)
 	return take_file(k, &file, err);
 }
 
-static int receive(struct keeping *k, struct error *err)
+static int receive_file(struct artifact_capture *k, struct error *err)
 {
 	while (!k->agent.has_ended) {
 		if (agent_reader_next(&k->agent, err) < 0)
@@ -203,7 +203,7 @@ static int receive(struct keeping *k, struct error *err)
 }
 
 /* The bytes are there: the blob, then the row. */
-static int finish(struct keeping *k, struct error *err)
+static int finish_artifact(struct artifact_capture *k, struct error *err)
 {
 	unsigned char hash[crypto_hash_sha256_BYTES];
 	char *hex = ARENA_ARRAY(k->arena, char, 2 * sizeof(hash) + 1);
@@ -225,7 +225,7 @@ static int finish(struct keeping *k, struct error *err)
 	return store_artifact_finish(k->fleet->store, &k->record, err);
 }
 
-static int drop(struct fleet *f, const char *id, struct error *err)
+static int drop_artifact(struct fleet *f, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 
@@ -235,18 +235,18 @@ static int drop(struct fleet *f, const char *id, struct error *err)
 	return store_artifact_remove(f->store, id, err);
 }
 
-static void give_up(struct keeping *k)
+static void abort_artifact(struct artifact_capture *k)
 {
 	struct error err = {0};
 
 	blob_abort(TAKE(k->writer));
 	if (k->is_recorded && (store_artifact_retire(k->fleet->store, k->record.id, &err) < 0 ||
-	                       drop(k->fleet, k->record.id, &err) < 0))
+	                       drop_artifact(k->fleet, k->record.id, &err) < 0))
 		log_warning("an artifact is cleared up later", TEXT("artifact", k->record.id),
 		            FAILURE(&err));
 }
 
-static int check(const struct fleet *f, struct error *err)
+static int check_support(const struct fleet *f, struct error *err)
 {
 	if (provider_require(f->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
@@ -257,15 +257,15 @@ int fleet_artifact_keep(struct fleet *fleet, struct arena *a,
                         const struct fleet_artifact_keep *request, struct artifact_record *ret,
                         struct error *err)
 {
-	AUTO(keeping_done)
-	struct keeping k = {
+	AUTO(artifact_capture_done)
+	struct artifact_capture k = {
 	        .fleet = fleet, .request = request, .arena = a, .head = BUF(MEDIA_HEAD_SIZE)};
 
 	crypto_hash_sha256_init(&k.hash);
-	if (check(fleet, err) < 0 || fill_record(&k, err) < 0 || open_file(&k, err) < 0)
+	if (check_support(fleet, err) < 0 || fill_record(&k, err) < 0 || open_file(&k, err) < 0)
 		return -1;
-	if (receive(&k, err) < 0 || finish(&k, err) < 0) {
-		give_up(&k);
+	if (receive_file(&k, err) < 0 || finish_artifact(&k, err) < 0) {
+		abort_artifact(&k);
 		return -1;
 	}
 	*ret = k.record;
@@ -292,8 +292,8 @@ int fleet_artifact_open(struct fleet *fleet, const struct artifact_record *r, in
 	return -1;
 }
 
-static void sign(const struct artifact_record *r, int64_t expires_at,
-                 unsigned char ret[crypto_auth_hmacsha256_BYTES])
+static void sign_address(const struct artifact_record *r, int64_t expires_at,
+                         unsigned char ret[crypto_auth_hmacsha256_BYTES])
 {
 	crypto_auth_hmacsha256_state state;
 	char text[128];
@@ -310,7 +310,7 @@ void fleet_artifact_sign(const struct artifact_record *r, int64_t expires_at,
 	unsigned char hash[crypto_auth_hmacsha256_BYTES];
 
 	_Static_assert(2 * sizeof(hash) == FLEET_ARTIFACT_SIGNATURE_SIZE, "hex");
-	sign(r, expires_at, hash);
+	sign_address(r, expires_at, hash);
 	sodium_bin2hex(ret, FLEET_ARTIFACT_SIGNATURE_SIZE + 1, hash, sizeof(hash));
 }
 
@@ -337,12 +337,12 @@ bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_a
 /* ---- away ---- */
 
 /* Another node's bytes are that one's to delete. */
-static int retire(struct fleet *f, const struct artifact_record *r, struct error *err)
+static int retire_artifact(struct fleet *f, const struct artifact_record *r, struct error *err)
 {
 	if (store_artifact_retire(f->store, r->id, err) < 0)
 		return -1;
 	fault_point("api", "artifact-retired");
-	return strcmp(r->node, f->node) == 0 ? drop(f, r->id, err) : 0;
+	return strcmp(r->node, f->node) == 0 ? drop_artifact(f, r->id, err) : 0;
 }
 
 int fleet_artifact_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -350,10 +350,10 @@ int fleet_artifact_remove(struct fleet *fleet, struct arena *a, const struct fle
 {
 	struct artifact_record r;
 
-	if (check(fleet, err) < 0 ||
+	if (check_support(fleet, err) < 0 ||
 	    store_artifact_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0)
 		return -1;
-	return retire(fleet, &r, err);
+	return retire_artifact(fleet, &r, err);
 }
 
 int artifacts_end(struct fleet *f, const char *project_id, struct error *err)
@@ -369,13 +369,13 @@ int artifacts_end(struct fleet *f, const char *project_id, struct error *err)
 		if (store_artifact_list(f->store, &arena, &filter, &list, err) < 0)
 			return -1;
 		for (size_t i = 0; i < list.count; i++)
-			if (retire(f, &list.items[i], err) < 0)
+			if (retire_artifact(f, &list.items[i], err) < 0)
 				return -1;
 	} while (list.count > 0);
 	return 0;
 }
 
-int artifacts_settle(struct fleet *f, bool at_boot, struct error *err)
+int artifacts_purge(struct fleet *f, bool at_boot, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct artifact_due due = {
@@ -388,7 +388,7 @@ int artifacts_settle(struct fleet *f, bool at_boot, struct error *err)
 	if (store_artifact_list_due(f->store, &arena, &due, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
-		if (retire(f, &list.items[i], &problem) < 0)
+		if (retire_artifact(f, &list.items[i], &problem) < 0)
 			log_warning("an artifact is cleared up later",
 			            TEXT("artifact", list.items[i].id), FAILURE(&problem));
 	return 0;
@@ -424,8 +424,8 @@ static void add_hour(struct fleet *f, struct arena *a, struct artifact_usage *us
 }
 
 #define PIECES_MAX 48
-static int meter_one(struct fleet *f, const struct artifact_record *r, int64_t now,
-                     struct error *err)
+static int meter_artifact(struct fleet *f, const struct artifact_record *r, int64_t now,
+                          struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct usage_due due = {r->metered_at, now, now - r->metered_at};
@@ -450,7 +450,7 @@ int artifacts_meter(struct fleet *f, struct error *err)
 	                                  err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
-		if (meter_one(f, &list.items[i], now, err) < 0)
+		if (meter_artifact(f, &list.items[i], now, err) < 0)
 			return -1;
 	return 0;
 }

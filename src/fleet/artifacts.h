@@ -62,7 +62,7 @@ bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_a
 /* Until when the agent is waited for: it may be frozen, by a pause that waits for nobody. */
 int64_t artifacts_patience(int64_t deadline);
 /* Removes what has expired or was left half done. At boot nobody makes any. */
-MUST_CHECK int artifacts_settle(struct fleet *f, bool at_boot, struct error *err);
+MUST_CHECK int artifacts_purge(struct fleet *f, bool at_boot, struct error *err);
 /* All of a project. */
 MUST_CHECK int artifacts_end(struct fleet *f, const char *project_id, struct error *err);
 /* Into the usage log, once an hour. */

@@ -9,7 +9,7 @@
 #include "provider/compute.h"
 #include "wire/agent_files.h"
 
-struct search {
+struct artifact_search {
 	const struct fleet_artifacts_made *made;
 	struct arena *arena;
 	const char *paths[FLEET_ARTIFACTS_MADE_MAX];
@@ -18,7 +18,7 @@ struct search {
 
 static int on_file(void *context, const void *reply, struct error *err)
 {
-	struct search *s = context;
+	struct artifact_search *s = context;
 	const struct agent_file *file = reply;
 
 	if (s->count == COUNT_OF(s->paths))
@@ -30,7 +30,7 @@ static int on_file(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int find(struct search *s, struct error *err)
+static int find_files(struct artifact_search *s, struct error *err)
 {
 	const struct fleet_artifact_keep *keep = &s->made->keep;
 	const struct agent_path message = {
@@ -83,8 +83,8 @@ static int find_kept(struct fleet *fleet, struct arena *a, const struct fleet_ar
 	return keep->job ? store_artifact_list(fleet->store, a, &filter, ret, err) : 0;
 }
 
-static void not_kept(const struct fleet_artifact_keep *keep, const char *path,
-                     const struct error *err)
+static void log_not_kept(const struct fleet_artifact_keep *keep, const char *path,
+                         const struct error *err)
 {
 	log_warning("a command's file is not kept", TEXT("sandbox", keep->sandbox->id),
 	            TEXT("path", path), FAILURE(err));
@@ -96,7 +96,7 @@ static bool is_worth_another_try(const struct error *err)
 	return err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT;
 }
 
-static int keep_each(struct fleet *fleet, struct arena *a, const struct search *search,
+static int keep_each(struct fleet *fleet, struct arena *a, const struct artifact_search *search,
                      const struct artifact_list *before, struct artifact_list *ret,
                      struct error *err)
 {
@@ -110,7 +110,7 @@ static int keep_each(struct fleet *fleet, struct arena *a, const struct search *
 			ret->count++;
 			continue;
 		}
-		not_kept(&keep, keep.path, err);
+		log_not_kept(&keep, keep.path, err);
 		if (is_worth_another_try(err))
 			return -1;
 		error_clear(err);
@@ -122,16 +122,16 @@ int fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
                               const struct fleet_artifacts_made *made, struct artifact_list *ret,
                               struct error *err)
 {
-	struct search search = {.made = made, .arena = a};
+	struct artifact_search search = {.made = made, .arena = a};
 	struct artifact_list before = {.count = 0};
 
 	*ret = (struct artifact_list){
 	        .items = ARENA_ARRAY(a, struct artifact_record, FLEET_ARTIFACTS_MADE_MAX)};
-	if (find_kept(fleet, a, &made->keep, &before, err) == 0 && find(&search, err) == 0)
+	if (find_kept(fleet, a, &made->keep, &before, err) == 0 && find_files(&search, err) == 0)
 		return keep_each(fleet, a, &search, &before, ret, err);
 	/* A folder that is not there has none. */
 	if (err->code != ERROR_NOT_FOUND)
-		not_kept(&made->keep, made->folder, err);
+		log_not_kept(&made->keep, made->folder, err);
 	if (is_worth_another_try(err))
 		return -1;
 	error_clear(err);

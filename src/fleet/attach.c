@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A volume into a sandbox and out of it. Of one that is stopped only the row changes: its next
  * start sees to the rest. With one that runs the row says first what is under way, then the
- * provider does it, then the row says so: whoever dies in between, mounts_settle finishes it. */
+ * provider does it, then the row says so: whoever dies in between, mounts_reconcile finishes it. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -16,14 +16,15 @@ static bool is_running(const struct sandbox_record *r)
 	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
 }
 
-static int begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref, struct act *ret,
-                 struct error *err)
+static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                        struct operation *ret, struct error *err)
 {
 	struct sandbox_record r;
 
 	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
 	    store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    provider_check(f, &r, err) < 0 || act_await(f, a, r.id, ref->awaited, ret, err) < 0)
+	    sandbox_check_local(f, &r, err) < 0 ||
+	    operation_await(f, a, r.id, ref->awaited, ret, err) < 0)
 		return -1;
 	if (ret->record.actual == SANDBOX_STOPPED || is_running(&ret->record))
 		return 0;
@@ -35,95 +36,96 @@ static int begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref, 
 
 /* ---- the provider's part ---- */
 
-static int ask(struct act *a, enum broker_volume_verb verb, const struct mount_record *mount,
-               bool is_forced, struct error *err)
+static int ask_provider(struct operation *op, enum broker_volume_verb verb,
+                        const struct mount_record *mount, bool is_forced, struct error *err)
 {
 	const struct provider_volume request = {.verb = verb,
 	                                        .id = mount->volume_id,
-	                                        .sandbox_id = a->record.id,
+	                                        .sandbox_id = op->record.id,
 	                                        .path = mount->path,
 	                                        .subpath = mount->subpath,
 	                                        .is_read_only = mount->is_read_only,
 	                                        .is_forced = is_forced};
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct provider_volume_state ignored;
 
 	return f->ops->volumes->run(f->provider, &request, deadline_in(CALL_TIMEOUT_MS), &ignored,
 	                            err);
 }
 
-static int move(struct act *a, const struct mount_record *mount, enum mount_state from,
-                enum mount_state to, struct error *err)
+static int move_mount(struct operation *op, const struct mount_record *mount, enum mount_state from,
+                      enum mount_state to, struct error *err)
 {
 	const struct mount_move change = {mount->sandbox_id, mount->volume_id, from, to};
 
-	return store_mount_move(a->fleet->store, &change, err);
+	return store_mount_move(op->fleet->store, &change, err);
 }
 
-static int drop(struct act *a, const struct mount_record *mount, struct error *err)
+static int drop_mount(struct operation *op, const struct mount_record *mount, struct error *err)
 {
-	return store_mount_remove(a->fleet->store, mount->sandbox_id, mount->volume_id, err);
+	return store_mount_remove(op->fleet->store, mount->sandbox_id, mount->volume_id, err);
 }
 
 /* The provider may have done it and not been able to say so. */
-static void undo_attach(struct act *a, const struct mount_record *mount)
+static void undo_attach(struct operation *op, const struct mount_record *mount)
 {
 	struct error err = {0};
 
-	if (ask(a, BROKER_VOLUME_DETACH, mount, true, &err) < 0 && err.code != ERROR_NOT_FOUND) {
+	if (ask_provider(op, BROKER_VOLUME_DETACH, mount, true, &err) < 0 &&
+	    err.code != ERROR_NOT_FOUND) {
 		log_warning("a volume is half attached, the next sweep sees to it",
 		            TEXT("volume", mount->volume_id), FAILURE(&err));
 		return;
 	}
 	error_clear(&err);
-	if (drop(a, mount, &err) < 0)
+	if (drop_mount(op, mount, &err) < 0)
 		log_warning("a volume is said to be attached, the next sweep sees to it",
 		            TEXT("volume", mount->volume_id), FAILURE(&err));
 }
 
-static int attach_running(struct act *a, const struct mount_record *mount, struct error *err)
+static int attach_running(struct operation *op, const struct mount_record *mount, struct error *err)
 {
 	fault_point("api", "volume-attaching");
-	if (mounts_end_browsing(a, mount->volume_id, err) < 0 ||
-	    ask(a, BROKER_VOLUME_ATTACH, mount, false, err) < 0) {
-		undo_attach(a, mount);
+	if (mounts_end_browsing(op, mount->volume_id, err) < 0 ||
+	    ask_provider(op, BROKER_VOLUME_ATTACH, mount, false, err) < 0) {
+		undo_attach(op, mount);
 		if (err->code == ERROR_NOT_FOUND)
 			return FAIL(err, ERROR_CONFLICT, "sandbox '%s' has just ended",
-			            a->record.name);
+			            op->record.name);
 		return -1;
 	}
 	fault_point("api", "volume-placed");
-	return move(a, mount, MOUNT_ATTACHING, MOUNT_ATTACHED, err);
+	return move_mount(op, mount, MOUNT_ATTACHING, MOUNT_ATTACHED, err);
 }
 
-static int detach_running(struct act *a, const struct mount_record *mount, bool is_forced,
+static int detach_running(struct operation *op, const struct mount_record *mount, bool is_forced,
                           struct error *err)
 {
 	struct error second = {0};
 
 	if (mount->state == MOUNT_ATTACHED &&
-	    move(a, mount, MOUNT_ATTACHED, MOUNT_DETACHING, err) < 0)
+	    move_mount(op, mount, MOUNT_ATTACHED, MOUNT_DETACHING, err) < 0)
 		return -1;
 	fault_point("api", "volume-detaching");
 	/* Nothing is mounted in what has ended. */
-	if (ask(a, BROKER_VOLUME_DETACH, mount, is_forced, err) < 0 &&
+	if (ask_provider(op, BROKER_VOLUME_DETACH, mount, is_forced, err) < 0 &&
 	    err->code != ERROR_NOT_FOUND) {
 		/* Refused, it is there; otherwise it may not be: the next sweep asks again. */
 		if (err->code == ERROR_CONFLICT &&
-		    move(a, mount, MOUNT_DETACHING, MOUNT_ATTACHED, &second) < 0)
+		    move_mount(op, mount, MOUNT_DETACHING, MOUNT_ATTACHED, &second) < 0)
 			log_warning("a volume is half detached, the next sweep sees to it",
 			            TEXT("volume", mount->volume_id), FAILURE(&second));
 		return -1;
 	}
 	error_clear(err);
 	fault_point("api", "volume-detached");
-	return drop(a, mount, err);
+	return drop_mount(op, mount, err);
 }
 
 /* ---- attach ---- */
 
-static int insert(struct fleet *f, const struct mount_record *mount,
-                  const struct fleet_awaited *awaited, struct error *err)
+static int insert_mount(struct fleet *f, const struct mount_record *mount,
+                        const struct fleet_awaited *awaited, struct error *err)
 {
 	const struct mount_list list = {(struct mount_record *)(uintptr_t)mount, 1};
 
@@ -139,18 +141,18 @@ int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet
                         const struct fleet_mount *mount, struct error *err)
 {
 	const struct fleet_ref ref = {sandbox->project_id, mount->volume};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct mount_list has, wanted;
 	struct volume_record volume;
 	struct mount_record *added;
 
-	if (begin(fleet, a, sandbox, &act, err) < 0)
+	if (begin_change(fleet, a, sandbox, &op, err) < 0)
 		return -1;
 	if (mounts_find_volume(fleet, a, &ref, &volume, err) < 0) {
 		error_elsewhere(err, ""); /* where the sandbox is not */
 		return -1;
 	}
-	if (store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
+	if (store_mounts_of_sandbox(fleet->store, a, op.record.id, &has, err) < 0)
 		return -1;
 	wanted = (struct mount_list){.items = ARENA_ARRAY(a, struct mount_record, has.count + 1),
 	                             .count = has.count + 1};
@@ -158,17 +160,18 @@ int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet
 		wanted.items[i] = has.items[i];
 	added = &wanted.items[has.count];
 	*added = (struct mount_record){
-	        .sandbox_id = act.record.id,
+	        .sandbox_id = op.record.id,
 	        .volume_id = volume.id,
 	        .path = mount->path ? mount->path : FLEET_MOUNT_PATH,
 	        .subpath = mount->subpath,
 	        .is_read_only = mount->is_read_only,
-	        .state = is_running(&act.record) ? MOUNT_ATTACHING : MOUNT_ATTACHED,
+	        .state = is_running(&op.record) ? MOUNT_ATTACHING : MOUNT_ATTACHED,
 	        .created_at = clock_unix_ms(),
 	};
-	if (mounts_check(a, &wanted, err) < 0 || insert(fleet, added, sandbox->awaited, err) < 0)
+	if (mounts_check(a, &wanted, err) < 0 ||
+	    insert_mount(fleet, added, sandbox->awaited, err) < 0)
 		return -1;
-	return is_running(&act.record) ? attach_running(&act, added, err) : 0;
+	return is_running(&op.record) ? attach_running(&op, added, err) : 0;
 }
 
 /* ---- detach ---- */
@@ -191,59 +194,58 @@ int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet
                         const struct fleet_detach *request, struct error *err)
 {
 	const char *volume = request->volume;
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	const struct mount_record *mount;
 	struct mount_list has;
 
-	if (begin(fleet, a, sandbox, &act, err) < 0 ||
-	    store_mounts_of_sandbox(fleet->store, a, act.record.id, &has, err) < 0)
+	if (begin_change(fleet, a, sandbox, &op, err) < 0 ||
+	    store_mounts_of_sandbox(fleet->store, a, op.record.id, &has, err) < 0)
 		return -1;
 	mount = find_mount(&has, volume);
 	if (mount)
-		return is_running(&act.record)
-		               ? detach_running(&act, mount, request->is_forced, err)
-		               : drop(&act, mount, err);
+		return is_running(&op.record) ? detach_running(&op, mount, request->is_forced, err)
+		                              : drop_mount(&op, mount, err);
 	if (!volume && has.count > 0)
 		return FAIL(err, ERROR_INVALID, "sandbox '%s' has %zu volumes: say which",
-		            act.record.name, has.count);
-	return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' has no volume%s%.80s%s", act.record.name,
+		            op.record.name, has.count);
+	return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' has no volume%s%.80s%s", op.record.name,
 	            volume ? " '" : "", volume ? volume : "", volume ? "'" : "");
 }
 
 /* ---- what nobody finished ---- */
 
 /* Of a sandbox that does not run the row is all there is. */
-static int finish(struct act *a, const struct mount_record *mount, struct error *err)
+static int finish_mount(struct operation *op, const struct mount_record *mount, struct error *err)
 {
-	bool runs = is_running(&a->record);
+	bool runs = is_running(&op->record);
 
 	if (mount->state == MOUNT_DETACHING)
-		return runs ? detach_running(a, mount, false, err) : drop(a, mount, err);
-	return runs ? attach_running(a, mount, err)
-	            : move(a, mount, MOUNT_ATTACHING, MOUNT_ATTACHED, err);
+		return runs ? detach_running(op, mount, false, err) : drop_mount(op, mount, err);
+	return runs ? attach_running(op, mount, err)
+	            : move_mount(op, mount, MOUNT_ATTACHING, MOUNT_ATTACHED, err);
 }
 
-static void settle(struct fleet *f, const struct mount_record *m)
+static void reconcile_mount(struct fleet *f, const struct mount_record *m)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	const struct mount_record *mount;
 	struct error err = {0};
 	struct mount_list has;
 
-	if (cache_is_attended(&f->cache, m->sandbox_id) ||
-	    act_begin(f, &arena, m->sandbox_id, deadline_in(0), &act, &err) < 0 ||
-	    !is_ours(f, &act.record) ||
-	    (act.record.actual != SANDBOX_STOPPED && !is_running(&act.record)) ||
-	    store_mounts_of_sandbox(f->store, &arena, act.record.id, &has, &err) < 0)
+	if (cache_is_busy(&f->cache, m->sandbox_id) ||
+	    operation_begin(f, &arena, m->sandbox_id, deadline_in(0), &op, &err) < 0 ||
+	    !sandbox_is_local(f, &op.record) ||
+	    (op.record.actual != SANDBOX_STOPPED && !is_running(&op.record)) ||
+	    store_mounts_of_sandbox(f->store, &arena, op.record.id, &has, &err) < 0)
 		return;
 	mount = find_mount(&has, m->volume_id);
-	if (mount && mount->state != MOUNT_ATTACHED && finish(&act, mount, &err) < 0)
+	if (mount && mount->state != MOUNT_ATTACHED && finish_mount(&op, mount, &err) < 0)
 		log_warning("a volume is not settled", TEXT("volume", mount->volume_id),
-		            TEXT("sandbox", act.record.id), FAILURE(&err));
+		            TEXT("sandbox", op.record.id), FAILURE(&err));
 }
 
-int mounts_settle(struct fleet *f, struct error *err)
+int mounts_reconcile(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct mount_list unfinished;
@@ -253,6 +255,6 @@ int mounts_settle(struct fleet *f, struct error *err)
 	if (store_mounts_unfinished(f->store, &arena, &unfinished, err) < 0)
 		return -1;
 	for (size_t i = 0; i < unfinished.count; i++)
-		settle(f, &unfinished.items[i]);
+		reconcile_mount(f, &unfinished.items[i]);
 	return 0;
 }

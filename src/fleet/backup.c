@@ -63,21 +63,25 @@ static JSON_SHAPE(description_shape, "BackupSnapshot", description,
                   "What a backup says of its snapshot");
 
 /* What a full one says of its template (image/config.h). */
-struct said {
+struct template_description {
 	struct span env, entrypoint, ports;
 	const char *user, *workdir;
 };
 static const struct json_member said_shape_members[] = {
-        JSON_RAW_MEMBER(said, env),      JSON_RAW_MEMBER(said, entrypoint),
-        JSON_RAW_MEMBER(said, ports),    JSON_TEXT_MEMBER(said, user),
-        JSON_TEXT_MEMBER(said, workdir), JSON_END,
+        JSON_RAW_MEMBER(template_description, env),
+        JSON_RAW_MEMBER(template_description, entrypoint),
+        JSON_RAW_MEMBER(template_description, ports),
+        JSON_TEXT_MEMBER(template_description, user),
+        JSON_TEXT_MEMBER(template_description, workdir),
+        JSON_END,
 };
-static JSON_SHAPE(said_shape, "BackupTemplate", said, "What a full backup says of its template");
+static JSON_SHAPE(said_shape, "BackupTemplate", template_description,
+                  "What a full backup says of its template");
 
 static void describe_template(const struct template_record *t, struct buf *out)
 {
-	const struct said said = {span_of(t->env_json), span_of(t->entrypoint_json),
-	                          span_of(t->ports_json), t->user, t->workdir};
+	const struct template_description said = {span_of(t->env_json), span_of(t->entrypoint_json),
+	                                          span_of(t->ports_json), t->user, t->workdir};
 
 	json_write(out, &said_shape, &said);
 }
@@ -135,7 +139,7 @@ static int read_document(struct arena *a, int fd, struct backup_found *ret, stru
 
 /* ---- progress ---- */
 
-struct telling {
+struct backup_progress {
 	struct fleet *fleet;
 	struct backup_record record; /* with the texts of the caller */
 	int64_t told_at;
@@ -144,7 +148,7 @@ struct telling {
 
 static void on_progress(void *context, int percent, const char *text)
 {
-	struct telling *t = context;
+	struct backup_progress *t = context;
 	AUTO(arena_done) struct arena arena = {0};
 	int64_t now = clock_monotonic_ms();
 	struct error err = {0};
@@ -159,13 +163,13 @@ static void on_progress(void *context, int percent, const char *text)
 
 static bool is_given_up(void *context)
 {
-	return ((struct telling *)context)->is_removed;
+	return ((struct backup_progress *)context)->is_removed;
 }
 
-static int run(struct fleet *f, struct provider_backup *request, const struct backup_record *r,
-               struct error *err)
+static int run_backup(struct fleet *f, struct provider_backup *request,
+                      const struct backup_record *r, struct error *err)
 {
-	struct telling telling = {.fleet = f, .record = *r};
+	struct backup_progress telling = {.fleet = f, .record = *r};
 	struct provider_backup told = *request;
 	int status;
 
@@ -212,7 +216,7 @@ static int fill_blob(struct fleet *f, struct arena *a, const struct snapshot_rec
 	request.template_folder = t.folder;
 	request.full = r->is_full;
 	request.document_fd = document;
-	if (run(f, &request, r, err) < 0 || read_document(a, document, &found, err) < 0)
+	if (run_backup(f, &request, r, err) < 0 || read_document(a, document, &found, err) < 0)
 		return -1;
 	take_found(r, &found);
 	return 0;
@@ -239,7 +243,7 @@ static int check_room(struct fleet *f, const struct backup_record *r, int64_t be
 	return storage_check(f, &claim, r->size_bytes, err);
 }
 
-static int settle_row(struct fleet *f, struct arena *a, const struct backup_record *r,
+static int finish_row(struct fleet *f, struct arena *a, const struct backup_record *r,
                       struct error *err)
 {
 	struct error ignored = {0};
@@ -278,7 +282,7 @@ int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
 	if (size != made.size_bytes)
 		(void)FAIL(err, ERROR_SYSTEM, "%lld bytes were packed and %lld are stored",
 		           (long long)made.size_bytes, (long long)size);
-	else if (settle_row(f, a, &made, err) == 0) {
+	else if (finish_row(f, a, &made, err) == 0) {
 		*r = made;
 		return 0;
 	}
@@ -301,7 +305,7 @@ static int read_blob(struct fleet *f, struct arena *a, struct provider_backup *r
 		return -1;
 	request->document_fd = document;
 	request->archive_fd = archive;
-	if (run(f, request, r, err) < 0)
+	if (run_backup(f, request, r, err) < 0)
 		return -1;
 	return read_document(a, document, ret, err);
 }
@@ -401,15 +405,16 @@ void fleet_upload_abort(struct fleet_upload *upload)
 }
 
 /* What a stranger's manifest says: shown, and never trusted. */
-static const char *said(struct arena *a, const struct json_value *snapshot, const char *member)
+static const char *shown_text(struct arena *a, const struct json_value *snapshot,
+                              const char *member)
 {
 	const char *text = json_text(json_get(snapshot, member), "");
 
 	return arena_format(a, "%.64s", text);
 }
 
-static int verify(struct fleet_upload *upload, struct arena *a, struct backup_record *r,
-                  struct error *err)
+static int verify_upload(struct fleet_upload *upload, struct arena *a, struct backup_record *r,
+                         struct error *err)
 {
 	struct provider_backup request = {
 	        .verb = BROKER_BACKUP_VERIFY, .snapshot = "", .template_folder = ""};
@@ -420,10 +425,10 @@ static int verify(struct fleet_upload *upload, struct arena *a, struct backup_re
 	if (upload->sha256 && strcmp(upload->sha256, found.sha256) != 0)
 		return FAIL(err, ERROR_INVALID, "what came has sha256 %s, not %.64s", found.sha256,
 		            upload->sha256);
-	r->snapshot_id = said(a, found.snapshot, "id");
-	r->snapshot_name = said(a, found.snapshot, "name");
-	r->template_id = said(a, found.snapshot, "template_id");
-	r->template_name = said(a, found.snapshot, "template");
+	r->snapshot_id = shown_text(a, found.snapshot, "id");
+	r->snapshot_name = shown_text(a, found.snapshot, "name");
+	r->template_id = shown_text(a, found.snapshot, "template_id");
+	r->template_name = shown_text(a, found.snapshot, "template");
 	take_found(r, &found);
 	return 0;
 }
@@ -440,11 +445,11 @@ int fleet_upload_end(struct fleet_upload *upload, struct arena *a, struct backup
 	upload->fd = -1;
 	status = blob_commit(writer, &size, err);
 	if (status == 0)
-		status = verify(upload, a, &r, err);
+		status = verify_upload(upload, a, &r, err);
 	if (status == 0)
 		status = check_room(f, &r, 0, err);
 	if (status == 0)
-		status = settle_row(f, a, &r, err);
+		status = finish_row(f, a, &r, err);
 	if (status < 0) {
 		fleet_upload_abort(upload);
 		return -1;
@@ -456,7 +461,7 @@ int fleet_upload_end(struct fleet_upload *upload, struct arena *a, struct backup
 
 /* ---- what nobody finished ---- */
 
-static int settle(struct fleet *f, struct backup_record *r, struct error *err)
+static int reconcile_backup(struct fleet *f, struct backup_record *r, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 
@@ -476,7 +481,7 @@ static int settle(struct fleet *f, struct backup_record *r, struct error *err)
 	return store_backup_update(f->store, r, false, err);
 }
 
-int backups_settle(struct fleet *f, struct error *err)
+int backups_reconcile(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct backup_filter filter = {.limit = PAGE_SIZE, .node = f->node};
@@ -489,7 +494,7 @@ int backups_settle(struct fleet *f, struct error *err)
 		if (store_backup_list(f->store, &arena, &filter, &list, err) < 0)
 			return -1;
 		for (size_t i = 0; i < list.count; i++)
-			if (settle(f, &list.items[i], &problem) < 0)
+			if (reconcile_backup(f, &list.items[i], &problem) < 0)
 				log_warning("a backup is not settled",
 				            TEXT("backup", list.items[i].id), FAILURE(&problem));
 		filter.page = list.next_page;

@@ -54,4 +54,4 @@ MUST_CHECK int backup_base_make(struct fleet *f, struct arena *a,
 /* Its blob, then its row. */
 MUST_CHECK int backup_drop(struct fleet *f, const char *id, struct error *err);
 /* What a server that went away left half done. */
-MUST_CHECK int backups_settle(struct fleet *f, struct error *err);
+MUST_CHECK int backups_reconcile(struct fleet *f, struct error *err);

@@ -12,7 +12,8 @@
 #define DIGEST_SHOWN 8
 #define NAME_SHOWN 48
 
-static int take(struct fleet *f, struct arena *a, struct template_record *t, struct error *err)
+static int await_template(struct fleet *f, struct arena *a, struct template_record *t,
+                          struct error *err)
 {
 	return fleet_template_ready(f, a, t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
 }
@@ -25,8 +26,8 @@ static bool is_leftover(const struct backup_record *b, const struct template_rec
 	       strcmp(t->base_image, image_format_name(IMAGE_BACKUP)) == 0;
 }
 
-static int find(struct fleet *f, struct arena *a, const struct backup_record *b, const char *name,
-                struct template_record *ret, struct error *err)
+static int find_template(struct fleet *f, struct arena *a, const struct backup_record *b,
+                         const char *name, struct template_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = {b->project_id, name};
 
@@ -49,18 +50,20 @@ int backup_base_find(struct fleet *f, struct arena *a, const struct fleet_backup
 
 	*ret = (struct backup_base){.is_made = false};
 	if (request->template)
-		return find(f, a, b, request->template, t, err) < 0 ? -1 : take(f, a, t, err);
-	if (find(f, a, b, b->template_id, t, err) == 0)
-		return take(f, a, t, err);
+		return find_template(f, a, b, request->template, t, err) < 0
+		               ? -1
+		               : await_template(f, a, t, err);
+	if (find_template(f, a, b, b->template_id, t, err) == 0)
+		return await_template(f, a, t, err);
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
-	if (find(f, a, b, b->template_name, t, err) == 0) {
+	if (find_template(f, a, b, b->template_name, t, err) == 0) {
 		ret->is_guess = b->is_full;
 		/* A default template that was never used would be built first, of today's
 		 * packages. */
 		if (t->state == TEMPLATE_READY || !b->is_full)
-			return take(f, a, t, err);
+			return await_template(f, a, t, err);
 		(void)FAIL(err, ERROR_NOT_FOUND, "template '%s' is not built", t->name);
 	}
 	if (err->code != ERROR_NOT_FOUND || b->is_full)
@@ -94,8 +97,8 @@ int backup_base_make(struct fleet *f, struct arena *a, const struct fleet_backup
 	int64_t size;
 
 	*ret = (struct backup_base){.is_made = false};
-	if (!request->template && find(f, a, b, name, &ret->record, err) == 0)
-		return take(f, a, &ret->record, err);
+	if (!request->template && find_template(f, a, b, name, &ret->record, err) == 0)
+		return await_template(f, a, &ret->record, err);
 	if (err->code != ERROR_NONE && err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);

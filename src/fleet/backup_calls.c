@@ -50,15 +50,14 @@ static int check_here(struct fleet *f, struct arena *a, const struct backup_reco
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
-	return fail_elsewhere(f, &(struct elsewhere){"backup", r->name, "is", r->node}, err);
+	return elsewhere_fail(f, &(struct elsewhere){"backup", r->name, "is", r->node}, err);
 }
 
 /* ---- export ---- */
 
 /* Lives on a worker, longer than its request. */
-struct export
-{
-	struct lane_task task;
+struct export_task {
+	struct work_lane_task task;
 	struct arena arena;
 	struct fleet *fleet;
 	struct backup_record record;
@@ -67,7 +66,7 @@ struct export
 	bool has_row;
 };
 
-static void export_free(struct export *e)
+static void export_free(struct export_task *e)
 {
 	blob_abort(e->writer);
 	arena_done(&e->arena);
@@ -75,7 +74,7 @@ static void export_free(struct export *e)
 }
 
 /* Why it failed is in the row; of one that was removed meanwhile nothing is. */
-static void tell_failure(struct export *e, const struct error *why)
+static void write_failure(struct export_task *e, const struct error *why)
 {
 	struct error err = {0};
 
@@ -89,16 +88,16 @@ static void tell_failure(struct export *e, const struct error *why)
 		            FAILURE(&err));
 }
 
-static void run_export(struct lane_task *task)
+static void run_export(struct work_lane_task *task)
 {
-	struct export *e = CONTAINER_OF(task, struct export, task);
+	struct export_task *e = CONTAINER_OF(task, struct export_task, task);
 	struct blob_writer *writer = TAKE(e->writer);
 	const struct backup_source source = {&e->snapshot, writer};
 	struct error err = {0};
 
 	if (backup_store(e->fleet, &e->arena, &e->record, &source, &err) < 0) {
 		log_warning("backup not made", TEXT("backup", e->record.id), FAILURE(&err));
-		tell_failure(e, &err);
+		write_failure(e, &err);
 	} else {
 		log_info("backup made", TEXT("backup", e->record.id),
 		         TEXT("snapshot", e->snapshot.id), NUMBER("bytes", e->record.size_bytes));
@@ -107,7 +106,7 @@ static void run_export(struct lane_task *task)
 }
 
 /* Nobody packs it: nothing is left of it. */
-static void export_abort(struct export *e)
+static void export_abort(struct export_task *e)
 {
 	struct error err = {0};
 
@@ -118,7 +117,7 @@ static void export_abort(struct export *e)
 
 /* All that an export needs but its snapshot: a turn, a blob to write to, and a row among the
  * project's. */
-static int export_reserve(struct export *e, const struct fleet_backup_export *request,
+static int export_reserve(struct export_task *e, const struct fleet_backup_export *request,
                           struct error *err)
 {
 	struct fleet *f = e->fleet;
@@ -150,9 +149,9 @@ static int export_reserve(struct export *e, const struct fleet_backup_export *re
 }
 
 static int export_new(struct fleet *f, const struct fleet_backup_export *request,
-                      struct export **ret, struct error *err)
+                      struct export_task **ret, struct error *err)
 {
-	struct export *e;
+	struct export_task *e;
 	const struct storage_claim claim = {request->snapshot.project_id, "", 0};
 	int64_t room;
 
@@ -164,7 +163,7 @@ static int export_new(struct fleet *f, const struct fleet_backup_export *request
 	if (!e)
 		abort();
 	e->fleet = f;
-	e->task = (struct lane_task){.run = run_export};
+	e->task = (struct work_lane_task){.run = run_export};
 	if (export_reserve(e, request, err) < 0) {
 		export_abort(e);
 		return -1;
@@ -175,7 +174,7 @@ static int export_new(struct fleet *f, const struct fleet_backup_export *request
 
 /* Of this snapshot, whose texts come into the task's own memory. The export is a worker's then, or
  * gone. */
-static int export_begin(struct export *e, struct arena *a, const char *snapshot_id,
+static int export_begin(struct export_task *e, struct arena *a, const char *snapshot_id,
                         struct backup_record *ret, struct error *err)
 {
 	struct store *store = e->fleet->store;
@@ -190,7 +189,8 @@ static int export_begin(struct export *e, struct arena *a, const char *snapshot_
 		/* As it is now: once the task is given away it is not ours to read. */
 		if (store_backup_update(store, &e->record, true, err) == 0 &&
 		    store_backup_find(store, a, NULL, id, ret, err) == 0 &&
-		    lane_submit(fleet_backup_work(e->fleet), &e->task, s->project_id, err) == 0)
+		    work_lane_submit(fleet_backup_work(e->fleet), &e->task, s->project_id, err) ==
+		            0)
 			return 0;
 	}
 	export_abort(e);
@@ -217,7 +217,7 @@ int fleet_backup_export(struct fleet *fleet, struct arena *a,
                         struct error *err)
 {
 	struct snapshot_record s;
-	struct export *e;
+	struct export_task *e;
 
 	if (backup_check(fleet, err) < 0 ||
 	    snapshot_find_ready(fleet, a, &request->snapshot, &s, err) < 0 ||
@@ -234,7 +234,7 @@ int fleet_snapshot_with_backup(struct fleet *fleet, struct arena *a, const struc
 	const struct fleet_backup_export export = {.snapshot = {.project_id = ref->project_id}};
 	struct fleet_ref made = {.project_id = ref->project_id};
 	struct error second = {0};
-	struct export *e;
+	struct export_task *e;
 
 	if (export_new(fleet, &export, &e, err) < 0)
 		return FAIL_CONTEXT(err, "backup");
@@ -279,8 +279,9 @@ static struct snapshot_record snapshot_of(const struct fleet *f, struct arena *a
 	};
 }
 
-static int load(struct fleet *f, struct arena *a, const struct backup_record *b,
-                const struct template_record *t, struct snapshot_record *s, struct error *err)
+static int load_snapshot(struct fleet *f, struct arena *a, const struct backup_record *b,
+                         const struct template_record *t, struct snapshot_record *s,
+                         struct error *err)
 {
 	const struct backup_fetch from = {b, s->id, t->folder};
 	const struct storage_claim claim = {s->project_id, s->id, 0};
@@ -312,7 +313,7 @@ static int load_on_own(struct fleet *f, struct arena *a, const struct fleet_back
 		return -1;
 	fault_point("api", "import-templated");
 	*ret = snapshot_of(f, a, request, &base.record);
-	if (load(f, a, b, &base.record, ret, err) == 0)
+	if (load_snapshot(f, a, b, &base.record, ret, err) == 0)
 		return 0;
 	if (base.is_made &&
 	    fleet_template_remove(f, request->project_id, base.record.id, &second) < 0)
@@ -321,14 +322,15 @@ static int load_on_own(struct fleet *f, struct arena *a, const struct fleet_back
 	return -1;
 }
 
-static int import(struct fleet *f, struct arena *a, const struct fleet_backup_import *request,
-                  const struct backup_record *b, struct snapshot_record *ret, struct error *err)
+static int import_backup(struct fleet *f, struct arena *a,
+                         const struct fleet_backup_import *request, const struct backup_record *b,
+                         struct snapshot_record *ret, struct error *err)
 {
 	struct backup_base base;
 
 	if (backup_base_find(f, a, request, b, &base, err) == 0) {
 		*ret = snapshot_of(f, a, request, &base.record);
-		if (load(f, a, b, &base.record, ret, err) == 0)
+		if (load_snapshot(f, a, b, &base.record, ret, err) == 0)
 			return 0;
 		if (!base.is_guess || err->code != ERROR_CONFLICT)
 			return -1;
@@ -354,7 +356,8 @@ static int run_import(struct fleet *f, struct arena *arena, const struct shared_
 	struct snapshot_record made;
 	struct backup_record b;
 
-	if (find_ready(f, &own, &ref, &b, err) < 0 || import(f, &own, &request, &b, &made, err) < 0)
+	if (find_ready(f, &own, &ref, &b, err) < 0 ||
+	    import_backup(f, &own, &request, &b, &made, err) < 0)
 		return -1;
 	*ret_text = arena_text(arena, made.id);
 	return 0;
@@ -369,7 +372,7 @@ static void import_key(const struct fleet_awaited *awaited, char ret[ERROR_AWAIT
 	if (awaited && awaited->key && strncmp(awaited->key, IMPORT_KIND ":", 7) == 0)
 		(void)snprintf(ret, ERROR_AWAITS_MAX, "%s", awaited->key);
 	else
-		waiting_key(IMPORT_KIND, id.text, ret);
+		awaited_key(IMPORT_KIND, id.text, ret);
 }
 
 int fleet_backup_import(struct fleet *fleet, struct arena *a,
@@ -380,7 +383,7 @@ int fleet_backup_import(struct fleet *fleet, struct arena *a,
 	struct shared_work work = {
 	        .project_id = request->project_id,
 	        .what = arena_format(a, "backup '%s' is being imported", request->backup),
-	        .lane = fleet->waiting.backups,
+	        .lane = fleet->background.backup_lane,
 	        .run = run_import,
 	        .texts = {[IMPORT_PROJECT] = request->project_id,
 	                  [IMPORT_BACKUP] = request->backup,

@@ -13,8 +13,8 @@
 #define IDLE_MS 3000
 
 struct browser {
-	char id[ID_SIZE + 1]; /* of the sandbox */
-	struct slot *slot;    /* pinned; held by those who use it */
+	char id[ID_SIZE + 1];      /* of the sandbox */
+	struct cache_entry *entry; /* pinned; held by those who use it */
 	bool writes, is_lost;
 	int64_t used_at; /* monotonic ms */
 };
@@ -63,7 +63,8 @@ static struct sandbox_record row_of(const struct browser *browser, bool is_open)
 	                               .version = is_open ? 1 : 2};
 }
 
-static int end(struct fleet *f, const char *volume_id, struct browser *browser, struct error *err)
+static int end_browser(struct fleet *f, const char *volume_id, struct browser *browser,
+                       struct error *err)
 {
 	struct sandbox_record closed = row_of(browser, false);
 	int result = f->ops->destroy(f->provider, browser->id, deadline_in(CALL_TIMEOUT_MS), err);
@@ -71,10 +72,10 @@ static int end(struct fleet *f, const char *volume_id, struct browser *browser, 
 	pthread_mutex_lock(&f->browsers.mutex);
 	map_remove(&f->browsers.by_volume, volume_id);
 	pthread_mutex_unlock(&f->browsers.mutex);
-	cache_update(&f->cache, browser->slot, &closed);
+	cache_update(&f->cache, browser->entry, &closed);
 	/* From here on it is an orphan, should it live. */
-	cache_set_queued(&f->cache, browser->slot, false);
-	cache_unpin(&f->cache, browser->slot);
+	cache_set_queued(&f->cache, browser->entry, false);
+	cache_unpin(&f->cache, browser->entry);
 	free(browser);
 	return result;
 }
@@ -86,9 +87,9 @@ bool browser_await_transfers(struct fleet *f, const char *volume_id, int64_t dea
 
 	if (!browser)
 		return true;
-	cache_close(&f->cache, browser->slot); /* so that the last transfer wakes this thread */
-	is_over = cache_drain(&f->cache, browser->slot, deadline);
-	cache_reopen(&f->cache, browser->slot);
+	cache_close(&f->cache, browser->entry); /* so that the last transfer wakes this thread */
+	is_over = cache_drain(&f->cache, browser->entry, deadline);
+	cache_reopen(&f->cache, browser->entry);
 	return is_over;
 }
 
@@ -100,7 +101,7 @@ int browser_end(struct fleet *f, const char *volume_id, struct error *err)
 		return 0;
 	if (cache_is_held(&f->cache, browser->id))
 		log_info("transfers of a volume are cut short", TEXT("volume", volume_id));
-	return end(f, volume_id, browser, err);
+	return end_browser(f, volume_id, browser, err);
 }
 
 int browser_close(struct fleet *f, const char *volume_id, struct error *err)
@@ -133,20 +134,20 @@ void browsers_tidy(struct fleet *f, bool all)
 
 	while (find_idle(f, all, id)) {
 		AUTO(arena_done) struct arena arena = {0};
-		AUTO(volume_end) struct volume_act v = {0};
+		AUTO(volume_operation_end) struct volume_operation v = {0};
 		struct error err = {0};
 		struct browser *browser;
 
 		/* Somebody is at work on it: it is not idle. */
-		if (volume_begin(f, &arena, id, deadline_in(all ? BROWSER_CLOSE_MS : 0), &v, &err) <
-		    0)
+		if (volume_operation_begin(f, &arena, id, deadline_in(all ? BROWSER_CLOSE_MS : 0),
+		                           &v, &err) < 0)
 			return;
 		browser = browser_find(&f->browsers, id);
 		if (!browser)
 			continue;
-		if (!all && !cache_close_idle(&f->cache, browser->slot, INT64_MAX))
+		if (!all && !cache_close_idle(&f->cache, browser->entry, INT64_MAX))
 			return;
-		if (end(f, id, browser, &err) < 0)
+		if (end_browser(f, id, browser, &err) < 0)
 			log_warning("a volume's sandbox is left for the next sweep",
 			            TEXT("volume", id), FAILURE(&err));
 	}
@@ -173,7 +174,7 @@ static const bool has_files_open[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPING] = true, [SANDBOX_DELETING] = true,
 };
 
-static int check_users(const struct volume_act *v, bool for_writing, bool *ret_is_read,
+static int check_users(const struct volume_operation *v, bool for_writing, bool *ret_is_read,
                        struct error *err)
 {
 	struct mount_list mounts;
@@ -197,14 +198,14 @@ static int check_users(const struct volume_act *v, bool for_writing, bool *ret_i
 	return 0;
 }
 
-int volume_check_unused(const struct volume_act *v, struct error *err)
+int volume_check_unused(const struct volume_operation *v, struct error *err)
 {
 	bool ignored;
 
 	return check_users(v, true, &ignored, err);
 }
 
-static int open_sandbox(struct volume_act *v, struct browser *browser, struct error *err)
+static int open_sandbox(struct volume_operation *v, struct browser *browser, struct error *err)
 {
 	struct fleet *f = v->fleet;
 	const struct sandbox_mount mount = {v->record.id, FLEET_MOUNT_PATH, !browser->writes, NULL};
@@ -222,7 +223,8 @@ static int open_sandbox(struct volume_act *v, struct browser *browser, struct er
 	return 0;
 }
 
-static int browser_open(struct volume_act *v, bool writes, struct browser **ret, struct error *err)
+static int browser_open(struct volume_operation *v, bool writes, struct browser **ret,
+                        struct error *err)
 {
 	struct fleet *f = v->fleet;
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
@@ -237,16 +239,16 @@ static int browser_open(struct volume_act *v, bool writes, struct browser **ret,
 		abort();
 	memcpy(browser->id, id.text, sizeof(browser->id));
 	browser->writes = writes;
-	browser->slot = cache_pin(&f->cache, browser->id);
-	cache_set_queued(&f->cache, browser->slot, true);
+	browser->entry = cache_pin(&f->cache, browser->id);
+	cache_set_queued(&f->cache, browser->entry, true);
 	if (open_sandbox(v, browser, err) < 0) {
-		cache_set_queued(&f->cache, browser->slot, false);
-		cache_unpin(&f->cache, browser->slot);
+		cache_set_queued(&f->cache, browser->entry, false);
+		cache_unpin(&f->cache, browser->entry);
 		free(browser);
 		return -1;
 	}
 	open = row_of(browser, true);
-	cache_update(&f->cache, browser->slot, &open);
+	cache_update(&f->cache, browser->entry, &open);
 	pthread_mutex_lock(&f->browsers.mutex);
 	map_put(&f->browsers.by_volume, v->record.id, browser);
 	pthread_mutex_unlock(&f->browsers.mutex);
@@ -254,15 +256,15 @@ static int browser_open(struct volume_act *v, bool writes, struct browser **ret,
 	return 0;
 }
 
-static int hold(struct volume_act *v, struct browser *browser, struct fleet_hold *ret,
-                struct error *err)
+static int hold_browser(struct volume_operation *v, struct browser *browser, struct fleet_hold *ret,
+                        struct error *err)
 {
 	struct fleet *f = v->fleet;
-	struct slot *slot = cache_pin(&f->cache, browser->id);
+	struct cache_entry *entry = cache_pin(&f->cache, browser->id);
 	struct sandbox_record ignored;
 
-	if (!cache_hold_slot(&f->cache, v->arena, slot, &ignored)) {
-		cache_unpin(&f->cache, slot);
+	if (!cache_hold_entry(&f->cache, v->arena, entry, &ignored)) {
+		cache_unpin(&f->cache, entry);
 		return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' is being closed", v->record.name);
 	}
 	pthread_mutex_lock(&f->browsers.mutex);
@@ -274,8 +276,8 @@ static int hold(struct volume_act *v, struct browser *browser, struct fleet_hold
 }
 
 /* One that reads goes when somebody is to write. */
-static int find_or_open(struct volume_act *v, bool is_read, bool for_writing, struct browser **ret,
-                        struct error *err)
+static int find_or_open(struct volume_operation *v, bool is_read, bool for_writing,
+                        struct browser **ret, struct error *err)
 {
 	struct browser *browser = browser_find(&v->fleet->browsers, v->record.id);
 
@@ -293,7 +295,7 @@ static int find_or_open(struct volume_act *v, bool is_read, bool for_writing, st
 int fleet_volume_browse(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                         bool for_writing, struct fleet_hold *ret_hold, struct error *err)
 {
-	AUTO(volume_end) struct volume_act v = {0};
+	AUTO(volume_operation_end) struct volume_operation v = {0};
 	struct browser *browser;
 	struct volume_record r;
 	bool is_read;
@@ -301,8 +303,8 @@ int fleet_volume_browse(struct fleet *fleet, struct arena *a, const struct fleet
 	if (provider_require(fleet->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
 	    provider_require(fleet->provider, PROVIDER_CAN_FILES, err) < 0 ||
 	    store_volume_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    volume_check(fleet, &r, err) < 0 ||
-	    volume_begin(fleet, a, r.id, deadline_in(CALL_TIMEOUT_MS), &v, err) < 0)
+	    volume_check_local(fleet, &r, err) < 0 ||
+	    volume_operation_begin(fleet, a, r.id, deadline_in(CALL_TIMEOUT_MS), &v, err) < 0)
 		return -1;
 	if (v.record.state != VOLUME_READY)
 		return FAIL(err, ERROR_CONFLICT, "volume '%s' is %s", v.record.name,
@@ -310,5 +312,5 @@ int fleet_volume_browse(struct fleet *fleet, struct arena *a, const struct fleet
 	if (check_users(&v, for_writing, &is_read, err) < 0 ||
 	    find_or_open(&v, is_read, for_writing, &browser, err) < 0)
 		return -1;
-	return hold(&v, browser, ret_hold, err);
+	return hold_browser(&v, browser, ret_hold, err);
 }

@@ -41,7 +41,7 @@ static const char *window_text(enum budget_window window)
 	return texts[window];
 }
 
-static void refuse(const struct budget_record *r, struct error *err)
+static void refuse_spent(const struct budget_record *r, struct error *err)
 {
 	AUTO(buf_done) struct buf spent = BUF(32);
 	AUTO(buf_done) struct buf limit = BUF(32);
@@ -70,7 +70,7 @@ int budgets_check(struct fleet *f, const struct spender *spender, struct error *
 	if (!r)
 		r = find_spent(m, BUDGET_SANDBOX, spender->sandbox_id);
 	if (r)
-		refuse(r, err);
+		refuse_spent(r, err);
 	pthread_mutex_unlock(&m->mutex);
 	return r ? -1 : 0;
 }
@@ -78,17 +78,17 @@ int budgets_check(struct fleet *f, const struct spender *spender, struct error *
 /* ---- warnings ---- */
 
 /* Once for each window, by one server. */
-static int tell(struct fleet *f, const struct budget_record *b, enum budget_level level,
-                struct error *err)
+static int record_level(struct fleet *f, const struct budget_record *b, enum budget_level level,
+                        struct error *err)
 {
-	static const enum event_kind kinds[] = {
+	static const enum event_kind event_kinds[] = {
 	        [BUDGET_WARNED] = EVENT_BUDGET_WARNED, [BUDGET_EXCEEDED] = EVENT_BUDGET_EXCEEDED};
 	AUTO(buf_done) struct buf text = BUF(256);
 	struct event_record event = {
 	        .at = clock_unix_ms(),
 	        .project_id = b->project_id,
 	        .sandbox_id = b->scope == BUDGET_SANDBOX ? b->subject : "",
-	        .kind = event_kind_name(kinds[level]),
+	        .kind = event_kind_name(event_kinds[level]),
 	        .reason = "",
 	};
 	const struct budget_telling telling = {b->id, b->window_at, level, &event};
@@ -112,7 +112,7 @@ static int tell(struct fleet *f, const struct budget_record *b, enum budget_leve
 	return 0;
 }
 
-static int tell_all(struct fleet *f, const struct budget_list *list, struct error *err)
+static int record_levels(struct fleet *f, const struct budget_list *list, struct error *err)
 {
 	int64_t now = clock_unix_ms();
 
@@ -122,10 +122,10 @@ static int tell_all(struct fleet *f, const struct budget_list *list, struct erro
 		        budget_level(b->limit_micro, b->warn_percent, budget_spent(b, now));
 
 		if (level != BUDGET_FINE && b->warned_at != b->window_at &&
-		    tell(f, b, BUDGET_WARNED, err) < 0)
+		    record_level(f, b, BUDGET_WARNED, err) < 0)
 			return -1;
 		if (level == BUDGET_EXCEEDED && b->exceeded_at != b->window_at &&
-		    tell(f, b, BUDGET_EXCEEDED, err) < 0)
+		    record_level(f, b, BUDGET_EXCEEDED, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -154,7 +154,7 @@ int budgets_refresh(struct fleet *f, struct error *err)
 	struct budget_list list;
 
 	if (store_budget_list(f->store, &fresh, NULL, &list, err) < 0 ||
-	    tell_all(f, &list, err) < 0) {
+	    record_levels(f, &list, err) < 0) {
 		arena_done(&fresh);
 		return -1;
 	}
@@ -211,8 +211,8 @@ static int find_subject(struct fleet *f, struct arena *a, const struct fleet_bud
 	return 0;
 }
 
-static int find(struct fleet *f, struct arena *a, const char *project_id, const char *id,
-                struct budget_record *ret, struct error *err)
+static int find_budget(struct fleet *f, struct arena *a, const char *project_id, const char *id,
+                       struct budget_record *ret, struct error *err)
 {
 	struct budget_list list;
 
@@ -250,7 +250,7 @@ int fleet_budget_create(struct fleet *fleet, struct arena *a, const struct fleet
 	    budgets_refresh(fleet, err) < 0)
 		return -1;
 	/* As it is now: what has been spent already counts. */
-	return find(fleet, a, request->project_id, r.id, ret, err);
+	return find_budget(fleet, a, request->project_id, r.id, ret, err);
 }
 
 int fleet_budget_update(struct fleet *fleet, struct arena *a, const char *id,
@@ -259,7 +259,7 @@ int fleet_budget_update(struct fleet *fleet, struct arena *a, const char *id,
 {
 	struct budget_record r;
 
-	if (find(fleet, a, request->project_id, id, &r, err) < 0)
+	if (find_budget(fleet, a, request->project_id, id, &r, err) < 0)
 		return -1;
 	if (request->limit_micro > 0)
 		r.limit_micro = request->limit_micro;
@@ -267,7 +267,7 @@ int fleet_budget_update(struct fleet *fleet, struct arena *a, const char *id,
 		r.warn_percent = request->warn_percent;
 	if (store_budget_update(fleet->store, a, &r, err) < 0 || budgets_refresh(fleet, err) < 0)
 		return -1;
-	return find(fleet, a, request->project_id, id, ret, err);
+	return find_budget(fleet, a, request->project_id, id, ret, err);
 }
 
 int fleet_budget_remove(struct fleet *fleet, const char *project_id, const char *id,

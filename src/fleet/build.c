@@ -22,36 +22,36 @@
 
 /* ---- the desk ---- */
 
-struct build_desk *build_desk_new(void)
+struct builds_in_flight *builds_in_flight_new(void)
 {
-	struct build_desk *desk = calloc(1, sizeof(*desk));
+	struct builds_in_flight *builds = calloc(1, sizeof(*builds));
 	pthread_condattr_t monotonic;
 
-	if (!desk)
+	if (!builds)
 		abort();
-	pthread_mutex_init(&desk->mutex, NULL);
+	pthread_mutex_init(&builds->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&desk->moved, &monotonic);
+	pthread_cond_init(&builds->moved, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	list_init(&desk->live);
-	return desk;
+	list_init(&builds->live);
+	return builds;
 }
 
-void build_desk_free(struct build_desk *desk)
+void builds_in_flight_free(struct builds_in_flight *builds)
 {
-	lane_free(desk->lane);
-	map_done(&desk->claims);
-	map_done(&desk->pins);
-	pthread_cond_destroy(&desk->moved);
-	pthread_mutex_destroy(&desk->mutex);
-	free(desk);
+	work_lane_free(builds->lane);
+	map_done(&builds->claims);
+	map_done(&builds->pins);
+	pthread_cond_destroy(&builds->moved);
+	pthread_mutex_destroy(&builds->mutex);
+	free(builds);
 }
 
 /* With the mutex. */
-static struct build *find_live(struct build_desk *desk, const char *id)
+static struct build *find_live(struct builds_in_flight *builds, const char *id)
 {
-	LIST_EACH (&desk->live, item) {
+	LIST_EACH (&builds->live, item) {
 		struct build *b = LIST_ENTRY(item, struct build, link);
 
 		if (strcmp(b->record.id, id) == 0)
@@ -72,7 +72,7 @@ int build_refuse_cancelled(const struct build *b, struct error *err)
 	                                                       : "it was cancelled");
 }
 
-void build_tell(struct build *b)
+void build_write_record(struct build *b)
 {
 	struct error err = {0};
 
@@ -92,32 +92,32 @@ static void free_build(struct build *b)
 }
 
 /* `why` NULL: it is ready. */
-static void end(struct build *b, const struct error *why)
+static void end_build(struct build *b, const struct error *why)
 {
-	struct build_desk *desk = b->fleet->builds;
+	struct builds_in_flight *builds = b->fleet->builds;
 	struct build_record *r = &b->record;
 
 	r->ended_at = clock_unix_ms();
 	if (!why) {
 		r->state = BUILD_READY;
-		build_say(b, "template '%s' is ready", r->name);
+		build_log_say(b, "template '%s' is ready", r->name);
 	} else {
-		r->state = build_is_cancelled(b) && !atomic_load(&desk->is_leaving)
+		r->state = build_is_cancelled(b) && !atomic_load(&builds->is_leaving)
 		                   ? BUILD_CANCELLED
 		                   : BUILD_ERROR;
 		r->message = arena_text(&b->arena, why->text);
-		build_say(b, "%s: %s", build_state_name(r->state), why->text);
+		build_log_say(b, "%s: %s", build_state_name(r->state), why->text);
 		if (*why->hint)
-			build_say(b, "hint: %s", why->hint);
+			build_log_say(b, "hint: %s", why->hint);
 	}
 	build_log_store(b, true);
 	fault_point("api", "build-ended");
-	build_tell(b);
+	build_write_record(b);
 	build_log_end(b->log);
-	pthread_mutex_lock(&desk->mutex);
+	pthread_mutex_lock(&builds->mutex);
 	list_remove(&b->link);
-	pthread_cond_broadcast(&desk->moved);
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_cond_broadcast(&builds->moved);
+	pthread_mutex_unlock(&builds->mutex);
 }
 
 /* Who was about to make a sandbox of it has done so a second later. */
@@ -127,11 +127,11 @@ static void release_replaced(struct build *b)
 
 	if (!b->replaced || strcmp(b->replaced, b->path.layer) == 0)
 		return;
-	(void)!build_wait(b, -1, deadline_in(REPLACED_MS), &ignored);
+	(void)!build_wait_until(b, -1, deadline_in(REPLACED_MS), &ignored);
 	layer_release(b->fleet, b->replaced);
 }
 
-static void run(struct build *b)
+static void run_build(struct build *b)
 {
 	int64_t timeout_ms = b->spec.timeout_ms > 0 ? b->spec.timeout_ms : BUILD_TIMEOUT_MS;
 	struct error err = {0};
@@ -140,7 +140,7 @@ static void run(struct build *b)
 	b->deadline = deadline_in(timeout_ms);
 	b->record.state = BUILD_BUILDING;
 	b->record.started_at = clock_unix_ms();
-	build_tell(b);
+	build_write_record(b);
 	result = build_is_cancelled(b) ? build_refuse_cancelled(b, &err) : build_run(b, &err);
 	if (b->path.layer)
 		layer_unpin(b->fleet, b->path.layer);
@@ -149,7 +149,7 @@ static void run(struct build *b)
 	else
 		log_info("build is ready", TEXT("build", b->record.id),
 		         TEXT("template", b->record.name));
-	end(b, result < 0 ? &err : NULL);
+	end_build(b, result < 0 ? &err : NULL);
 	release_replaced(b);
 	layers_trim(b->fleet);
 }
@@ -157,24 +157,24 @@ static void run(struct build *b)
 /* False, when he is done with it: somebody has cancelled it before. */
 static bool take_turn(struct build *b)
 {
-	struct build_desk *desk = b->fleet->builds;
+	struct builds_in_flight *builds = b->fleet->builds;
 	bool is_ours;
 
-	pthread_mutex_lock(&desk->mutex);
+	pthread_mutex_lock(&builds->mutex);
 	is_ours = !b->is_taken;
 	b->is_taken = true;
-	while (!is_ours && find_live(desk, b->record.id))
-		pthread_cond_wait(&desk->moved, &desk->mutex);
-	pthread_mutex_unlock(&desk->mutex);
+	while (!is_ours && find_live(builds, b->record.id))
+		pthread_cond_wait(&builds->moved, &builds->mutex);
+	pthread_mutex_unlock(&builds->mutex);
 	return is_ours;
 }
 
-static void on_turn(struct lane_task *task)
+static void on_turn(struct work_lane_task *task)
 {
 	struct build *b = CONTAINER_OF(task, struct build, task);
 
 	if (take_turn(b))
-		run(b);
+		run_build(b);
 	free_build(b);
 }
 
@@ -205,7 +205,7 @@ static int build_new(struct fleet *f, const struct fleet_build *request, struct 
 	b->fleet = f;
 	b->log = build_log_new();
 	b->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	b->task = (struct lane_task){.run = on_turn};
+	b->task = (struct work_lane_task){.run = on_turn};
 	if (b->cancel_fd < 0 ? FAIL_ERRNO(err, "make an event") < 0
 	                     : copy_spec(b, request->spec, err) < 0) {
 		free_build(b);
@@ -233,7 +233,7 @@ static int build_new(struct fleet *f, const struct fleet_build *request, struct 
 /* With the mutex. Not the lane of first builds, which builds by steps wait for. */
 static int open_lane(struct fleet *f, struct error *err)
 {
-	const struct lane_options options = {
+	const struct work_lane_options options = {
 	        .at_once = (unsigned)f->config->builds_max,
 	        .waiting_max = BUILD_WAITING_MAX,
 	        .waiting_project_max = BUILD_WAITING_MAX / 2,
@@ -243,34 +243,34 @@ static int open_lane(struct fleet *f, struct error *err)
 	if (atomic_load(&f->builds->is_leaving))
 		return FAIL(err, ERROR_UNAVAILABLE, "the server is being stopped");
 	if (!f->builds->lane)
-		f->builds->lane = lane_new(&options);
+		f->builds->lane = work_lane_new(&options);
 	return 0;
 }
 
-static int queue(struct build *b, struct build_record *ret, struct error *err)
+static int queue_build(struct build *b, struct build_record *ret, struct error *err)
 {
-	struct build_desk *desk = b->fleet->builds;
+	struct builds_in_flight *builds = b->fleet->builds;
 	int result;
 
-	pthread_mutex_lock(&desk->mutex);
+	pthread_mutex_lock(&builds->mutex);
 	result = open_lane(b->fleet, err);
 	if (result == 0)
-		list_append(&desk->live, &b->link);
-	pthread_mutex_unlock(&desk->mutex);
+		list_append(&builds->live, &b->link);
+	pthread_mutex_unlock(&builds->mutex);
 	if (result == 0)
 		result = store_build_insert(b->fleet->store, &b->record, err);
 	if (result < 0) {
-		pthread_mutex_lock(&desk->mutex);
+		pthread_mutex_lock(&builds->mutex);
 		list_remove(&b->link);
-		pthread_mutex_unlock(&desk->mutex);
+		pthread_mutex_unlock(&builds->mutex);
 		free_build(b);
 		return -1;
 	}
 	*ret = b->record;
-	if (lane_submit(desk->lane, &b->task, b->record.project_id, err) == 0)
+	if (work_lane_submit(builds->lane, &b->task, b->record.project_id, err) == 0)
 		return 0;
 	if (take_turn(b))
-		end(b, err);
+		end_build(b, err);
 	free_build(b);
 	return -1;
 }
@@ -317,7 +317,7 @@ int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_b
 	/* Once it is queued it is its thread's. */
 	const char *id = arena_text(a, b->record.id);
 
-	if (queue(b, &record, err) < 0)
+	if (queue_build(b, &record, err) < 0)
 		return -1;
 	return store_build_find(fleet->store, a, request->project_id, id, ret, err);
 }
@@ -330,29 +330,29 @@ int fleet_build_find(struct fleet *fleet, struct arena *a, const struct fleet_re
 
 struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id)
 {
-	struct build_desk *desk = fleet->builds;
+	struct builds_in_flight *builds = fleet->builds;
 	struct build_log *log = NULL;
 	struct build *b;
 
-	pthread_mutex_lock(&desk->mutex);
-	b = find_live(desk, id);
+	pthread_mutex_lock(&builds->mutex);
+	b = find_live(builds, id);
 	if (b)
 		log = build_log_ref(b->log);
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_mutex_unlock(&builds->mutex);
 	return log;
 }
 
 /* ---- cancelling ---- */
 
 /* With the mutex. True: its turn had not come, and the caller is to end it. */
-static bool cancel(struct build_desk *desk, struct build *b)
+static bool mark_cancelled(struct builds_in_flight *builds, struct build *b)
 {
 	bool is_ours = !b->is_taken;
 
 	b->is_taken = true;
 	atomic_store(&b->is_cancelled, true);
 	(void)eventfd_write(b->cancel_fd, 1);
-	pthread_cond_broadcast(&desk->moved);
+	pthread_cond_broadcast(&builds->moved);
 	return is_ours;
 }
 
@@ -361,24 +361,24 @@ static void end_cancelled(struct build *b)
 	struct error why = {0};
 
 	(void)build_refuse_cancelled(b, &why);
-	end(b, &why);
+	end_build(b, &why);
 }
 
 /* Returns when it has ended, or has not done so for long. */
-static void cancel_live(struct build_desk *desk, const char *id)
+static void cancel_live(struct builds_in_flight *builds, const char *id)
 {
 	int64_t deadline = deadline_in(CANCEL_MS);
 	const struct timespec until = {.tv_sec = deadline / 1000,
 	                               .tv_nsec = deadline % 1000 * 1000000};
 	struct build *b, *ours = NULL;
 
-	pthread_mutex_lock(&desk->mutex);
-	b = find_live(desk, id);
-	if (b && cancel(desk, b))
+	pthread_mutex_lock(&builds->mutex);
+	b = find_live(builds, id);
+	if (b && mark_cancelled(builds, b))
 		ours = b;
-	while (!ours && find_live(desk, id) && clock_monotonic_ms() < deadline)
-		pthread_cond_timedwait(&desk->moved, &desk->mutex, &until);
-	pthread_mutex_unlock(&desk->mutex);
+	while (!ours && find_live(builds, id) && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&builds->moved, &builds->mutex, &until);
+	pthread_mutex_unlock(&builds->mutex);
 	if (ours)
 		end_cancelled(ours);
 }
@@ -391,7 +391,7 @@ int fleet_build_cancel(struct fleet *fleet, struct arena *a, const struct fleet_
 	if (build_has_ended(ret->state))
 		return 0;
 	if (strcmp(ret->node, fleet->node) != 0)
-		return fail_elsewhere(fleet, &(struct elsewhere){"build", ret->id, "is", ret->node},
+		return elsewhere_fail(fleet, &(struct elsewhere){"build", ret->id, "is", ret->node},
 		                      err);
 	cancel_live(fleet->builds, ret->id);
 	return fleet_build_find(fleet, a, ref, ret, err);
@@ -408,12 +408,13 @@ int fleet_build_remove(struct fleet *fleet, struct arena *a, const struct fleet_
 }
 
 /* The next that is to be ended: a project's, or any. */
-static const char *next_live(struct build_desk *desk, struct arena *a, const char *project_id)
+static const char *next_live(struct builds_in_flight *builds, struct arena *a,
+                             const char *project_id)
 {
 	const char *id = NULL;
 
-	pthread_mutex_lock(&desk->mutex);
-	LIST_EACH (&desk->live, item) {
+	pthread_mutex_lock(&builds->mutex);
+	LIST_EACH (&builds->live, item) {
 		const struct build *b = LIST_ENTRY(item, struct build, link);
 
 		if (!build_is_cancelled(b) &&
@@ -422,7 +423,7 @@ static const char *next_live(struct build_desk *desk, struct arena *a, const cha
 			break;
 		}
 	}
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_mutex_unlock(&builds->mutex);
 	return id;
 }
 
@@ -438,27 +439,28 @@ int builds_end(struct fleet *f, const char *project_id, UNUSED struct error *err
 
 void builds_leave(struct fleet *f)
 {
-	struct build_desk *desk = f->builds;
+	struct builds_in_flight *builds = f->builds;
 	struct error ignored = {0};
 
-	atomic_store(&desk->is_leaving, true);
+	atomic_store(&builds->is_leaving, true);
 	(void)!builds_end(f, NULL, &ignored);
-	lane_free(TAKE(desk->lane));
+	work_lane_free(TAKE(builds->lane));
 }
 
 /* ---- what nobody is at any more ---- */
 
-static bool is_live(struct build_desk *desk, const char *id)
+static bool is_live(struct builds_in_flight *builds, const char *id)
 {
 	bool live;
 
-	pthread_mutex_lock(&desk->mutex);
-	live = find_live(desk, id) != NULL;
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_mutex_lock(&builds->mutex);
+	live = find_live(builds, id) != NULL;
+	pthread_mutex_unlock(&builds->mutex);
 	return live;
 }
 
-static int settle(struct fleet *f, struct arena *a, struct build_record *r, struct error *err)
+static int fail_interrupted(struct fleet *f, struct arena *a, struct build_record *r,
+                            struct error *err)
 {
 	const struct fleet_ref box = {r->project_id, r->sandbox_id};
 
@@ -487,7 +489,7 @@ int builds_recover(struct fleet *f, struct error *err)
 		if (is_live(f->builds, list.items[i].id))
 			continue;
 		/* It may have ended by itself meanwhile. */
-		if (settle(f, &arena, &list.items[i], &failure) < 0 &&
+		if (fail_interrupted(f, &arena, &list.items[i], &failure) < 0 &&
 		    failure.code != ERROR_CONFLICT)
 			log_warning("a build is not settled", TEXT("build", list.items[i].id),
 			            FAILURE(&failure));

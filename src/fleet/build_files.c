@@ -136,14 +136,14 @@ static int each_file(struct fleet *f, visit_file *visit, void *context, struct e
 	return 0;
 }
 
-struct tally {
+struct file_tally {
 	const char *prefix;
 	int64_t bytes;
 };
 
 static void add_size(UNUSED int folder, const char *name, const struct stat *status, void *context)
 {
-	struct tally *tally = context;
+	struct file_tally *tally = context;
 
 	if (strncmp(name, tally->prefix, strlen(tally->prefix)) == 0)
 		tally->bytes += status->st_size;
@@ -152,7 +152,7 @@ static void add_size(UNUSED int folder, const char *name, const struct stat *sta
 static int check_room(struct fleet *f, const char *project_id, int64_t size, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct tally tally = {.prefix = arena_format(&arena, "%s-", project_id)};
+	struct file_tally tally = {.prefix = arena_format(&arena, "%s-", project_id)};
 
 	if (each_file(f, add_size, &tally, err) < 0)
 		return -1;

@@ -39,43 +39,43 @@ static const char **start_words(const struct build *b, struct arena *a)
 }
 
 /* What the entrypoint says meanwhile goes to the log. */
-struct trial {
+struct start_check {
 	struct build *build;
-	struct build_box box;
+	struct build_sandbox box;
 	struct agent_reader agent;
 	struct build_lines lines;
 	struct agent_process process;
 	bool has_ended;
 };
 
-static void trial_done(struct trial *t)
+static void start_check_done(struct start_check *t)
 {
 	agent_reader_done(&t->agent);
 	build_lines_done(&t->lines);
-	build_box_close(&t->box);
+	build_sandbox_close(&t->box);
 }
 
 /* 1: a time with nothing to do has passed. */
-static int listen_until(struct trial *t, int64_t until, struct error *err)
+static int listen_until(struct start_check *t, int64_t until, struct error *err)
 {
 	int result = 1;
 
 	while (result > 0 && !t->has_ended && deadline_poll_ms(until) != 0) {
-		result = build_receive(t->build, &t->agent, until, err);
+		result = build_receive_message(t->build, &t->agent, until, err);
 		if (result <= 0)
 			return result;
-		result = build_take_output(&t->lines, &t->agent, &t->process, err);
+		result = build_log_output(&t->lines, &t->agent, &t->process, err);
 		if (result < 0)
 			return -1;
 		t->has_ended = result > 0;
 		result = 1;
 	}
 	if (t->has_ended)
-		return build_wait(t->build, -1, until, err) < 0 ? -1 : 0;
+		return build_wait_until(t->build, -1, until, err) < 0 ? -1 : 0;
 	return 0;
 }
 
-static int refuse_end(struct trial *t, struct error *err)
+static int refuse_end(struct start_check *t, struct error *err)
 {
 	if (!t->has_ended || t->process.exit_code == 0)
 		return 0;
@@ -85,7 +85,7 @@ static int refuse_end(struct trial *t, struct error *err)
 }
 
 /* 1: it is ready. */
-static int try_ready(struct trial *t, int64_t deadline, struct error *err)
+static int try_ready(struct start_check *t, int64_t deadline, struct error *err)
 {
 	struct build *b = t->build;
 	AUTO(arena_done) struct arena arena = {0};
@@ -106,7 +106,7 @@ static int try_ready(struct trial *t, int64_t deadline, struct error *err)
 	return 0;
 }
 
-static int wait_ready(struct trial *t, struct error *err)
+static int wait_ready(struct start_check *t, struct error *err)
 {
 	struct build *b = t->build;
 	int64_t timeout_ms =
@@ -128,7 +128,8 @@ static int wait_ready(struct trial *t, struct error *err)
 	            timeout_ms);
 }
 
-static int start(struct trial *t, const char **words, struct arena *a, struct error *err)
+static int run_start_check(struct start_check *t, const char **words, struct arena *a,
+                           struct error *err)
 {
 	struct build *b = t->build;
 	const struct build_command command = {
@@ -136,7 +137,8 @@ static int start(struct trial *t, const char **words, struct arena *a, struct er
 	const struct agent_exec exec = build_exec_of(b, a, &command);
 	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
 
-	if (build_box_open(b, &t->box, err) < 0 || build_ask(&t->box, &t->agent, &request, err) < 0)
+	if (build_sandbox_open(b, &t->box, err) < 0 ||
+	    build_open_call(&t->box, &t->agent, &request, err) < 0)
 		return -1;
 	if (is_given(b->spec.ready))
 		return wait_ready(t, err);
@@ -148,14 +150,14 @@ static int start(struct trial *t, const char **words, struct arena *a, struct er
 int build_check_start(struct build *b, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(trial_done) struct trial trial = {.build = b};
+	AUTO(start_check_done) struct start_check trial = {.build = b};
 	const char **words = start_words(b, &arena);
 
 	if (!words)
 		return 0;
-	build_say(b, is_given(b->spec.ready) ? "starting, until it is ready" : "starting");
+	build_log_say(b, is_given(b->spec.ready) ? "starting, until it is ready" : "starting");
 	build_lines_init(&trial.lines, b);
-	if (start(&trial, words, &arena, err) < 0)
+	if (run_start_check(&trial, words, &arena, err) < 0)
 		return FAIL_CONTEXT(err, "start '%.100s'",
 		                    words[2] && is_given(b->spec.start) ? words[2] : words[0]);
 	return 0;
@@ -164,8 +166,8 @@ int build_check_start(struct build *b, struct error *err)
 /* ---- the template ---- */
 
 /* The project's own one of that name; 0: there is none. */
-static int find_target(struct build *b, const char *name, struct template_record *ret,
-                       struct error *err)
+static int find_existing(struct build *b, const char *name, struct template_record *ret,
+                         struct error *err)
 {
 	if (store_template_find(b->fleet->store, &b->arena, b->record.project_id, name, ret, err) ==
 	    0)
@@ -178,7 +180,8 @@ static int find_target(struct build *b, const char *name, struct template_record
 }
 
 /* Sandboxes of it that are stopped lie on its root filesystem. */
-static int refuse_target(const struct build *b, const struct template_record *t, struct error *err)
+static int check_replaceable(const struct build *b, const struct template_record *t,
+                             struct error *err)
 {
 	if (t->state == TEMPLATE_BUILDING)
 		return FAIL(err, ERROR_CONFLICT, "template '%s' is being built", t->name);
@@ -191,20 +194,20 @@ static int refuse_target(const struct build *b, const struct template_record *t,
 	return -1;
 }
 
-static int check_target(struct build *b, const char *name, struct error *err)
+static int check_name_free(struct build *b, const char *name, struct error *err)
 {
 	struct template_record t;
-	int found = find_target(b, name, &t, err);
+	int found = find_existing(b, name, &t, err);
 
-	return found > 0 ? refuse_target(b, &t, err) : found;
+	return found > 0 ? check_replaceable(b, &t, err) : found;
 }
 
-int build_check_target(struct build *b, struct error *err)
+int build_check_names(struct build *b, struct error *err)
 {
 	for (size_t i = 0; b->spec.also && b->spec.also[i]; i++)
-		if (check_target(b, b->spec.also[i], err) < 0)
+		if (check_name_free(b, b->spec.also[i], err) < 0)
 			return -1;
-	return check_target(b, b->record.name, err);
+	return check_name_free(b, b->record.name, err);
 }
 
 static const char *entrypoint_json(struct build *b)
@@ -217,7 +220,7 @@ static const char *entrypoint_json(struct build *b)
 }
 
 /* What was not given is as the source has it. */
-static void describe(struct build *b, struct template_record *t)
+static void describe_template(struct build *b, struct template_record *t)
 {
 	const struct build_resources *r = &b->spec.resources;
 	const struct sandbox_resources own = {r->cpu, r->memory_mb, r->disk_mb, r->pids};
@@ -244,7 +247,8 @@ static void describe(struct build *b, struct template_record *t)
 	t->updated_at = clock_unix_ms();
 }
 
-static int insert(struct build *b, const char *name, const char **ret_id, struct error *err)
+static int insert_template(struct build *b, const char *name, const char **ret_id,
+                           struct error *err)
 {
 	struct id id = id_new();
 	struct template_record t = b->source;
@@ -252,7 +256,7 @@ static int insert(struct build *b, const char *name, const char **ret_id, struct
 	t.id = arena_text(&b->arena, id.text);
 	t.project_id = b->record.project_id;
 	t.name = name;
-	describe(b, &t);
+	describe_template(b, &t);
 	t.pool_min = t.pool_target = t.pool_max = 0;
 	t.created_at = t.updated_at;
 	if (store_template_insert(b->fleet->store, &t, err) < 0)
@@ -261,13 +265,13 @@ static int insert(struct build *b, const char *name, const char **ret_id, struct
 	return 0;
 }
 
-static int replace(struct build *b, struct template_record *t, const char **ret_old,
-                   struct error *err)
+static int replace_template(struct build *b, struct template_record *t, const char **ret_old,
+                            struct error *err)
 {
-	if (refuse_target(b, t, err) < 0)
+	if (check_replaceable(b, t, err) < 0)
 		return -1;
 	*ret_old = t->snapshot_id;
-	describe(b, t);
+	describe_template(b, t);
 	return store_template_update(b->fleet->store, t, err);
 }
 
@@ -278,10 +282,11 @@ static int put_also(struct build *b, struct error *err)
 	struct template_record t;
 
 	for (size_t i = 0; b->spec.also && b->spec.also[i]; i++) {
-		int found = find_target(b, b->spec.also[i], &t, err);
+		int found = find_existing(b, b->spec.also[i], &t, err);
 
-		if (found < 0 || (found > 0 ? replace(b, &t, &ignored, err)
-		                            : insert(b, b->spec.also[i], &ignored, err)) < 0)
+		if (found < 0 ||
+		    (found > 0 ? replace_template(b, &t, &ignored, err)
+		               : insert_template(b, b->spec.also[i], &ignored, err)) < 0)
 			return FAIL_CONTEXT(err, "name '%s'", b->spec.also[i]);
 	}
 	return 0;
@@ -300,10 +305,11 @@ int build_make_template(struct build *b, struct error *err)
 {
 	struct template_record t;
 	struct error second = {0};
-	int found = find_target(b, b->record.name, &t, err);
+	int found = find_existing(b, b->record.name, &t, err);
 
-	if (found < 0 || (found > 0 ? replace(b, &t, &b->replaced, err)
-	                            : insert(b, b->record.name, &b->record.template_id, err)) < 0)
+	if (found < 0 ||
+	    (found > 0 ? replace_template(b, &t, &b->replaced, err)
+	               : insert_template(b, b->record.name, &b->record.template_id, err)) < 0)
 		return -1;
 	if (found > 0)
 		b->record.template_id = t.id;

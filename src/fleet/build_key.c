@@ -41,7 +41,7 @@ static void add_map(crypto_hash_sha256_state *hash, const struct json_map *map)
 	add_text(hash, ".");
 }
 
-static void finish(crypto_hash_sha256_state *hash, char ret[BUILD_KEY_SIZE + 1])
+static void finish_key(crypto_hash_sha256_state *hash, char ret[BUILD_KEY_SIZE + 1])
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
 
@@ -63,7 +63,7 @@ void build_key_first(const struct template_record *source, bool internet,
 	add_text(&hash, source->env_json);
 	add_text(&hash, source->workdir);
 	add_text(&hash, internet ? "internet" : "blocked");
-	finish(&hash, ret);
+	finish_key(&hash, ret);
 }
 
 void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step)
@@ -84,10 +84,10 @@ void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step)
 	add_text(&hash, step->path);
 	add_text(&hash, step->user);
 	add_text(&hash, step->mode);
-	finish(&hash, key);
+	finish_key(&hash, key);
 }
 
-static const char *shortened(struct arena *a, struct span text)
+static const char *shorten_text(struct arena *a, struct span text)
 {
 	struct span line, rest = text;
 	bool more = span_split(&rest, '\n', &line);
@@ -109,14 +109,14 @@ const char *build_step_text(struct arena *a, const struct build_step *step)
 		buf_add_text(&text, step->command ? step->command : "");
 		for (size_t i = 0; step->args && step->args[i]; i++)
 			buf_addf(&text, "%s%s", i > 0 ? " " : "", step->args[i]);
-		return arena_format(a, "RUN %s", shortened(a, buf_span(&text)));
+		return arena_format(a, "RUN %s", shorten_text(a, buf_span(&text)));
 	case BUILD_COPY:
 		return arena_format(a, "COPY %.12s… %s", step->files, step->path);
 	case BUILD_ENV:
 		/* Values may be secrets. */
 		for (size_t i = 0; i < step->env.count; i++)
 			buf_addf(&text, " %s", step->env.pairs[i].key);
-		return arena_format(a, "ENV%s", shortened(a, buf_span(&text)));
+		return arena_format(a, "ENV%s", shorten_text(a, buf_span(&text)));
 	case BUILD_WORKDIR:
 		return arena_format(a, "WORKDIR %s", step->path);
 	case BUILD_USER:

@@ -129,7 +129,7 @@ void build_log_add(struct build_log *log, int64_t step, enum build_stream stream
 	pthread_mutex_unlock(&log->mutex);
 }
 
-void build_say(struct build *b, const char *format, ...)
+void build_log_say(struct build *b, const char *format, ...)
 {
 	AUTO(buf_done) struct buf text = BUF(LINE_MAX_SIZE);
 	va_list args;
@@ -275,7 +275,7 @@ static void end_line(struct build_lines *l, unsigned stream, struct span line)
 	              stream == 0 ? BUILD_STDOUT : BUILD_STDERR, line);
 }
 
-static void keep(struct build_lines *l, unsigned stream, struct span piece)
+static void append_piece(struct build_lines *l, unsigned stream, struct span piece)
 {
 	struct buf *rest = &l->rest[stream];
 
@@ -299,11 +299,11 @@ void build_lines_add(struct build_lines *l, const struct agent_output *output)
 	struct span rest = output->bytes, line;
 
 	while (span_split(&rest, '\n', &line)) {
-		keep(l, stream, line);
+		append_piece(l, stream, line);
 		end_line(l, stream, buf_span(&l->rest[stream]));
 		buf_reset(&l->rest[stream]);
 	}
-	keep(l, stream, line);
+	append_piece(l, stream, line);
 	build_log_store(l->build, false);
 }
 

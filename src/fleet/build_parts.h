@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/build_parts.h — what the files of builds share. Private to this folder.
  *
- * build.c: who waits, who runs, and how it ends. build_run.c: from step to step. build_box.c: the
- * sandbox of a step. build_finish.c: the start and ready commands, and the template. build_spec.c,
- * build_key.c: pure rules. build_log.c, build_files.c, layers.c: what their names say. */
+ * build.c: who waits, who runs, and how it ends. build_run.c: from step to step. build_sandbox.c:
+ * the sandbox of a step. build_finish.c: the start and ready commands, and the template.
+ * build_spec.c, build_key.c: pure rules. build_log.c, build_files.c, layers.c: what their names
+ * say. */
 #pragma once
 
 #include <pthread.h>
@@ -22,10 +23,10 @@
 #define BUILD_READY_TIMEOUT_MS INT64_C(60000)
 
 /* All of the server's builds that have not ended. */
-struct build_desk {
-	pthread_mutex_t mutex; /* over all of this */
-	pthread_cond_t moved;  /* one has ended, or given a claim back */
-	struct lane *lane;     /* NULL until the first one comes */
+struct builds_in_flight {
+	pthread_mutex_t mutex;  /* over all of this */
+	pthread_cond_t moved;   /* one has ended, or given a claim back */
+	struct work_lane *lane; /* NULL until the first one comes */
 	struct list live;
 	struct map claims; /* "PROJECT/KEY" -> the build that executes the step */
 	struct map pins;   /* layer -> how many use it just now */
@@ -48,7 +49,7 @@ struct build_path {
 struct build {
 	struct list link; /* of the desk, as is the next */
 	bool is_taken;    /* by its thread, or by who has cancelled it before its turn came */
-	struct lane_task task;
+	struct work_lane_task task;
 	struct fleet *fleet;
 	struct arena arena;
 	struct build_record record; /* its thread's, once it is queued */
@@ -69,7 +70,7 @@ bool build_is_cancelled(const struct build *b);
 /* "cancelled", or that the server is being stopped; always -1. */
 int build_refuse_cancelled(const struct build *b, struct error *err);
 /* Writes the record. Progress that cannot be written ends nothing. */
-void build_tell(struct build *b);
+void build_write_record(struct build *b);
 
 /* ---- build_run.c ---- */
 
@@ -84,7 +85,7 @@ enum build_stream { BUILD_OWN, BUILD_STDOUT, BUILD_STDERR };
 /* One line; longer ones than a few KiB are cut into several. */
 void build_log_add(struct build_log *log, int64_t step, enum build_stream stream, struct span line);
 /* The build's own words. */
-void build_say(struct build *b, const char *format, ...) PRINTF(2, 3);
+void build_log_say(struct build *b, const char *format, ...) PRINTF(2, 3);
 /* Writes what is new to the store, if there is much or it is old; `all`: whatever there is. */
 void build_log_store(struct build *b, bool all);
 void build_log_end(struct build_log *log); /* no more will come */
@@ -107,20 +108,20 @@ void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step)
 /* "RUN make", for people. */
 const char *build_step_text(struct arena *a, const struct build_step *step);
 
-/* ---- build_box.c ---- */
+/* ---- build_sandbox.c ---- */
 
 /* A sandbox that begins with what the path has led to. Its row is in the build's from before it is
  * made until it is gone. */
-struct build_box {
+struct build_sandbox {
 	struct build *build;
 	char id[ID_SIZE + 1];
 	struct fleet_hold hold;
 };
-MUST_CHECK int build_box_open(struct build *b, struct build_box *ret, struct error *err);
+MUST_CHECK int build_sandbox_open(struct build *b, struct build_sandbox *ret, struct error *err);
 /* Removes it; zeroed is fine. */
-void build_box_close(struct build_box *box);
+void build_sandbox_close(struct build_sandbox *box);
 /* Folders that are missing. */
-MUST_CHECK int build_box_make_folders(struct build_box *box, struct error *err);
+MUST_CHECK int build_sandbox_make_folders(struct build_sandbox *box, struct error *err);
 struct build_command {
 	const char **args;
 	const char *user;
@@ -129,35 +130,36 @@ struct build_command {
 	uint32_t flags; /* enum agent_exec_flag */
 };
 /* A request to the agent of a box. The build's own deadline bounds the whole answer. */
-MUST_CHECK int build_ask(struct build_box *box, struct agent_reader *ret,
-                         const struct compute_request *request, struct error *err);
+MUST_CHECK int build_open_call(struct build_sandbox *box, struct agent_reader *ret,
+                               const struct compute_request *request, struct error *err);
 /* 1: a message is in `r`; 0: none came until `until`. Fails when the build is cancelled. */
-MUST_CHECK int build_receive(struct build *b, struct agent_reader *r, int64_t until,
-                             struct error *err);
+MUST_CHECK int build_receive_message(struct build *b, struct agent_reader *r, int64_t until,
+                                     struct error *err);
 /* Of a command: its output goes to the log. 1: it has ended. */
-MUST_CHECK int build_take_output(struct build_lines *lines, const struct agent_reader *r,
-                                 struct agent_process *ret, struct error *err);
+MUST_CHECK int build_log_output(struct build_lines *lines, const struct agent_reader *r,
+                                struct agent_process *ret, struct error *err);
 /* Nothing but the time and the end of the build is waited for: fd -1. */
-MUST_CHECK int build_wait(struct build *b, int fd, int64_t deadline, struct error *err);
+MUST_CHECK int build_wait_until(struct build *b, int fd, int64_t deadline, struct error *err);
 /* As the agent takes it. */
 struct agent_exec build_exec_of(struct build *b, struct arena *a,
                                 const struct build_command *command);
 /* To its end, its output in the log. ret's texts are empty. */
-MUST_CHECK int build_box_run(struct build_box *box, const struct build_command *command,
-                             struct agent_process *ret, struct error *err);
-MUST_CHECK int build_box_copy(struct build_box *box, const struct build_step *step,
-                              const char *path, struct error *err);
+MUST_CHECK int build_sandbox_run(struct build_sandbox *box, const struct build_command *command,
+                                 struct agent_process *ret, struct error *err);
+MUST_CHECK int build_sandbox_copy(struct build_sandbox *box, const struct build_step *step,
+                                  const char *path, struct error *err);
 /* Stops it and makes what it has on top a layer, which is pinned. */
 struct build_layer {
 	const char *id;
 	int64_t depth, size_bytes;
 };
-MUST_CHECK int build_box_keep(struct build_box *box, struct build_layer *ret, struct error *err);
+MUST_CHECK int build_sandbox_keep(struct build_sandbox *box, struct build_layer *ret,
+                                  struct error *err);
 
 /* ---- build_finish.c ---- */
 
 /* Refuses early what could not be made in the end. */
-MUST_CHECK int build_check_target(struct build *b, struct error *err);
+MUST_CHECK int build_check_names(struct build *b, struct error *err);
 MUST_CHECK int build_check_start(struct build *b, struct error *err);
 MUST_CHECK int build_make_template(struct build *b, struct error *err);
 

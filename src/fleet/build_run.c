@@ -62,7 +62,7 @@ static int set_workdir(struct build *b, const char *given, struct error *err)
 }
 
 /* The layer is pinned, and the one below it need not be any more. */
-static void take(struct build *b, const struct build_layer *layer)
+static void take_layer(struct build *b, const struct build_layer *layer)
 {
 	layer_unpin(b->fleet, b->path.layer);
 	b->path.layer = layer->id;
@@ -73,7 +73,7 @@ static void take(struct build *b, const struct build_layer *layer)
 
 /* ---- a step that changes files ---- */
 
-static int run_command(struct build_box *box, const struct build_step *step, struct error *err)
+static int run_command(struct build_sandbox *box, const struct build_step *step, struct error *err)
 {
 	struct build *b = box->build;
 	const char *shell[] = {"/bin/sh", "-c", step->command, NULL};
@@ -85,7 +85,7 @@ static int run_command(struct build_box *box, const struct build_step *step, str
 	};
 	struct agent_process ended = {0};
 
-	if (build_box_run(box, &command, &ended, err) < 0)
+	if (build_sandbox_run(box, &command, &ended, err) < 0)
 		return -1;
 	if (ended.timed_out)
 		return FAIL(err, ERROR_TIMEOUT, "it did not end within %" PRId64 " ms",
@@ -96,28 +96,28 @@ static int run_command(struct build_box *box, const struct build_step *step, str
 	return FAIL(err, ERROR_CONFLICT, "it ended with status %" PRId64, ended.exit_code);
 }
 
-static int copy_files(struct build_box *box, const struct build_step *step, struct error *err)
+static int copy_files(struct build_sandbox *box, const struct build_step *step, struct error *err)
 {
 	struct build *b = box->build;
 	const char *base = *b->path.workdir ? b->path.workdir : "/", *path;
 
 	if (path_resolve(&b->arena, base, span_of(step->path), &path, err) < 0)
 		return FAIL_CONTEXT(err, "path");
-	return build_box_copy(box, step, path, err);
+	return build_sandbox_copy(box, step, path, err);
 }
 
 /* `step` NULL: only the folders that are missing. */
-static int execute(struct build *b, const struct build_step *step, struct build_layer *ret,
-                   struct error *err)
+static int execute_step(struct build *b, const struct build_step *step, struct build_layer *ret,
+                        struct error *err)
 {
-	AUTO(build_box_close) struct build_box box = {0};
+	AUTO(build_sandbox_close) struct build_sandbox box = {0};
 
-	if (build_box_open(b, &box, err) < 0 || build_box_make_folders(&box, err) < 0)
+	if (build_sandbox_open(b, &box, err) < 0 || build_sandbox_make_folders(&box, err) < 0)
 		return -1;
 	if (step && (step->type == BUILD_RUN ? run_command(&box, step, err)
 	                                     : copy_files(&box, step, err)) < 0)
 		return -1;
-	return build_box_keep(&box, ret, err);
+	return build_sandbox_keep(&box, ret, err);
 }
 
 static int reach_claimed(struct build *b, const struct build_step *step, struct error *err)
@@ -131,9 +131,9 @@ static int reach_claimed(struct build *b, const struct build_step *step, struct 
 	if (found < 0)
 		return -1;
 	if (found > 0) {
-		build_say(b, "cached");
+		build_log_say(b, "cached");
 		b->record.cached_count++;
-		take(b, &layer);
+		take_layer(b, &layer);
 		return 0;
 	}
 	if (b->path.depth >= BUILD_LAYERS_MAX) {
@@ -141,15 +141,15 @@ static int reach_claimed(struct build *b, const struct build_step *step, struct 
 		error_hint(err, "make one run step of several, with &&");
 		return -1;
 	}
-	if (execute(b, step, &layer, err) < 0)
+	if (execute_step(b, step, &layer, err) < 0)
 		return -1;
-	take(b, &layer);
-	build_say(b, "done in %" PRId64 " ms", clock_monotonic_ms() - begun);
+	take_layer(b, &layer);
+	build_log_say(b, "done in %" PRId64 " ms", clock_monotonic_ms() - begun);
 	return layer_keep(b, &layer, err);
 }
 
 /* The path's key is already that of the step. */
-static int reach(struct build *b, const struct build_step *step, struct error *err)
+static int reach_step(struct build *b, const struct build_step *step, struct error *err)
 {
 	int result;
 
@@ -169,7 +169,7 @@ static int run_step(struct build *b, const struct build_step *step, struct error
 	switch ((enum build_step_type)step->type) {
 	case BUILD_RUN:
 	case BUILD_COPY:
-		return reach(b, step, err);
+		return reach_step(b, step, err);
 	case BUILD_ENV:
 		for (size_t i = 0; i < step->env.count; i++)
 			if (set_env(b, step->env.pairs[i].key, step->env.pairs[i].value, err) < 0)
@@ -194,8 +194,8 @@ static int run_steps(struct build *b, struct error *err)
 		const char *text = build_step_text(&b->arena, &steps[i]);
 
 		b->record.step = (int64_t)i + 1;
-		build_say(b, "[%zu/%zu] %s", i + 1, b->spec.steps.count, text);
-		build_tell(b);
+		build_log_say(b, "[%zu/%zu] %s", i + 1, b->spec.steps.count, text);
+		build_write_record(b);
 		if (run_step(b, &steps[i], err) < 0)
 			return FAIL_CONTEXT(err, "step %zu of %zu (%.100s)", i + 1,
 			                    b->spec.steps.count, text);
@@ -211,7 +211,7 @@ static int make_folders(struct build *b, struct error *err)
 	if (b->path.missing_count == 0)
 		return 0;
 	build_key_next(b->path.key, &none);
-	if (reach(b, NULL, err) < 0)
+	if (reach_step(b, NULL, err) < 0)
 		return FAIL_CONTEXT(err, "make the folders");
 	return 0;
 }
@@ -248,18 +248,18 @@ static int find_source(struct build *b, struct error *err)
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
-		build_say(b, "import image '%s' as template '%s'", b->spec.image, b->spec.from);
+		build_log_say(b, "import image '%s' as template '%s'", b->spec.image, b->spec.from);
 	}
 	return fleet_template_of_image(b->fleet, &b->arena, &import, b->deadline, &b->source, err);
 }
 
-static int begin(struct build *b, struct error *err)
+static int begin_build(struct build *b, struct error *err)
 {
 	struct fleet *f = b->fleet;
 	bool internet =
 	        b->spec.present >> BUILD_SPEC_INTERNET & 1 ? b->spec.internet : f->config->internet;
 
-	build_say(b, "from template '%s'", b->spec.from);
+	build_log_say(b, "from template '%s'", b->spec.from);
 	if (find_source(b, err) < 0 ||
 	    fleet_template_ready(f, &b->arena, &b->source, b->deadline, err) < 0)
 		return -1;
@@ -272,13 +272,13 @@ static int begin(struct build *b, struct error *err)
 	build_key_first(&b->source, internet, b->path.key);
 	if (set_source_env(b, err) < 0 || find_depth(b, err) < 0)
 		return -1;
-	return build_check_target(b, err);
+	return build_check_names(b, err);
 }
 
 int build_run(struct build *b, struct error *err)
 {
 	b->path.layer = "";
-	if (begin(b, err) < 0 || run_steps(b, err) < 0 || make_folders(b, err) < 0 ||
+	if (begin_build(b, err) < 0 || run_steps(b, err) < 0 || make_folders(b, err) < 0 ||
 	    build_check_start(b, err) < 0)
 		return -1;
 	if (build_is_cancelled(b))

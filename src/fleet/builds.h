@@ -12,8 +12,8 @@ struct build_base {
 
 /* ---- build.c ---- */
 
-struct build_desk *build_desk_new(void);
-void build_desk_free(struct build_desk *desk);
+struct builds_in_flight *builds_in_flight_new(void);
+void builds_in_flight_free(struct builds_in_flight *builds);
 /* Ends those that run: the server goes. */
 void builds_leave(struct fleet *f);
 /* What nobody is building any more, because the server went away, has failed. */

@@ -23,25 +23,25 @@ void cache_init(struct cache *c)
 	pthread_mutex_init(&c->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->acted, &monotonic);
+	pthread_cond_init(&c->operation_ended, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 }
 
-static void slot_free(struct slot *slot)
+static void cache_entry_free(struct cache_entry *entry)
 {
-	arena_done(&slot->arena);
-	meter_free(slot->meter);
-	free(slot);
+	arena_done(&entry->arena);
+	meter_free(entry->meter);
+	free(entry);
 }
 
 void cache_done(struct cache *c)
 {
 	const char *id;
 	size_t at = 0;
-	struct slot *slot;
+	struct cache_entry *entry;
 
-	while ((slot = map_next(&c->by_id, &at, &id)))
-		slot_free(slot);
+	while ((entry = map_next(&c->by_id, &at, &id)))
+		cache_entry_free(entry);
 	while (c->ended) {
 		struct meter *meter = c->ended;
 
@@ -50,7 +50,7 @@ void cache_done(struct cache *c)
 	}
 	map_done(&c->by_id);
 	map_done(&c->by_name);
-	pthread_cond_destroy(&c->acted);
+	pthread_cond_destroy(&c->operation_ended);
 	pthread_mutex_destroy(&c->mutex);
 }
 
@@ -106,96 +106,98 @@ static bool name_key(char out[NAME_KEY_SIZE], const char *project_id, const char
 	return size > 0 && size < NAME_KEY_SIZE;
 }
 
-static void forget_record(struct cache *c, struct slot *slot)
+static void forget_record(struct cache *c, struct cache_entry *entry)
 {
 	char key[NAME_KEY_SIZE];
 
-	if (!slot->is_started)
+	if (!entry->is_started)
 		return;
-	if (name_key(key, slot->record.project_id, slot->record.name) &&
-	    map_find(&c->by_name, key) == slot)
+	if (name_key(key, entry->record.project_id, entry->record.name) &&
+	    map_find(&c->by_name, key) == entry)
 		map_remove(&c->by_name, key);
-	slot->is_started = false;
-	slot->defaults = (struct fleet_defaults){0};
-	arena_done(&slot->arena);
+	entry->is_started = false;
+	entry->defaults = (struct fleet_defaults){0};
+	arena_done(&entry->arena);
 }
 
-static void remember_record(struct cache *c, struct slot *slot, const struct sandbox_record *r)
+static void remember_record(struct cache *c, struct cache_entry *entry,
+                            const struct sandbox_record *r)
 {
 	char key[NAME_KEY_SIZE];
 
-	record_copy(&slot->arena, r, &slot->record);
-	slot->is_started = true;
-	if (!slot->meter)
-		slot->meter = meter_new(slot->id);
+	record_copy(&entry->arena, r, &entry->record);
+	entry->is_started = true;
+	if (!entry->meter)
+		entry->meter = meter_new(entry->id);
 	if (name_key(key, r->project_id, r->name))
-		map_put(&c->by_name, key, slot);
+		map_put(&c->by_name, key, entry);
 }
 
-static struct slot *pin(struct cache *c, const char *id)
+static struct cache_entry *pin_entry(struct cache *c, const char *id)
 {
-	struct slot *slot = map_find(&c->by_id, id);
+	struct cache_entry *entry = map_find(&c->by_id, id);
 
-	if (!slot) {
-		slot = calloc(1, sizeof(*slot));
-		if (!slot)
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry)
 			abort();
-		snprintf(slot->id, sizeof(slot->id), "%s", id);
-		list_init(&slot->actors);
-		map_put(&c->by_id, slot->id, slot);
+		snprintf(entry->id, sizeof(entry->id), "%s", id);
+		list_init(&entry->waiters);
+		map_put(&c->by_id, entry->id, entry);
 	}
-	slot->references++;
-	return slot;
+	entry->references++;
+	return entry;
 }
 
 /* It has still to be read. */
-static void keep_meter(struct cache *c, struct slot *slot)
+static void keep_meter(struct cache *c, struct cache_entry *entry)
 {
-	if (!slot->meter || c->ended_count == ENDED_MAX)
+	if (!entry->meter || c->ended_count == ENDED_MAX)
 		return;
-	slot->meter->next = c->ended;
-	c->ended = slot->meter;
+	entry->meter->next = c->ended;
+	c->ended = entry->meter;
 	c->ended_count++;
-	slot->meter = NULL;
+	entry->meter = NULL;
 }
 
-static void unpin(struct cache *c, struct slot *slot)
+static void unpin_entry(struct cache *c, struct cache_entry *entry)
 {
-	assert(slot->references > 0);
-	slot->references--;
-	if (slot->references > 0 || slot->is_started)
+	assert(entry->references > 0);
+	entry->references--;
+	if (entry->references > 0 || entry->is_started)
 		return;
-	map_remove(&c->by_id, slot->id);
-	keep_meter(c, slot);
-	slot_free(slot);
+	map_remove(&c->by_id, entry->id);
+	keep_meter(c, entry);
+	cache_entry_free(entry);
 }
 
-static bool hold(struct cache *c, struct arena *a, struct slot *slot, struct sandbox_record *ret)
+static bool hold_entry(struct cache *c, struct arena *a, struct cache_entry *entry,
+                       struct sandbox_record *ret)
 {
-	if (!slot->is_started || slot->is_closing)
+	if (!entry->is_started || entry->is_closing)
 		return false;
-	record_copy(a, &slot->record, ret);
-	slot->holds++;
+	record_copy(a, &entry->record, ret);
+	entry->holds++;
 	c->held++;
 	return true;
 }
 
 /* ---- the calls ---- */
 
-struct slot *cache_pin(struct cache *c, const char *id)
+struct cache_entry *cache_pin(struct cache *c, const char *id)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = pin(c, id);
+	entry = pin_entry(c, id);
 	pthread_mutex_unlock(&c->mutex);
-	return slot;
+	return entry;
 }
 
-void cache_unpin(struct cache *c, struct slot *slot)
+void cache_unpin(struct cache *c, struct cache_entry *entry)
 {
 	pthread_mutex_lock(&c->mutex);
-	unpin(c, slot);
+	unpin_entry(c, entry);
 	pthread_mutex_unlock(&c->mutex);
 }
 
@@ -204,224 +206,224 @@ static struct timespec timespec_of(int64_t deadline)
 	return (struct timespec){.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
 }
 
-static bool is_turn(const struct slot *slot, const struct list *turn)
+static bool is_turn(const struct cache_entry *entry, const struct list *turn)
 {
-	return !slot->has_actor && slot->actors.next == turn;
+	return !entry->has_operation && entry->waiters.next == turn;
 }
 
-bool cache_act(struct cache *c, struct slot *slot, int64_t deadline)
+bool cache_operation_begin(struct cache *c, struct cache_entry *entry, int64_t deadline)
 {
 	struct timespec until = timespec_of(deadline);
 	struct list turn;
 	bool is_mine;
 
 	pthread_mutex_lock(&c->mutex);
-	list_append(&slot->actors, &turn);
-	while (!is_turn(slot, &turn) && clock_monotonic_ms() < deadline)
-		pthread_cond_timedwait(&c->acted, &c->mutex, &until);
-	is_mine = is_turn(slot, &turn);
+	list_append(&entry->waiters, &turn);
+	while (!is_turn(entry, &turn) && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&c->operation_ended, &c->mutex, &until);
+	is_mine = is_turn(entry, &turn);
 	list_remove(&turn);
 	if (is_mine)
-		slot->has_actor = true;
+		entry->has_operation = true;
 	pthread_mutex_unlock(&c->mutex);
 	return is_mine;
 }
 
-bool cache_act_end(struct cache *c, struct slot *slot)
+bool cache_operation_end(struct cache *c, struct cache_entry *entry)
 {
 	bool is_called;
 
 	pthread_mutex_lock(&c->mutex);
-	slot->has_actor = false;
-	is_called = slot->is_called && !slot->is_started;
-	slot->is_called = false;
-	pthread_cond_broadcast(&c->acted);
+	entry->has_operation = false;
+	is_called = entry->is_called && !entry->is_started;
+	entry->is_called = false;
+	pthread_cond_broadcast(&c->operation_ended);
 	pthread_mutex_unlock(&c->mutex);
 	return is_called;
 }
 
-bool cache_is_attended(struct cache *c, const char *id)
+bool cache_is_busy(struct cache *c, const char *id)
 {
-	const struct slot *slot;
+	const struct cache_entry *entry;
 	bool is_attended;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	is_attended = slot && (slot->has_actor || slot->is_queued);
+	entry = map_find(&c->by_id, id);
+	is_attended = entry && (entry->has_operation || entry->is_queued);
 	pthread_mutex_unlock(&c->mutex);
 	return is_attended;
 }
 
 bool cache_is_started(struct cache *c, const char *id)
 {
-	const struct slot *slot;
+	const struct cache_entry *entry;
 	bool is_started;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	is_started = slot && slot->is_started;
+	entry = map_find(&c->by_id, id);
+	is_started = entry && entry->is_started;
 	pthread_mutex_unlock(&c->mutex);
 	return is_started;
 }
 
-struct slot *cache_take_sleeper(struct cache *c, const char *id)
+struct cache_entry *cache_take_sleeping(struct cache *c, const char *id)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	if (slot && (slot->has_actor || !list_is_empty(&slot->actors)))
-		slot->is_called = true;
-	if (slot && (slot->is_started || slot->has_actor || slot->is_queued ||
-	             !list_is_empty(&slot->actors)))
-		slot = NULL;
-	if (slot) {
-		slot->references++;
-		slot->is_queued = true;
+	entry = map_find(&c->by_id, id);
+	if (entry && (entry->has_operation || !list_is_empty(&entry->waiters)))
+		entry->is_called = true;
+	if (entry && (entry->is_started || entry->has_operation || entry->is_queued ||
+	              !list_is_empty(&entry->waiters)))
+		entry = NULL;
+	if (entry) {
+		entry->references++;
+		entry->is_queued = true;
 	}
 	pthread_mutex_unlock(&c->mutex);
-	return slot;
+	return entry;
 }
 
-void cache_set_queued(struct cache *c, struct slot *slot, bool is_queued)
+void cache_set_queued(struct cache *c, struct cache_entry *entry, bool is_queued)
 {
 	pthread_mutex_lock(&c->mutex);
-	slot->is_queued = is_queued;
+	entry->is_queued = is_queued;
 	pthread_mutex_unlock(&c->mutex);
 }
 
-void cache_update(struct cache *c, struct slot *slot, const struct sandbox_record *r)
+void cache_update(struct cache *c, struct cache_entry *entry, const struct sandbox_record *r)
 {
 	pthread_mutex_lock(&c->mutex);
-	if (r->version > slot->version) {
-		forget_record(c, slot);
-		slot->version = r->version;
+	if (r->version > entry->version) {
+		forget_record(c, entry);
+		entry->version = r->version;
 		if (r->actual == SANDBOX_STARTED)
-			remember_record(c, slot, r);
+			remember_record(c, entry, r);
 	}
 	pthread_mutex_unlock(&c->mutex);
 }
 
-static struct slot *find_started(const struct cache *c, const char *project_id,
-                                 const char *id_or_name)
+static struct cache_entry *find_started(const struct cache *c, const char *project_id,
+                                        const char *id_or_name)
 {
-	struct slot *slot = map_find(&c->by_id, id_or_name);
+	struct cache_entry *entry = map_find(&c->by_id, id_or_name);
 	char key[NAME_KEY_SIZE];
 
-	if (!slot && project_id && name_key(key, project_id, id_or_name))
-		slot = map_find(&c->by_name, key);
-	if (!slot || !slot->is_started)
+	if (!entry && project_id && name_key(key, project_id, id_or_name))
+		entry = map_find(&c->by_name, key);
+	if (!entry || !entry->is_started)
 		return NULL;
 	/* Somebody else's id is to be as unknown as one that does not exist. */
-	if (project_id && strcmp(project_id, slot->record.project_id) != 0)
+	if (project_id && strcmp(project_id, entry->record.project_id) != 0)
 		return NULL;
-	return slot;
+	return entry;
 }
 
-struct slot *cache_hold(struct cache *c, struct arena *a, const char *project_id,
-                        const char *id_or_name, struct sandbox_record *ret)
+struct cache_entry *cache_hold(struct cache *c, struct arena *a, const char *project_id,
+                               const char *id_or_name, struct sandbox_record *ret)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = find_started(c, project_id, id_or_name);
-	if (slot && hold(c, a, slot, ret))
-		slot->references++;
+	entry = find_started(c, project_id, id_or_name);
+	if (entry && hold_entry(c, a, entry, ret))
+		entry->references++;
 	else
-		slot = NULL;
+		entry = NULL;
 	pthread_mutex_unlock(&c->mutex);
-	return slot;
+	return entry;
 }
 
-struct slot *cache_hold_warm(struct cache *c, struct arena *a, const char *project_id,
-                             const char *id_or_name, struct sandbox_record *ret)
+struct cache_entry *cache_hold_warm(struct cache *c, struct arena *a, const char *project_id,
+                                    const char *id_or_name, struct sandbox_record *ret)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = find_started(c, project_id, id_or_name);
-	if (slot && slot->defaults.env && hold(c, a, slot, ret))
-		slot->references++;
+	entry = find_started(c, project_id, id_or_name);
+	if (entry && entry->defaults.env && hold_entry(c, a, entry, ret))
+		entry->references++;
 	else
-		slot = NULL;
+		entry = NULL;
 	pthread_mutex_unlock(&c->mutex);
-	return slot;
+	return entry;
 }
 
-bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
-                     struct sandbox_record *ret)
+bool cache_hold_entry(struct cache *c, struct arena *a, struct cache_entry *entry,
+                      struct sandbox_record *ret)
 {
 	bool is_held;
 
 	pthread_mutex_lock(&c->mutex);
-	is_held = hold(c, a, slot, ret);
+	is_held = hold_entry(c, a, entry, ret);
 	pthread_mutex_unlock(&c->mutex);
 	return is_held;
 }
 
 void cache_unhold(struct cache *c, const char *id)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	assert(slot && slot->holds > 0);
-	slot->holds--;
+	entry = map_find(&c->by_id, id);
+	assert(entry && entry->holds > 0);
+	entry->holds--;
 	c->held--;
-	if (slot->holds == 0 && slot->is_closing)
-		pthread_cond_broadcast(&c->acted);
-	unpin(c, slot);
+	if (entry->holds == 0 && entry->is_closing)
+		pthread_cond_broadcast(&c->operation_ended);
+	unpin_entry(c, entry);
 	pthread_mutex_unlock(&c->mutex);
 }
 
 bool cache_touch(struct cache *c, const char *id, int64_t now)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 	bool is_news;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	is_news = !slot || now - slot->touched_at >= TOUCH_EVERY_MS;
-	if (slot && is_news)
-		slot->touched_at = now;
+	entry = map_find(&c->by_id, id);
+	is_news = !entry || now - entry->touched_at >= TOUCH_EVERY_MS;
+	if (entry && is_news)
+		entry->touched_at = now;
 	pthread_mutex_unlock(&c->mutex);
 	return is_news;
 }
 
 unsigned cache_use(struct cache *c, const char *id, const struct fleet_use *use)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 	unsigned number;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	assert(slot && slot->holds > 0);
-	number = meter_begin(slot->meter, use);
+	entry = map_find(&c->by_id, id);
+	assert(entry && entry->holds > 0);
+	number = meter_begin(entry->meter, use);
 	pthread_mutex_unlock(&c->mutex);
 	return number;
 }
 
 void cache_unuse(struct cache *c, const char *id, unsigned use)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	assert(slot && slot->holds > 0);
-	meter_end(slot->meter, use);
+	entry = map_find(&c->by_id, id);
+	assert(entry && entry->holds > 0);
+	meter_end(entry->meter, use);
 	pthread_mutex_unlock(&c->mutex);
 }
 
 bool cache_meter_read(struct cache *c, const char *id, struct meter *ret)
 {
-	const struct slot *slot;
+	const struct cache_entry *entry;
 	bool is_known;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	is_known = slot && slot->meter;
+	entry = map_find(&c->by_id, id);
+	is_known = entry && entry->meter;
 	if (is_known)
-		meter_read(slot->meter, ret);
+		meter_read(entry->meter, ret);
 	pthread_mutex_unlock(&c->mutex);
 	return is_known;
 }
@@ -450,77 +452,77 @@ uint64_t cache_held(struct cache *c)
 
 bool cache_is_held(struct cache *c, const char *id)
 {
-	const struct slot *slot;
+	const struct cache_entry *entry;
 	bool is_held;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	is_held = slot && slot->holds > 0;
+	entry = map_find(&c->by_id, id);
+	is_held = entry && entry->holds > 0;
 	pthread_mutex_unlock(&c->mutex);
 	return is_held;
 }
 
-bool cache_close_idle(struct cache *c, struct slot *slot, int64_t seen)
+bool cache_close_idle(struct cache *c, struct cache_entry *entry, int64_t seen)
 {
 	bool is_idle;
 
 	pthread_mutex_lock(&c->mutex);
-	is_idle = slot->holds == 0 && slot->touched_at <= seen;
+	is_idle = entry->holds == 0 && entry->touched_at <= seen;
 	if (is_idle)
-		slot->is_closing = true;
+		entry->is_closing = true;
 	pthread_mutex_unlock(&c->mutex);
 	return is_idle;
 }
 
-void cache_close(struct cache *c, struct slot *slot)
+void cache_close(struct cache *c, struct cache_entry *entry)
 {
 	pthread_mutex_lock(&c->mutex);
-	slot->is_closing = true;
+	entry->is_closing = true;
 	pthread_mutex_unlock(&c->mutex);
 }
 
-bool cache_drain(struct cache *c, struct slot *slot, int64_t deadline)
+bool cache_drain(struct cache *c, struct cache_entry *entry, int64_t deadline)
 {
 	struct timespec until = timespec_of(deadline);
 	bool is_free;
 
 	pthread_mutex_lock(&c->mutex);
-	while (slot->holds > 0 && clock_monotonic_ms() < deadline)
-		pthread_cond_timedwait(&c->acted, &c->mutex, &until);
-	is_free = slot->holds == 0;
+	while (entry->holds > 0 && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&c->operation_ended, &c->mutex, &until);
+	is_free = entry->holds == 0;
 	pthread_mutex_unlock(&c->mutex);
 	return is_free;
 }
 
-void cache_reopen(struct cache *c, struct slot *slot)
+void cache_reopen(struct cache *c, struct cache_entry *entry)
 {
 	pthread_mutex_lock(&c->mutex);
-	slot->is_closing = false;
+	entry->is_closing = false;
 	pthread_mutex_unlock(&c->mutex);
 }
 
 bool cache_defaults_get(struct cache *c, struct arena *a, const char *id,
                         struct fleet_defaults *ret)
 {
-	const struct slot *slot;
+	const struct cache_entry *entry;
 	bool is_known;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	is_known = slot && slot->defaults.env;
+	entry = map_find(&c->by_id, id);
+	is_known = entry && entry->defaults.env;
 	if (is_known)
-		defaults_copy(a, &slot->defaults, ret);
+		defaults_copy(a, &entry->defaults, ret);
 	pthread_mutex_unlock(&c->mutex);
 	return is_known;
 }
 
 void cache_defaults_put(struct cache *c, const char *id, const struct fleet_defaults *defaults)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
-	slot = map_find(&c->by_id, id);
-	if (slot && slot->is_started && !slot->defaults.env)
-		defaults_copy(&slot->arena, defaults, &slot->defaults);
+	entry = map_find(&c->by_id, id);
+	if (entry && entry->is_started && !entry->defaults.env)
+		defaults_copy(&entry->arena, defaults, &entry->defaults);
 	pthread_mutex_unlock(&c->mutex);
 }

@@ -19,15 +19,15 @@
 #include "fleet/fleet.h"
 #include "fleet/meter.h"
 
-struct slot {
+struct cache_entry {
 	char id[ID_SIZE + 1];
 	unsigned references; /* threads that know it, holds included */
 	unsigned holds;
-	bool has_actor;
-	struct list actors; /* who waits to act on it, in the order in which they came */
-	bool is_queued;     /* somebody will act soon: not abandoned */
-	bool is_called;     /* bytes have come for it while somebody acts */
-	bool is_closing;    /* its actor is about to end or pause it: no new holds */
+	bool has_operation;
+	struct list waiters; /* who waits to act on it, in the order in which they came */
+	bool is_queued;      /* somebody will act soon: not abandoned */
+	bool is_called;      /* bytes have come for it while somebody acts */
+	bool is_closing;     /* its actor is about to end or pause it: no new holds */
 	int64_t touched_at;
 	int64_t version;     /* of the newest row seen */
 	struct meter *meter; /* since it was started first */
@@ -40,9 +40,10 @@ struct slot {
 
 struct cache {
 	pthread_mutex_t mutex;
-	pthread_cond_t acted; /* an actor has finished, or the last hold on a closing one */
-	struct map by_id;     /* all slots */
-	struct map by_name;   /* "PROJECT/NAME": started ones */
+	pthread_cond_t
+	        operation_ended; /* an actor has finished, or the last hold on a closing one */
+	struct map by_id;        /* all slots */
+	struct map by_name;      /* "PROJECT/NAME": started ones */
 	uint64_t held;
 	struct meter *ended; /* of slots that are gone, not read yet */
 	unsigned ended_count;
@@ -51,33 +52,34 @@ struct cache {
 void cache_init(struct cache *c);
 void cache_done(struct cache *c);
 
-struct slot *cache_pin(struct cache *c, const char *id);
-void cache_unpin(struct cache *c, struct slot *slot);
+struct cache_entry *cache_pin(struct cache *c, const char *id);
+void cache_unpin(struct cache *c, struct cache_entry *entry);
 
-/* Waits until all who came before have acted on it; false when the deadline has passed. */
-bool cache_act(struct cache *c, struct slot *slot, int64_t deadline);
+/* Waits until all who came before have operation_ended on it; false when the deadline has passed.
+ */
+bool cache_operation_begin(struct cache *c, struct cache_entry *entry, int64_t deadline);
 /* True when bytes have come for it meanwhile, and it sleeps now. */
-bool cache_act_end(struct cache *c, struct slot *slot);
+bool cache_operation_end(struct cache *c, struct cache_entry *entry);
 /* Whether anybody acts on it or will. */
-bool cache_is_attended(struct cache *c, const char *id);
+bool cache_is_busy(struct cache *c, const char *id);
 /* Of a sandbox that is held: its slot, pinned and queued, if it is no longer started and nobody
  * acts on it or will; else NULL. Who acts on it hears of it when he ends. */
-struct slot *cache_take_sleeper(struct cache *c, const char *id);
+struct cache_entry *cache_take_sleeping(struct cache *c, const char *id);
 bool cache_is_started(struct cache *c, const char *id);
-void cache_set_queued(struct cache *c, struct slot *slot, bool is_queued);
+void cache_set_queued(struct cache *c, struct cache_entry *entry, bool is_queued);
 
 /* Takes a row that was read or written, if it is newer than what is there. */
-void cache_update(struct cache *c, struct slot *slot, const struct sandbox_record *r);
+void cache_update(struct cache *c, struct cache_entry *entry, const struct sandbox_record *r);
 
 /* The pinned slot and a copy of its row; NULL when it is not known to be started. */
-struct slot *cache_hold(struct cache *c, struct arena *a, const char *project_id,
-                        const char *id_or_name, struct sandbox_record *ret);
+struct cache_entry *cache_hold(struct cache *c, struct arena *a, const char *project_id,
+                               const char *id_or_name, struct sandbox_record *ret);
 /* Only when its defaults are known, too. */
-struct slot *cache_hold_warm(struct cache *c, struct arena *a, const char *project_id,
-                             const char *id_or_name, struct sandbox_record *ret);
+struct cache_entry *cache_hold_warm(struct cache *c, struct arena *a, const char *project_id,
+                                    const char *id_or_name, struct sandbox_record *ret);
 /* For a slot that is pinned already; false when it is not started. */
-bool cache_hold_slot(struct cache *c, struct arena *a, struct slot *slot,
-                     struct sandbox_record *ret);
+bool cache_hold_entry(struct cache *c, struct arena *a, struct cache_entry *entry,
+                      struct sandbox_record *ret);
 void cache_unhold(struct cache *c, const char *id);
 /* True at most once a second: the store need not hear of more. */
 bool cache_touch(struct cache *c, const char *id, int64_t now);
@@ -92,12 +94,12 @@ struct meter *cache_meters_take(struct cache *c);
 uint64_t cache_held(struct cache *c);
 bool cache_is_held(struct cache *c, const char *id);
 /* Shuts it to new holds, unless it is held or was used after `seen`. */
-bool cache_close_idle(struct cache *c, struct slot *slot, int64_t seen);
+bool cache_close_idle(struct cache *c, struct cache_entry *entry, int64_t seen);
 /* The same, held or not. */
-void cache_close(struct cache *c, struct slot *slot);
+void cache_close(struct cache *c, struct cache_entry *entry);
 /* Waits for the last hold on one that is shut; false when the deadline has passed before. */
-bool cache_drain(struct cache *c, struct slot *slot, int64_t deadline);
-void cache_reopen(struct cache *c, struct slot *slot);
+bool cache_drain(struct cache *c, struct cache_entry *entry, int64_t deadline);
+void cache_reopen(struct cache *c, struct cache_entry *entry);
 
 /* Copies into the arena; false when they are not known. */
 bool cache_defaults_get(struct cache *c, struct arena *a, const char *id,

@@ -21,13 +21,13 @@
 /* ---- what is compared with what ---- */
 
 /* Texts in the arena. */
-struct question {
+struct file_comparison {
 	const char *project_id, *template_id, *name;
 	struct sandbox_review review;
 	bool is_sandbox, is_on_template; /* the base is its template */
 };
 
-static int find_base(struct fleet *f, struct arena *a, const char *base, struct question *q,
+static int find_base(struct fleet *f, struct arena *a, const char *base, struct file_comparison *q,
                      struct error *err)
 {
 	const struct fleet_ref ref = {q->project_id, base};
@@ -51,7 +51,7 @@ static int find_base(struct fleet *f, struct arena *a, const char *base, struct 
 /* A template that was built by steps is a folder and a layer: the one that the sandbox was made
  * with, or, when that is gone or nobody knows, what the template has now. */
 static int find_layer(struct fleet *f, struct arena *a, const struct template_record *t,
-                      struct question *q, struct error *err)
+                      struct file_comparison *q, struct error *err)
 {
 	const char *origin = NULL;
 	struct snapshot_record r;
@@ -70,7 +70,8 @@ static int find_layer(struct fleet *f, struct arena *a, const struct template_re
 	return 0;
 }
 
-static int find_template(struct fleet *f, struct arena *a, struct question *q, struct error *err)
+static int find_template(struct fleet *f, struct arena *a, struct file_comparison *q,
+                         struct error *err)
 {
 	const struct fleet_ref ref = {q->project_id, q->template_id};
 	struct template_record t;
@@ -81,14 +82,14 @@ static int find_template(struct fleet *f, struct arena *a, struct question *q, s
 	return q->is_on_template ? find_layer(f, a, &t, q, err) : 0;
 }
 
-static int question_of_sandbox(struct fleet *f, struct arena *a, const struct sandbox_record *r,
-                               const char *base, struct question *ret, struct error *err)
+static int compare_with_sandbox(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                                const char *base, struct file_comparison *ret, struct error *err)
 {
-	*ret = (struct question){.project_id = r->project_id,
-	                         .template_id = r->template_id,
-	                         .name = r->name,
-	                         .review = {.subject = r->id},
-	                         .is_sandbox = true};
+	*ret = (struct file_comparison){.project_id = r->project_id,
+	                                .template_id = r->template_id,
+	                                .name = r->name,
+	                                .review = {.subject = r->id},
+	                                .is_sandbox = true};
 	if (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
 	    r->actual != SANDBOX_STOPPED)
 		return refuse_state(r, "compared", err);
@@ -107,25 +108,25 @@ static const char *parent_of(struct fleet *f, struct arena *a, const struct snap
 	               : NULL;
 }
 
-static int question_of_snapshot(struct fleet *f, struct arena *a,
-                                const struct fleet_changes_ask *ask, struct question *ret,
-                                struct error *err)
+static int compare_with_snapshot(struct fleet *f, struct arena *a,
+                                 const struct fleet_changes_ask *ask, struct file_comparison *ret,
+                                 struct error *err)
 {
 	struct snapshot_record r;
 
 	if (snapshot_find_ready(f, a, &ask->ref, &r, err) < 0)
 		return -1;
-	*ret = (struct question){.project_id = r.project_id,
-	                         .template_id = r.template_id,
-	                         .name = r.name,
-	                         .review = {.subject = r.id}};
+	*ret = (struct file_comparison){.project_id = r.project_id,
+	                                .template_id = r.template_id,
+	                                .name = r.name,
+	                                .review = {.subject = r.id}};
 	if (find_base(f, a, ask->base ? ask->base : parent_of(f, a, &r), ret, err) < 0)
 		return -1;
 	return find_template(f, a, ret, err);
 }
 
-static int make_question(struct fleet *f, struct arena *a, const struct fleet_changes_ask *ask,
-                         struct question *ret, struct error *err)
+static int make_comparison(struct fleet *f, struct arena *a, const struct fleet_changes_ask *ask,
+                           struct file_comparison *ret, struct error *err)
 {
 	struct sandbox_record r;
 
@@ -133,10 +134,10 @@ static int make_question(struct fleet *f, struct arena *a, const struct fleet_ch
 	    provider_require(f->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
 	if (ask->of_snapshot)
-		return question_of_snapshot(f, a, ask, ret, err);
-	if (fleet_find(f, a, &ask->ref, &r, err) < 0 || provider_check(f, &r, err) < 0)
+		return compare_with_snapshot(f, a, ask, ret, err);
+	if (fleet_find(f, a, &ask->ref, &r, err) < 0 || sandbox_check_local(f, &r, err) < 0)
 		return -1;
-	return question_of_sandbox(f, a, &r, ask->base, ret, err);
+	return compare_with_sandbox(f, a, &r, ask->base, ret, err);
 }
 
 /* ---- lists ---- */
@@ -151,27 +152,28 @@ static int check_after(const char *path, const char *after, struct error *err)
 	return FAIL(err, ERROR_INVALID, "the page begins outside of '%.200s'", path);
 }
 
-static int ask_review(struct arena *a, const struct fleet_changes_ask *ask, struct review_ask *ret,
-                      struct error *err)
+static int make_listing(struct arena *a, const struct fleet_changes_ask *ask,
+                        struct file_review_listing *ret, struct error *err)
 {
-	*ret = (struct review_ask){.limit = ask->limit + 1, .deadline = deadline_in(LIST_MS)};
+	*ret = (struct file_review_listing){.limit = ask->limit + 1,
+	                                    .deadline = deadline_in(LIST_MS)};
 	if (change_path_clean(a, ask->path ? ask->path : "", &ret->path, err) < 0 ||
 	    change_path_clean(a, ask->after ? ask->after : "", &ret->after, err) < 0)
 		return -1;
 	return check_after(ret->path, ret->after, err);
 }
 
-static int list(struct fleet *f, struct arena *a, const struct fleet_changes_ask *ask,
-                struct review *review, struct fleet_changes *ret, struct error *err)
+static int list_changes(struct fleet *f, struct arena *a, const struct fleet_changes_ask *ask,
+                        struct file_review *review, struct fleet_changes *ret, struct error *err)
 {
-	struct review_ask look;
-	struct review_found found;
-	struct question q;
+	struct file_review_listing look;
+	struct file_review_changes found;
+	struct file_comparison q;
 
-	if (ask_review(a, ask, &look, err) < 0 || make_question(f, a, ask, &q, err) < 0 ||
-	    review_open(f, &q.review, review, err) < 0)
+	if (make_listing(a, ask, &look, err) < 0 || make_comparison(f, a, ask, &q, err) < 0 ||
+	    file_review_open(f, &q.review, review, err) < 0)
 		return -1;
-	if (review_list(review, a, &look, &found, err) < 0)
+	if (file_review_list(review, a, &look, &found, err) < 0)
 		return FAIL_CONTEXT(err, "changes of '%s'", q.name);
 	*ret = (struct fleet_changes){.items = found.items,
 	                              .count = found.count,
@@ -185,23 +187,23 @@ static int list(struct fleet *f, struct arena *a, const struct fleet_changes_ask
 int fleet_changes(struct fleet *fleet, struct arena *a, const struct fleet_changes_ask *ask,
                   struct fleet_changes *ret, struct error *err)
 {
-	AUTO(review_close) struct review review = {0};
+	AUTO(file_review_close) struct file_review review = {0};
 
-	return list(fleet, a, ask, &review, ret, err);
+	return list_changes(fleet, a, ask, &review, ret, err);
 }
 
 int fleet_diff(struct fleet *fleet, struct arena *a, const struct fleet_changes_ask *ask,
                struct fleet_changes *ret, struct error *err)
 {
-	AUTO(review_close) struct review review = {0};
+	AUTO(file_review_close) struct file_review review = {0};
 	struct fleet_changes found;
 	size_t bytes = 0, i;
 
-	if (list(fleet, a, ask, &review, &found, err) < 0)
+	if (list_changes(fleet, a, ask, &review, &found, err) < 0)
 		return -1;
 	found.diffs = ARENA_ARRAY(a, struct span, found.count + 1);
 	for (i = 0; i < found.count && bytes <= FLEET_DIFF_BYTES; i++) {
-		if (review_diff(&review, a, &found.items[i], &found.diffs[i], err) < 0)
+		if (file_review_diff(&review, a, &found.items[i], &found.diffs[i], err) < 0)
 			return -1;
 		bytes += found.diffs[i].size;
 	}
@@ -215,9 +217,9 @@ int fleet_diff(struct fleet *fleet, struct arena *a, const struct fleet_changes_
 
 /* Where the files are put back: by the sandbox's own agent while it runs, so that nothing is
  * changed behind its kernel's back; else by that of the review, which has them at a folder. */
-struct target {
-	struct act *act;
-	struct review review;
+struct revert_target {
+	struct operation *op;
+	struct file_review review;
 	const char *id, *root;
 	struct mount_list mounts; /* volumes that lie over the files */
 	int64_t deadline;
@@ -243,7 +245,7 @@ static int check_special(const struct sandbox_change *c, struct error *err)
 }
 
 /* What lies on a volume is no part of the layers, and stays. Its place is made at each start. */
-static bool is_on_volume(const struct target *t, const struct sandbox_change *c)
+static bool is_on_volume(const struct revert_target *t, const struct sandbox_change *c)
 {
 	for (size_t i = 0; i < t->mounts.count; i++)
 		if (is_below(c->path, t->mounts.items[i].path + 1))
@@ -251,7 +253,8 @@ static bool is_on_volume(const struct target *t, const struct sandbox_change *c)
 	return false;
 }
 
-static int check_volumes(const struct target *t, const struct sandbox_change *c, struct error *err)
+static int check_volumes(const struct revert_target *t, const struct sandbox_change *c,
+                         struct error *err)
 {
 	if (is_on_volume(t, c) && c->kind != CHANGE_ADDED)
 		return FAIL(err, ERROR_CONFLICT, "a volume lies over '%.150s': detach it first",
@@ -270,7 +273,7 @@ static int check_volumes(const struct target *t, const struct sandbox_change *c,
 }
 
 /* Nothing is touched before all of it can be done. */
-static int check_changes(const struct target *t, const struct review_found *found,
+static int check_changes(const struct revert_target *t, const struct file_review_changes *found,
                          struct error *err)
 {
 	uint64_t bytes = 0;
@@ -292,8 +295,8 @@ static int check_changes(const struct target *t, const struct review_found *foun
 }
 
 /* What was not there, and what was something else. Its contents go with it. */
-static int remove_added(const struct target *t, const struct review_found *found, unsigned *ret,
-                        struct error *err)
+static int remove_added(const struct revert_target *t, const struct file_review_changes *found,
+                        unsigned *ret, struct error *err)
 {
 	AUTO(agent_reader_done) struct agent_reader agent;
 	struct agent_path m = {.root = t->root,
@@ -352,7 +355,7 @@ static int begin_archive(struct agent_reader *r, uint16_t type, const struct age
 	return agent_reader_expect(r, AGENT_READY, err);
 }
 
-static int bring_back(const struct target *t, const char *path, struct error *err)
+static int restore_files(const struct revert_target *t, const char *path, struct error *err)
 {
 	const struct agent_limits limits = {.deadline = t->deadline};
 	const struct agent_path base = {.root = BROKER_REVIEW_PATH, .path = path, .target = ""};
@@ -369,7 +372,7 @@ static int bring_back(const struct target *t, const char *path, struct error *er
 	return copy_archive(&from, &to, err);
 }
 
-static unsigned count_before(const struct review_found *found)
+static unsigned count_before(const struct file_review_changes *found)
 {
 	unsigned count = 0;
 
@@ -378,43 +381,42 @@ static unsigned count_before(const struct review_found *found)
 	return count;
 }
 
-static int revert_path(struct target *t, const char *path, struct fleet_reverted *ret,
+static int revert_path(struct revert_target *t, const char *path, struct fleet_reverted *ret,
                        struct error *err)
 {
-	struct review_ask ask = {
+	struct file_review_listing ask = {
 	        .after = "", .limit = REVERT_ENTRIES_MAX + 1, .deadline = t->deadline};
-	struct review_found found;
+	struct file_review_changes found;
 	unsigned before;
 
-	if (change_path_clean(t->act->arena, path, &ask.path, err) < 0 ||
-	    review_list(&t->review, t->act->arena, &ask, &found, err) < 0 ||
+	if (change_path_clean(t->op->arena, path, &ask.path, err) < 0 ||
+	    file_review_list(&t->review, t->op->arena, &ask, &found, err) < 0 ||
 	    check_changes(t, &found, err) < 0 || remove_added(t, &found, &ret->removed, err) < 0)
 		return -1;
 	fault_point("api", "revert-removed");
 	before = count_before(&found);
-	if (before > 0 && bring_back(t, ask.path, err) < 0)
+	if (before > 0 && restore_files(t, ask.path, err) < 0)
 		return -1;
 	ret->restored = before;
 	fault_point("api", "revert-restored");
 	return 0;
 }
 
-static int revert_all(struct act *act, const struct fleet_revert *request,
-                      struct fleet_reverted *ret, struct error *err)
+static int revert_paths(struct operation *op, const struct fleet_revert *request,
+                        struct fleet_reverted *ret, struct error *err)
 {
-	struct target t = {.act = act, .deadline = deadline_in(REVERT_MS)};
-	struct question q;
+	struct revert_target t = {.op = op, .deadline = deadline_in(REVERT_MS)};
+	struct file_comparison q;
 
-	if (act->record.actual == SANDBOX_PAUSED && act_resume(act, err) < 0)
+	if (op->record.actual == SANDBOX_PAUSED && lifecycle_resume(op, err) < 0)
 		return -1;
-	if (question_of_sandbox(act->fleet, act->arena, &act->record, request->base, &q, err) < 0 ||
-	    store_mounts_of_sandbox(act->fleet->store, act->arena, act->record.id, &t.mounts, err) <
-	            0)
+	if (compare_with_sandbox(op->fleet, op->arena, &op->record, request->base, &q, err) < 0 ||
+	    store_mounts_of_sandbox(op->fleet->store, op->arena, op->record.id, &t.mounts, err) < 0)
 		return -1;
-	q.review.writes = act->record.actual == SANDBOX_STOPPED;
-	if (review_open(act->fleet, &q.review, &t.review, err) < 0)
+	q.review.writes = op->record.actual == SANDBOX_STOPPED;
+	if (file_review_open(op->fleet, &q.review, &t.review, err) < 0)
 		return -1;
-	t.id = q.review.writes ? t.review.id : act->record.id;
+	t.id = q.review.writes ? t.review.id : op->record.id;
 	t.root = q.review.writes ? BROKER_REVIEW_PATH "/" AGENT_TREE_NOW : "/";
 	for (size_t i = 0; i < request->count; i++) {
 		ret[i] = (struct fleet_reverted){.path = request->paths[i]};
@@ -422,14 +424,14 @@ static int revert_all(struct act *act, const struct fleet_revert *request,
 		    ret[i].err.code == ERROR_NONE)
 			error_set(&ret[i].err, ERROR_SYSTEM, 0, HERE, "failed");
 	}
-	review_close(&t.review);
+	file_review_close(&t.review);
 	return 0;
 }
 
 int fleet_revert(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                  const struct fleet_revert *request, struct fleet_reverted *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
 	if (provider_require(fleet->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
 	    provider_require(fleet->provider, PROVIDER_CAN_FILES, err) < 0)
@@ -437,7 +439,7 @@ int fleet_revert(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
 	if (request->count < 1 || request->count > FLEET_REVERT_MAX)
 		return FAIL(err, ERROR_INVALID, "%zu paths: 1 to %d can be reverted at once",
 		            request->count, FLEET_REVERT_MAX);
-	if (find_and_act(fleet, a, ref, &act, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
 		return -1;
-	return revert_all(&act, request, ret, err);
+	return revert_paths(&op, request, ret, err);
 }

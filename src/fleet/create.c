@@ -42,9 +42,9 @@ static bool is_host_label(const char *name)
 	return size > 0 && name[0] != '-' && name[size - 1] != '-';
 }
 
-static struct sandbox_spec make_spec(const struct act *a, const struct template_record *t)
+static struct sandbox_spec make_spec(const struct operation *op, const struct template_record *t)
 {
-	const struct sandbox_record *r = &a->record;
+	const struct sandbox_record *r = &op->record;
 
 	return (struct sandbox_spec){
 	        .id = r->id,
@@ -55,48 +55,48 @@ static struct sandbox_spec make_spec(const struct act *a, const struct template_
 	        .egress = r->egress,
 	        .privileges = r->privileges,
 	        .background = (r->traits & SANDBOX_IN_BACKGROUND) != 0,
-	        .mounts = a->mounts,
-	        .mount_count = a->mount_count,
-	        .warm = warm_name(a->arena, t),
-	        .snapshot = a->snapshot,
-	        .owner = a->fleet->node,
-	        .lease_epoch = lease_epoch_of(a->claim),
+	        .mounts = op->mounts,
+	        .mount_count = op->mount_count,
+	        .warm = warm_name(op->arena, t),
+	        .snapshot = op->snapshot,
+	        .owner = op->fleet->node,
+	        .lease_epoch = lease_epoch_of(op->claim),
 	};
 }
 
-static int finish_start(struct act *a, const struct provider_created *created, int64_t begun_ns,
-                        struct error *err)
+static int finish_start(struct operation *op, const struct provider_created *created,
+                        int64_t begun_ns, struct error *err)
 {
-	const char *took = format_duration(a->arena, clock_monotonic_ns() - begun_ns);
+	const char *took = format_duration(op->arena, clock_monotonic_ns() - begun_ns);
 	bool is_lost = false;
-	const struct act_move started = {
+	const struct operation_move started = {
 	        .to = SANDBOX_STARTED,
 	        .desired = -1,
-	        .event = arena_format(a->arena, "started in %s", took),
+	        .event = arena_format(op->arena, "started in %s", took),
 	        .created = created,
 	        /* Of a new one that is not to last, see is_synced. */
-	        .is_lazy = a->record.started_at == 0 && !a->record.persistent,
-	        .lease = a->claim ? lease_to_finish(a->claim) : NULL,
+	        .is_lazy = op->record.started_at == 0 && !op->record.persistent,
+	        .lease = op->claim ? lease_to_finish(op->claim) : NULL,
 	        .ret_lease_lost = &is_lost,
 	};
 
-	if (act_move(a, &started, err) < 0)
+	if (operation_move(op, &started, err) < 0)
 		return -1;
-	if (a->claim)
-		lease_finished(a->claim, is_lost);
+	if (op->claim)
+		lease_finished(op->claim, is_lost);
 	fault_point("api", "create-started");
-	if (a->record.desired != SANDBOX_DELETED)
+	if (op->record.desired != SANDBOX_DELETED)
 		return 0;
 	/* Somebody wanted it gone while it was being made, and left that to us. */
-	if (act_delete(a, SANDBOX_REASON_USER, err) < 0)
+	if (lifecycle_delete(op, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' was deleted while it was being made",
-	            a->record.name);
+	            op->record.name);
 }
 
-void act_fail(struct act *a, const struct error *why)
+void lifecycle_fail(struct operation *op, const struct error *why)
 {
-	const struct act_move failed = {
+	const struct operation_move failed = {
 	        .to = SANDBOX_FAILED,
 	        .desired = -1,
 	        .reason = SANDBOX_REASON_ERROR,
@@ -104,19 +104,20 @@ void act_fail(struct act *a, const struct error *why)
 	};
 	struct error err = {0};
 
-	atomic_fetch_add(&a->fleet->create_failed, 1);
-	act_clear(a);
-	if (act_move(a, &failed, &err) < 0) {
-		log_warning("a failed sandbox is not marked yet", TEXT("sandbox", a->record.id),
+	atomic_fetch_add(&op->fleet->create_failed, 1);
+	lifecycle_destroy(op);
+	if (operation_move(op, &failed, &err) < 0) {
+		log_warning("a failed sandbox is not marked yet", TEXT("sandbox", op->record.id),
 		            FAILURE(&err));
 		return;
 	}
-	if (a->record.desired == SANDBOX_DELETED && act_delete(a, SANDBOX_REASON_USER, &err) < 0)
-		log_warning("delete waits for the next round", TEXT("sandbox", a->record.id),
+	if (op->record.desired == SANDBOX_DELETED &&
+	    lifecycle_delete(op, SANDBOX_REASON_USER, &err) < 0)
+		log_warning("delete waits for the next round", TEXT("sandbox", op->record.id),
 		            FAILURE(&err));
 }
 
-void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
+void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 {
 	struct fleet_defaults defaults;
 	struct error ignored = {0}; /* the command will tell */
@@ -125,239 +126,246 @@ void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 }
 
 /* The first command comes next: what it needs is looked for while the answer is on its way. */
-struct expectation {
+struct command_prefetch {
 	struct worker_task task;
 	struct fleet *fleet;
 	char id[ID_SIZE + 1];
 };
 
-static void run_expectation(struct worker_task *task)
+static void run_prefetch(struct worker_task *task)
 {
-	struct expectation *e = CONTAINER_OF(task, struct expectation, task);
+	struct command_prefetch *e = CONTAINER_OF(task, struct command_prefetch, task);
 	AUTO(arena_done) struct arena arena = {0};
 	struct sandbox_record r;
 
 	if (cache_hold(&e->fleet->cache, &arena, NULL, e->id, &r)) {
-		warm_up(e->fleet, &arena, &r);
+		defaults_prefetch(e->fleet, &arena, &r);
 		compute_expect(e->fleet->provider, e->id);
 		cache_unhold(&e->fleet->cache, e->id);
 	}
 	free(e);
 }
 
-static void expect_use(const struct act *a)
+static void prefetch_command(const struct operation *op)
 {
-	struct expectation *e = calloc(1, sizeof(*e));
+	struct command_prefetch *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		abort();
-	*e = (struct expectation){.task = {.run = run_expectation}, .fleet = a->fleet};
-	memcpy(e->id, a->record.id, ID_SIZE);
+	*e = (struct command_prefetch){.task = {.run = run_prefetch}, .fleet = op->fleet};
+	memcpy(e->id, op->record.id, ID_SIZE);
 	worker_afterwards(&e->task);
 }
 
 /* What is to last is on the disk when it is answered, and so is who has a volume. Of all others
  * nothing runs after a crash of the machine: their rows come to the disk with the next that
  * somebody waits for, or within seconds. */
-static bool is_synced(const struct act *a)
+static bool is_synced(const struct operation *op)
 {
-	return a->record.persistent || a->mount_count > 0;
+	return op->record.persistent || op->mount_count > 0;
 }
 
-static int make(struct act *a, const struct template_record *t, struct provider_created *ret,
-                struct error *err)
+static int create_in_provider(struct operation *op, const struct template_record *t,
+                              struct provider_created *ret, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
 
-	if (a->creation)
-		return f->ops->create_end(f->provider, TAKE(a->creation), deadline, ret, err);
-	a->spec = make_spec(a, t);
-	return f->ops->create(f->provider, &a->spec, deadline, ret, err);
+	if (op->creation)
+		return f->ops->create_end(f->provider, TAKE(op->creation), deadline, ret, err);
+	op->spec = make_spec(op, t);
+	return f->ops->create(f->provider, &op->spec, deadline, ret, err);
 }
 
-int act_make(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
+int lifecycle_create(struct operation *op, const struct template_record *t, int64_t begun_ns,
+                     struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct provider_created created = {0};
-	bool syncs = is_synced(a);
+	bool syncs = is_synced(op);
 	uint64_t sync = syncs ? store_sync_begin(f->store) : 0;
 
 	fault_point("api", "create-recorded");
-	if (make(a, t, &created, err) < 0) {
-		error_context(err, "create sandbox '%s'", a->record.name);
-		act_fail(a, err);
+	if (create_in_provider(op, t, &created, err) < 0) {
+		error_context(err, "create sandbox '%s'", op->record.name);
+		lifecycle_fail(op, err);
 		return -1;
 	}
 	fault_point("api", "create-made");
-	if (!a->is_bare && entrypoint_start(a, t, err) < 0) {
-		error_context(err, "create sandbox '%s'", a->record.name);
-		act_fail(a, err);
+	if (!op->is_bare && entrypoint_start(op, t, err) < 0) {
+		error_context(err, "create sandbox '%s'", op->record.name);
+		lifecycle_fail(op, err);
 		return -1;
 	}
-	warm_start(a, t);
-	if (finish_start(a, &created, begun_ns, err) < 0 ||
+	warm_start(op, t);
+	if (finish_start(op, &created, begun_ns, err) < 0 ||
 	    (syncs && store_sync_wait(f->store, sync, err) < 0)) {
 		/* Made, but the store could not be told: without a row that says so it must not
 		 * run on. */
-		if (a->record.actual == SANDBOX_CREATING)
-			act_fail(a, err);
+		if (op->record.actual == SANDBOX_CREATING)
+			lifecycle_fail(op, err);
 		return -1;
 	}
-	expect_use(a);
+	prefetch_command(op);
 	atomic_fetch_add(&f->created, 1);
 	atomic_fetch_add(&f->create_us_total, (uint64_t)(clock_monotonic_ns() - begun_ns) / 1000);
 	return 0;
 }
 
 /* `run` is the provider's create or start. */
-static int run_again(struct act *a, const struct template_record *t, int64_t begun_ns,
-                     int (*run)(struct provider *p, const struct sandbox_spec *spec,
-                                int64_t deadline, struct provider_created *ret, struct error *err),
-                     struct error *err)
+static int
+start_in_provider(struct operation *op, const struct template_record *t, int64_t begun_ns,
+                  int (*run)(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                             struct provider_created *ret, struct error *err),
+                  struct error *err)
 {
 	struct provider_created created = {0};
 	struct sandbox_spec spec;
 
-	if (mounts_load(a, err) < 0)
+	if (mounts_load(op, err) < 0)
 		return -1;
-	spec = make_spec(a, t);
-	if (run(a->fleet->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
-	    entrypoint_start(a, t, err) < 0 || services_start(a, err) < 0)
+	spec = make_spec(op, t);
+	if (run(op->fleet->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
+	    entrypoint_start(op, t, err) < 0 || services_start(op, err) < 0)
 		return -1;
-	warm_start(a, t);
-	return finish_start(a, &created, begun_ns, err);
+	warm_start(op, t);
+	return finish_start(op, &created, begun_ns, err);
 }
 
-int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
-                 struct error *err)
+int lifecycle_recreate(struct operation *op, const struct template_record *t, int64_t begun_ns,
+                       struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
 
-	return inside ? run_again(a, t, begun_ns, f->ops->create, err) : -1;
+	return inside ? start_in_provider(op, t, begun_ns, f->ops->create, err) : -1;
 }
 
-int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns, struct error *err)
+int lifecycle_restart(struct operation *op, const struct template_record *t, int64_t begun_ns,
+                      struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
-	const struct act_move creating = {
+	const struct operation_move creating = {
 	        .to = SANDBOX_CREATING, .desired = SANDBOX_STARTED, .event = "starting"};
-	struct act_move stopped = {.to = SANDBOX_STOPPED, .desired = SANDBOX_STOPPED};
+	struct operation_move stopped = {.to = SANDBOX_STOPPED, .desired = SANDBOX_STOPPED};
 	struct error second = {0};
 
-	if (!inside || act_move(a, &creating, err) < 0)
+	if (!inside || operation_move(op, &creating, err) < 0)
 		return -1;
 	fault_point("api", "start-recorded");
-	if (run_again(a, t, begun_ns, f->ops->start, err) == 0)
+	if (start_in_provider(op, t, begun_ns, f->ops->start, err) == 0)
 		return 0;
-	if (a->record.actual != SANDBOX_CREATING)
+	if (op->record.actual != SANDBOX_CREATING)
 		return -1;
 	/* Its files are there as before: back to where it was. */
-	if (f->ops->stop(f->provider, a->record.id, 0, deadline_in(CALL_TIMEOUT_MS), &second) < 0)
-		log_warning("stop after a failed start", TEXT("sandbox", a->record.id),
+	if (f->ops->stop(f->provider, op->record.id, 0, deadline_in(CALL_TIMEOUT_MS), &second) < 0)
+		log_warning("stop after a failed start", TEXT("sandbox", op->record.id),
 		            FAILURE(&second));
-	stopped.event = arena_format(a->arena, "start failed: %s", err->text);
-	if (act_move(a, &stopped, &second) < 0)
-		log_warning("a failed start is not marked yet", TEXT("sandbox", a->record.id),
+	stopped.event = arena_format(op->arena, "start failed: %s", err->text);
+	if (operation_move(op, &stopped, &second) < 0)
+		log_warning("a failed start is not marked yet", TEXT("sandbox", op->record.id),
 		            FAILURE(&second));
-	return FAIL_CONTEXT(err, "start sandbox '%s'", a->record.name);
+	return FAIL_CONTEXT(err, "start sandbox '%s'", op->record.name);
 }
 
 /* ---- the request ---- */
 
 struct beginning {
-	const struct draft *draft;
-	struct act *act;
+	const struct resolved_create *resolved;
+	struct operation *op;
 };
 
 /* Nothing refuses it any more: the provider works while the row is written. Who dies in between
- * leaves an orphan, and no sweep takes it for one as long as it is acted on. */
+ * leaves an orphan, and no sweep takes it for one as long as it is operation_ended on. */
 static void begin_creation(void *context)
 {
 	const struct beginning *b = context;
-	struct act *a = b->act;
+	struct operation *op = b->op;
 
-	if (a->creation)
+	if (op->creation)
 		return;
-	a->record = b->draft->record;
-	a->spec = make_spec(a, &b->draft->template);
-	a->creation = a->fleet->ops->create_begin(a->fleet->provider, &a->spec);
+	op->record = b->resolved->record;
+	op->spec = make_spec(op, &b->resolved->template);
+	op->creation = op->fleet->ops->create_begin(op->fleet->provider, &op->spec);
 	fault_point("api", "create-begun");
 }
 
 /* Its row was not written after all. */
-static void abandon_creation(struct act *a)
+static void abandon_creation(struct operation *op)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct provider_created created;
 	struct error ignored = {0};
 
-	if (a->creation &&
-	    f->ops->create_end(f->provider, TAKE(a->creation), deadline_in(CALL_TIMEOUT_MS),
+	if (op->creation &&
+	    f->ops->create_end(f->provider, TAKE(op->creation), deadline_in(CALL_TIMEOUT_MS),
 	                       &created, &ignored) == 0)
-		act_clear(a);
+		lifecycle_destroy(op);
 }
 
 /* `act`: whose sandbox is begun when its row is accepted; NULL = later. */
-static int insert_once(struct fleet *f, struct draft *draft, struct act *act, struct error *err)
+static int insert_once(struct fleet *f, struct resolved_create *resolved, struct operation *op,
+                       struct error *err)
 {
-	struct lease_claim *claim = draft->request->claim;
-	struct beginning beginning = {draft, act};
-	bool begins = act && draft->mounts.count == 0 && f->ops->create_begin;
+	struct lease_claim *claim = resolved->request->claim;
+	struct beginning beginning = {resolved, op};
+	bool begins = op && resolved->mounts.count == 0 && f->ops->create_begin;
 	struct sandbox_insertion insertion = {
-	        .record = &draft->record,
-	        .project_max = draft->sandboxes_max,
-	        .project_version = draft->project_version,
-	        .mounts = draft->mounts.count > 0 ? &draft->mounts : NULL,
-	        .origin = draft->layer,
+	        .record = &resolved->record,
+	        .project_max = resolved->sandboxes_max,
+	        .project_version = resolved->project_version,
+	        .mounts = resolved->mounts.count > 0 ? &resolved->mounts : NULL,
+	        .origin = resolved->layer,
 	        .claim = claim && !claim->is_made ? &claim->lease : NULL,
 	        .on_accepted = begins ? begin_creation : NULL,
 	        .context = &beginning,
 	};
 	int result = store_sandbox_insert_with(f->store, &insertion, err);
 
-	draft->is_outdated = insertion.is_outdated;
+	resolved->is_outdated = insertion.is_outdated;
 	if (insertion.claim)
 		lease_claimed(claim, result < 0, insertion.is_claim_lost);
 	if (begins && result < 0)
-		abandon_creation(act);
+		abandon_creation(op);
 	return result;
 }
 
-static bool is_other_conflict(const struct draft *draft)
+static bool is_other_conflict(const struct resolved_create *resolved)
 {
-	const struct lease_claim *claim = draft->request->claim;
+	const struct lease_claim *claim = resolved->request->claim;
 
-	return draft->is_outdated || (claim && claim->is_lost);
+	return resolved->is_outdated || (claim && claim->is_lost);
 }
 
 /* Who has a volume may be about to let go of it. */
-static int insert_mounted(struct fleet *f, struct draft *draft, struct act *act, struct error *err)
+static int insert_mounted(struct fleet *f, struct resolved_create *resolved, struct operation *op,
+                          struct error *err)
 {
-	if (insert_once(f, draft, act, err) == 0)
+	if (insert_once(f, resolved, op, err) == 0)
 		return 0;
-	if (draft->mounts.count == 0 || err->code != ERROR_CONFLICT || is_other_conflict(draft) ||
-	    !mounts_wait(f, &draft->mounts, draft->request->awaited, err))
+	if (resolved->mounts.count == 0 || err->code != ERROR_CONFLICT ||
+	    is_other_conflict(resolved) ||
+	    !mounts_wait(f, &resolved->mounts, resolved->request->awaited, err))
 		return -1;
 	error_clear(err);
-	return insert_once(f, draft, act, err);
+	return insert_once(f, resolved, op, err);
 }
 
-static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct act *act,
-                  struct error *err)
+static int insert_named(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                        struct operation *op, struct error *err)
 {
 	char name[SANDBOX_NAME_MAX + 1];
 
-	if (draft->request->name)
-		return insert_mounted(f, draft, act, err);
+	if (resolved->request->name)
+		return insert_mounted(f, resolved, op, err);
 	for (unsigned i = 0; i < NAME_TRIES; i++) {
 		sandbox_name_generate(name);
-		draft->record.name = arena_text(a, name);
-		if (insert_mounted(f, draft, act, err) == 0)
+		resolved->record.name = arena_text(a, name);
+		if (insert_mounted(f, resolved, op, err) == 0)
 			return 0;
-		if (err->code != ERROR_CONFLICT || is_other_conflict(draft) || err->awaits.key[0])
+		if (err->code != ERROR_CONFLICT || is_other_conflict(resolved) ||
+		    err->awaits.key[0])
 			break;
 	}
 	return -1;
@@ -365,89 +373,91 @@ static int insert(struct fleet *f, struct arena *a, struct draft *draft, struct 
 
 /* The usual case: the template is there, the caller waits. The row begins in CREATING, which saves
  * a commit. */
-static int make_now(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
-                    struct error *err)
+static int create_and_start(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                            int64_t begun_ns, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
-	draft->record.actual = SANDBOX_CREATING;
-	draft->record.last_event = "being made";
-	act_begin_new(f, a, draft->record.id, &act);
-	act.snapshot = draft->layer;
-	act.is_bare = draft->request->base != NULL;
-	act.claim = draft->request->claim;
-	if (draft->mounts.count > 0 && draft->request->awaited &&
-	    mounts_reserve(&act, &draft->mounts, draft->request->awaited, err) < 0)
+	resolved->record.actual = SANDBOX_CREATING;
+	resolved->record.last_event = "being made";
+	operation_begin_new(f, a, resolved->record.id, &op);
+	op.snapshot = resolved->layer;
+	op.is_bare = resolved->request->base != NULL;
+	op.claim = resolved->request->claim;
+	if (resolved->mounts.count > 0 && resolved->request->awaited &&
+	    mounts_reserve(&op, &resolved->mounts, resolved->request->awaited, err) < 0)
 		return -1;
-	if (insert(f, a, draft, &act, err) < 0)
+	if (insert_named(f, a, resolved, &op, err) < 0)
 		return -1;
-	act.record = draft->record;
-	if (draft->mounts.count > 0 && mounts_take(&act, &draft->mounts, err) < 0) {
-		act_fail(&act, err);
+	op.record = resolved->record;
+	if (resolved->mounts.count > 0 && mounts_take(&op, &resolved->mounts, err) < 0) {
+		lifecycle_fail(&op, err);
 		return -1;
 	}
-	if (act_make(&act, &draft->template, begun_ns, err) < 0)
+	if (lifecycle_create(&op, &resolved->template, begun_ns, err) < 0)
 		return -1;
-	draft->record = act.record;
+	resolved->record = op.record;
 	return 0;
 }
 
-static int make_later(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
-                      struct error *err)
+static int create_pending(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                          int64_t begun_ns, struct error *err)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 	int result;
 
-	draft->record.last_event = draft->template.state == TEMPLATE_READY
-	                                   ? "waiting for a worker"
-	                                   : "waiting for its template";
-	slot = cache_pin(&f->cache, draft->record.id);
-	cache_set_queued(&f->cache, slot, true);
-	result = insert(f, a, draft, NULL, err);
+	resolved->record.last_event = resolved->template.state == TEMPLATE_READY
+	                                      ? "waiting for a worker"
+	                                      : "waiting for its template";
+	entry = cache_pin(&f->cache, resolved->record.id);
+	cache_set_queued(&f->cache, entry, true);
+	result = insert_named(f, a, resolved, NULL, err);
 	if (result == 0)
-		result = pending_submit(f, a, draft, begun_ns, err);
+		result = pending_submit(f, a, resolved, begun_ns, err);
 	if (result < 0)
-		cache_set_queued(&f->cache, slot, false);
-	cache_unpin(&f->cache, slot);
+		cache_set_queued(&f->cache, entry, false);
+	cache_unpin(&f->cache, entry);
 	return result;
 }
 
 /* A template that was built by steps has its files on the server that built it. */
-static int find_layer(const struct fleet *f, struct draft *draft, struct error *err)
+static int find_layer(const struct fleet *f, struct resolved_create *resolved, struct error *err)
 {
-	const struct template_record *t = &draft->template;
+	const struct template_record *t = &resolved->template;
 
-	draft->layer = draft->snapshot;
-	if (!draft->layer && draft->request->base)
-		draft->layer = *draft->request->base->layer ? draft->request->base->layer : NULL;
-	else if (!draft->layer && *t->snapshot_id)
-		draft->layer = t->snapshot_id;
-	if (draft->layer != t->snapshot_id || strcmp(t->node, f->node) == 0)
+	resolved->layer = resolved->snapshot;
+	if (!resolved->layer && resolved->request->base)
+		resolved->layer =
+		        *resolved->request->base->layer ? resolved->request->base->layer : NULL;
+	else if (!resolved->layer && *t->snapshot_id)
+		resolved->layer = t->snapshot_id;
+	if (resolved->layer != t->snapshot_id || strcmp(t->node, f->node) == 0)
 		return 0;
-	(void)fail_elsewhere(f, &(struct elsewhere){"template", t->name, "was built", t->node},
+	(void)elsewhere_fail(f, &(struct elsewhere){"template", t->name, "was built", t->node},
 	                     err);
 	error_hint(err, "build it here, too, under another name");
 	return -1;
 }
 
 /* Again, when the project has changed since its row was read. */
-static int resolve_and_make(struct fleet *f, struct arena *a, struct draft *draft, int64_t begun_ns,
-                            struct error *err)
+static int resolve_and_make(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                            int64_t begun_ns, struct error *err)
 {
-	const struct fleet_create *request = draft->request;
+	const struct fleet_create *request = resolved->request;
 	for (unsigned i = 0; i < PROJECT_TRIES; i++) {
 		int result;
 
 		error_clear(err);
-		draft->is_outdated = false;
-		if (request_resolve(f, a, draft, err) < 0 || mounts_resolve(f, a, draft, err) < 0)
+		resolved->is_outdated = false;
+		if (request_resolve(f, a, resolved, err) < 0 ||
+		    mounts_resolve(f, a, resolved, err) < 0)
 			return -1;
 		if (!gate_enter(&f->gate, err))
 			return -1;
-		result = request->wait ? make_now(f, a, draft, begun_ns, err)
-		                       : make_later(f, a, draft, begun_ns, err);
+		result = request->wait ? create_and_start(f, a, resolved, begun_ns, err)
+		                       : create_pending(f, a, resolved, begun_ns, err);
 		gate_leave(&f->gate);
-		if (result == 0 || !draft->is_outdated)
+		if (result == 0 || !resolved->is_outdated)
 			return result;
 		project_forget(f, request->project_id);
 	}
@@ -455,14 +465,15 @@ static int resolve_and_make(struct fleet *f, struct arena *a, struct draft *draf
 }
 
 /* Before there is a row. What can be refused is refused before the wait. */
-static int await_template(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+static int await_template(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                          struct error *err)
 {
-	const struct fleet_create *request = draft->request;
-	struct template_record *t = &draft->template;
+	const struct fleet_create *request = resolved->request;
+	struct template_record *t = &resolved->template;
 
 	if (!request->wait || t->state == TEMPLATE_READY)
 		return 0;
-	if (request_resolve(f, a, draft, err) < 0)
+	if (request_resolve(f, a, resolved, err) < 0)
 		return -1;
 	if (request->awaited)
 		return fleet_template_require(f, a, t, request->project_id, err);
@@ -475,18 +486,18 @@ int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create
 	struct fleet_ref ref = {request->project_id, request->template};
 	const struct spender spender = {request->project_id, request->key_id, NULL};
 	int64_t begun_ns = clock_monotonic_ns();
-	struct draft draft = {.request = request};
+	struct resolved_create resolved = {.request = request};
 
 	if (request->snapshot &&
-	    snapshot_resolve(fleet, a, request, &draft.snapshot, &ref.id_or_name, err) < 0)
+	    snapshot_resolve(fleet, a, request, &resolved.snapshot, &ref.id_or_name, err) < 0)
 		return -1;
 	if (!ref.id_or_name)
 		ref.id_or_name = fleet->config->default_template;
 	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
-	    template_find(fleet, a, &ref, &draft.template, err) < 0 ||
-	    await_template(fleet, a, &draft, err) < 0 || find_layer(fleet, &draft, err) < 0 ||
-	    resolve_and_make(fleet, a, &draft, begun_ns, err) < 0)
+	    template_find(fleet, a, &ref, &resolved.template, err) < 0 ||
+	    await_template(fleet, a, &resolved, err) < 0 || find_layer(fleet, &resolved, err) < 0 ||
+	    resolve_and_make(fleet, a, &resolved, begun_ns, err) < 0)
 		return -1;
-	*ret = draft.record;
+	*ret = resolved.record;
 	return 0;
 }

@@ -5,13 +5,13 @@
 #include "store/secrets.h"
 
 /* "KEY=value" texts; a later one of the same key replaces the earlier. */
-struct environment {
+struct environment_list {
 	struct arena *arena;
 	const char **items; /* room for all that may come, and the NULL */
 	size_t count;
 };
 
-static void put(struct environment *e, const char *key, const char *value)
+static void put_variable(struct environment_list *e, const char *key, const char *value)
 {
 	const char *item = arena_format(e->arena, "%s=%s", key, value);
 	size_t size = strlen(key) + 1;
@@ -25,7 +25,7 @@ static void put(struct environment *e, const char *key, const char *value)
 	e->items[e->count++] = item;
 }
 
-static void put_object(struct environment *e, const struct json_value *object)
+static void put_variables(struct environment_list *e, const struct json_value *object)
 {
 	size_t count = json_count(object);
 
@@ -34,19 +34,19 @@ static void put_object(struct environment *e, const struct json_value *object)
 		const char *value = json_text(json_member_at(object, i, &key), NULL);
 
 		if (key && value)
-			put(e, key, value);
+			put_variable(e, key, value);
 	}
 }
 
-int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
-                const struct template_record *t, struct fleet_defaults *ret, struct error *err)
+int defaults_compute(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                     const struct template_record *t, struct fleet_defaults *ret, struct error *err)
 {
 	/* Who shares the host's files and users has none of the template's: a folder is home,
 	 * project and all, and the agent knows its path. */
 	bool is_own = (f->ops->abilities & PROVIDER_CAN_ISOLATE) != 0;
 	const char *user = is_own ? t->user : "", *workdir = is_own ? t->workdir : "";
 	const struct json_value *of_template, *of_row;
-	struct environment e = {.arena = a};
+	struct environment_list e = {.arena = a};
 
 	/* Without it a command would do something else than its owner meant. */
 	if (store_secret_check(r->env_json, err) < 0 || store_secret_check(t->env_json, err) < 0 ||
@@ -55,33 +55,33 @@ int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_rec
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
 	e.items = ARENA_ARRAY(a, const char *, json_count(of_template) + json_count(of_row) + 2);
 	if (*workdir)
-		put(&e, "ATOLL_PROJECT_DIR", workdir);
-	put_object(&e, of_template);
-	put_object(&e, of_row);
+		put_variable(&e, "ATOLL_PROJECT_DIR", workdir);
+	put_variables(&e, of_template);
+	put_variables(&e, of_row);
 	*ret = (struct fleet_defaults){.env = e.items, .user = user, .workdir = workdir};
 	return 0;
 }
 
 /* Kept, once worked out: a change of the template is for sandboxes that are made after it. */
-static int work_out(struct fleet *f, struct arena *a, const struct sandbox_record *r,
-                    struct fleet_defaults *ret, struct error *err)
+static int compute_for_row(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                           struct fleet_defaults *ret, struct error *err)
 {
 	const struct fleet_ref ref = {r->project_id, r->template_id};
 	struct template_record t;
 
 	if (template_find(f, a, &ref, &t, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
-	return defaults_of(f, a, r, &t, ret, err);
+	return defaults_compute(f, a, r, &t, ret, err);
 }
 
 int fleet_defaults(struct fleet *fleet, struct arena *a, const struct sandbox_record *r,
                    const struct json_map *extra, struct fleet_defaults *ret, struct error *err)
 {
-	struct environment e = {.arena = a};
+	struct environment_list e = {.arena = a};
 	struct fleet_defaults base;
 
 	if (!cache_defaults_get(&fleet->cache, a, r->id, &base)) {
-		if (work_out(fleet, a, r, &base, err) < 0)
+		if (compute_for_row(fleet, a, r, &base, err) < 0)
 			return -1;
 		cache_defaults_put(&fleet->cache, r->id, &base);
 	}
@@ -95,7 +95,7 @@ int fleet_defaults(struct fleet *fleet, struct arena *a, const struct sandbox_re
 	for (size_t i = 0; i < extra->count; i++) {
 		if (sandbox_env_check(extra->pairs[i].key, extra->pairs[i].value, err) < 0)
 			return -1;
-		put(&e, extra->pairs[i].key, extra->pairs[i].value);
+		put_variable(&e, extra->pairs[i].key, extra->pairs[i].value);
 	}
 	ret->env = e.items;
 	return 0;

@@ -19,7 +19,7 @@ struct stopping {
 static void stop_row(struct fleet *f, const struct sandbox_record *r, void *context)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct stopping *stopping = context;
 	int64_t now = clock_monotonic_ms();
 	struct error err = {0};
@@ -31,10 +31,10 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
 	if (r->actual == SANDBOX_PENDING && stopping->for_good)
 		return;
 	if (now < stopping->deadline &&
-	    act_begin(f, &arena, r->id, stopping->waits ? stopping->deadline : now, &act, &err) ==
-	            0 &&
-	    (act.record.actual == SANDBOX_STARTED || act.record.actual == SANDBOX_PAUSED) &&
-	    act_stop(&act, SANDBOX_REASON_USER, &err) == 0) {
+	    operation_begin(f, &arena, r->id, stopping->waits ? stopping->deadline : now, &op,
+	                    &err) == 0 &&
+	    (op.record.actual == SANDBOX_STARTED || op.record.actual == SANDBOX_PAUSED) &&
+	    lifecycle_stop(&op, SANDBOX_REASON_USER, &err) == 0) {
 		stopping->counts.stopped++;
 		return;
 	}
@@ -53,7 +53,7 @@ static int stop_rest(struct fleet *f, struct stopping *stopping, struct error *e
 		browsers_tidy(f, true);
 	stopping->waits = true;
 	stopping->counts.left = 0;
-	if (each_sandbox(f, stop_row, stopping, err) < 0)
+	if (fleet_each_sandbox(f, stop_row, stopping, err) < 0)
 		return -1;
 	/* A call inside the gate may have a row, which is counted, or none. */
 	if (!is_empty && stopping->counts.left < gate_inside(&f->gate))
@@ -68,7 +68,7 @@ int fleet_stop_all(struct fleet *fleet, const struct fleet_stop *how, struct fle
 
 	if (how->for_good)
 		gate_close(&fleet->gate, fleet->config->drain_ms + CLOSED_MS);
-	if (each_sandbox(fleet, stop_row, &stopping, err) < 0 ||
+	if (fleet_each_sandbox(fleet, stop_row, &stopping, err) < 0 ||
 	    stop_rest(fleet, &stopping, err) < 0)
 		return -1;
 	*ret = stopping.counts;

@@ -9,7 +9,7 @@ struct elsewhere {
 	const char *what, *name, *how; /* "sandbox", its name, "is" */
 	const char *node;
 };
-int fail_elsewhere(const struct fleet *f, const struct elsewhere *e, struct error *err);
+int elsewhere_fail(const struct fleet *f, const struct elsewhere *e, struct error *err);
 /* Whether another server can be asked. Fails when that is not known: to take it for gone then would
  * make a second sandbox beside its own. */
 MUST_CHECK int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *ret,

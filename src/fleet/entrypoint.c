@@ -25,13 +25,13 @@ static int load_words(struct arena *a, const struct template_record *t, const ch
 }
 
 /* Answered when the program has been executed, or could not be. */
-static int run(struct act *a, const struct agent_exec *exec, struct error *err)
+static int start_program(struct operation *op, const struct agent_exec *exec, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct agent_process started;
 
-	return compute_start(f->provider, a->record.id,
-	                     &(struct compute_start){exec, a->arena, deadline_in(CALL_TIMEOUT_MS)},
+	return compute_start(f->provider, op->record.id,
+	                     &(struct compute_start){exec, op->arena, deadline_in(CALL_TIMEOUT_MS)},
 	                     &started, err);
 }
 
@@ -43,7 +43,7 @@ static bool is_templates_fault(const struct error *err)
 	       err->code == ERROR_INVALID || err->sys_errno == ENOEXEC;
 }
 
-static int fail(const struct template_record *t, const char *program, struct error *err)
+static int explain_failure(const struct template_record *t, const char *program, struct error *err)
 {
 	if (is_templates_fault(err)) {
 		err->code = ERROR_CONFLICT;
@@ -52,7 +52,7 @@ static int fail(const struct template_record *t, const char *program, struct err
 	return FAIL_CONTEXT(err, "entrypoint '%.80s'", program);
 }
 
-int entrypoint_start(struct act *a, const struct template_record *t, struct error *err)
+int entrypoint_start(struct operation *op, const struct template_record *t, struct error *err)
 {
 	struct fleet_defaults defaults;
 	const char **words;
@@ -60,8 +60,8 @@ int entrypoint_start(struct act *a, const struct template_record *t, struct erro
 	/* Most have none, and pay nothing for it. */
 	if (!*t->entrypoint_json || strcmp(t->entrypoint_json, "[]") == 0)
 		return 0;
-	if (load_words(a->arena, t, &words, err) < 0 ||
-	    defaults_of(a->fleet, a->arena, &a->record, t, &defaults, err) < 0)
+	if (load_words(op->arena, t, &words, err) < 0 ||
+	    defaults_compute(op->fleet, op->arena, &op->record, t, &defaults, err) < 0)
 		return -1;
 	if (!words[0])
 		return 0;
@@ -73,9 +73,9 @@ int entrypoint_start(struct act *a, const struct template_record *t, struct erro
 	        .label = LABEL,
 	        .flags = AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
 	};
-	if (provider_require(a->fleet->provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    run(a, &exec, err) < 0)
-		return fail(t, words[0], err);
+	if (provider_require(op->fleet->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    start_program(op, &exec, err) < 0)
+		return explain_failure(t, words[0], err);
 	fault_point("api", "create-entrypoint");
 	return 0;
 }

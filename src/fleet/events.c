@@ -38,7 +38,7 @@ static const struct json_member fleet_event_shape_members[] = {
 };
 JSON_SHAPE(fleet_event_shape, "Event", fleet_event, "Something that happened");
 
-static const char *given(const char *text)
+static const char *null_if_empty(const char *text)
 {
 	return text && *text ? text : NULL;
 }
@@ -49,9 +49,9 @@ struct fleet_event fleet_event_of(const struct event_record *r)
 	        .sequence = r->sequence,
 	        .at = r->at,
 	        .kind = r->kind,
-	        .project = given(r->project_id),
-	        .sandbox = given(r->sandbox_id),
-	        .reason = given(r->reason),
+	        .project = null_if_empty(r->project_id),
+	        .sandbox = null_if_empty(r->sandbox_id),
+	        .reason = null_if_empty(r->reason),
 	        .text = r->text,
 	        .detail = span_of(r->detail),
 	};

@@ -10,7 +10,7 @@
 #include "fleet/retention.h"
 #include "store/backups.h"
 
-struct round {
+struct removal_round {
 	int64_t before; /* what failed earlier is removed */
 	unsigned left;  /* of FAILED_AT_ONCE */
 };
@@ -33,7 +33,7 @@ static bool may_have_archive(struct fleet *f, const char *id)
 	return true;
 }
 
-static bool is_sandbox_due(struct fleet *f, const struct round *round,
+static bool is_sandbox_due(struct fleet *f, const struct removal_round *round,
                            const struct sandbox_record *r)
 {
 	return r->actual == SANDBOX_FAILED && r->stopped_at < round->before &&
@@ -43,30 +43,30 @@ static bool is_sandbox_due(struct fleet *f, const struct round *round,
 static bool has_files(struct fleet *f, const char *id)
 {
 	struct error err = {0};
-	enum presence presence;
+	enum observed_state observed;
 
-	if (presence_find(f, id, &presence, &err) < 0) {
+	if (observed_state_find(f, id, &observed, &err) < 0) {
 		log_warning("a failed sandbox stays: its files cannot be looked for",
 		            TEXT("sandbox", id), FAILURE(&err));
 		return true;
 	}
-	return presence != PRESENCE_NONE;
+	return observed != OBSERVED_NONE;
 }
 
 static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void *context)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
-	struct round *round = context;
+	AUTO(operation_end) struct operation op = {0};
+	struct removal_round *round = context;
 	struct error err = {0};
 
-	if (round->left == 0 || !is_sandbox_due(f, round, r) || cache_is_attended(&f->cache, r->id))
+	if (round->left == 0 || !is_sandbox_due(f, round, r) || cache_is_busy(&f->cache, r->id))
 		return;
 	round->left--;
-	if (act_begin(f, &arena, r->id, deadline_in(0), &act, &err) < 0 ||
-	    !is_sandbox_due(f, round, &act.record) || has_files(f, r->id))
+	if (operation_begin(f, &arena, r->id, deadline_in(0), &op, &err) < 0 ||
+	    !is_sandbox_due(f, round, &op.record) || has_files(f, r->id))
 		return;
-	if (act_delete(&act, SANDBOX_REASON_NONE, &err) < 0)
+	if (lifecycle_delete(&op, SANDBOX_REASON_NONE, &err) < 0)
 		log_warning("a failed sandbox is not removed", TEXT("sandbox", r->id),
 		            FAILURE(&err));
 	else
@@ -76,7 +76,7 @@ static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void
 /* ---- templates ---- */
 
 /* The default templates have no project. What another server made is that server's to remove. */
-static bool is_template_due(const struct fleet *f, const struct round *round,
+static bool is_template_due(const struct fleet *f, const struct removal_round *round,
                             const struct template_record *t)
 {
 	return t->state == TEMPLATE_FAILED && *t->project_id && t->updated_at < round->before &&
@@ -95,7 +95,7 @@ static void remove_template(struct fleet *f, const struct template_record *t)
 		log_info("a failed template is removed", TEXT("template", t->id));
 }
 
-static int remove_templates(struct fleet *f, struct round round, struct error *err)
+static int remove_templates(struct fleet *f, struct removal_round round, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct template_list list;
@@ -114,7 +114,7 @@ static int remove_templates(struct fleet *f, struct round round, struct error *e
 /* ---- backups ---- */
 
 /* Those of archived sandboxes (with a holder) go with their sandbox. */
-static bool is_backup_due(const struct round *round, const struct backup_record *r)
+static bool is_backup_due(const struct removal_round *round, const struct backup_record *r)
 {
 	return r->state == BACKUP_FAILED && !*r->holder_id && r->created_at < round->before;
 }
@@ -129,7 +129,7 @@ static void remove_backup(struct fleet *f, const struct backup_record *r)
 		log_info("a failed backup is removed", TEXT("backup", r->id));
 }
 
-static int remove_backups(struct fleet *f, struct round round, struct error *err)
+static int remove_backups(struct fleet *f, struct removal_round round, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct backup_filter filter = {.limit = 1000, .node = f->node, .holder_id = ""};
@@ -154,14 +154,14 @@ static int remove_backups(struct fleet *f, struct round round, struct error *err
 void failed_tick(struct fleet *f)
 {
 	int64_t keep_ms = f->config->failed_keep_ms;
-	const struct round round = {.before = fleet_retention_ms(f) - keep_ms,
-	                            .left = FAILED_AT_ONCE};
-	struct round sandboxes = round;
+	const struct removal_round round = {.before = fleet_retention_ms(f) - keep_ms,
+	                                    .left = FAILED_AT_ONCE};
+	struct removal_round sandboxes = round;
 	struct error err = {0};
 
 	if (keep_ms == 0)
 		return;
-	if (each_sandbox(f, remove_sandbox, &sandboxes, &err) < 0 ||
+	if (fleet_each_sandbox(f, remove_sandbox, &sandboxes, &err) < 0 ||
 	    remove_templates(f, round, &err) < 0 ||
 	    (f->blobs && remove_backups(f, round, &err) < 0))
 		log_warning("what has failed stays until the next sweep", FAILURE(&err));

@@ -36,12 +36,12 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	template_cache_init(&f->templates);
 	project_cache_init(&f->projects);
 	/* Waiting is slow work, which has half of the workers: it may have half of those. */
-	lease_desk_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
+	leases_in_flight_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
 	samples_init(&f->samples);
 	browsers_init(&f->browsers);
-	waiting_init(f);
-	f->builds = build_desk_new();
+	awaited_init(f);
+	f->builds = builds_in_flight_new();
 	pthread_mutex_init(&f->ended_mutex, NULL);
 	pthread_mutex_init(&f->pools.mutex, NULL);
 	*ret = f;
@@ -53,7 +53,7 @@ void fleet_close(struct fleet *fleet)
 	if (!fleet)
 		return;
 	while (fleet->ended) {
-		struct ended *ended = fleet->ended;
+		struct ended_sandbox *ended = fleet->ended;
 
 		fleet->ended = ended->next;
 		free(ended);
@@ -61,16 +61,16 @@ void fleet_close(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->ended_mutex);
 	free(fleet->pools.states);
 	pthread_mutex_destroy(&fleet->pools.mutex);
-	lease_desk_done(&fleet->leases);
+	leases_in_flight_done(&fleet->leases);
 	meters_done(fleet);
 	samples_done(&fleet->samples);
 	browsers_done(&fleet->browsers);
-	build_desk_free(fleet->builds);
+	builds_in_flight_free(fleet->builds);
 	ready_free(fleet->ready);
-	lane_free(fleet->waiting.work);
-	lane_free(fleet->waiting.backups);
+	work_lane_free(fleet->background.lane);
+	work_lane_free(fleet->background.backup_lane);
 	pending_end(fleet);
-	waiting_done(fleet);
+	awaited_done(fleet);
 	template_cache_done(&fleet->templates);
 	project_cache_done(&fleet->projects);
 	cache_done(&fleet->cache);
@@ -83,8 +83,8 @@ void fleet_leave(struct fleet *fleet)
 	if (!fleet)
 		return;
 	builds_leave(fleet);
-	lane_free(TAKE(fleet->waiting.work));
-	lane_free(TAKE(fleet->waiting.backups));
+	work_lane_free(TAKE(fleet->background.lane));
+	work_lane_free(TAKE(fleet->background.backup_lane));
 	pending_end(fleet);
 	peer_leave(fleet);
 	pairing_leave(fleet);
@@ -101,7 +101,7 @@ int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 int fleet_stats(struct fleet *fleet, const struct sandbox_record *r, struct provider_stats *ret,
                 struct error *err)
 {
-	if (provider_check(fleet, r, err) < 0 ||
+	if (sandbox_check_local(fleet, r, err) < 0 ||
 	    provider_require(fleet->provider, PROVIDER_CAN_STATS, err) < 0)
 		return -1;
 	return fleet->ops->stats(fleet->provider, r->id, ret, err);
@@ -109,7 +109,7 @@ int fleet_stats(struct fleet *fleet, const struct sandbox_record *r, struct prov
 
 /* ---- holds ---- */
 
-static const struct refusal {
+static const struct hold_refusal {
 	enum error_code code;
 	const char *what, *hint;
 } refusals[SANDBOX_STATE_COUNT] = {
@@ -125,9 +125,9 @@ static const struct refusal {
         [SANDBOX_FAILED] = {ERROR_CONFLICT, "has failed", "see its last event; make a new one"},
 };
 
-static int refuse(const struct sandbox_record *r, struct error *err)
+static int refuse_hold(const struct sandbox_record *r, struct error *err)
 {
-	const struct refusal *refusal = &refusals[r->actual];
+	const struct hold_refusal *refusal = &refusals[r->actual];
 
 	error_set(err, refusal->code, 0, HERE, "sandbox '%s' %s", r->name, refusal->what);
 	error_hint(err, "%s", refusal->hint);
@@ -140,20 +140,20 @@ static bool is_asleep(const struct sandbox_record *r)
 }
 
 /* Whoever acts on it, to pause it perhaps, is waited for: what it has become then decides. */
-static int hold_awake(struct fleet *f, struct arena *a, struct slot *slot,
+static int hold_awake(struct fleet *f, struct arena *a, struct cache_entry *entry,
                       const struct fleet_awaited *awaited, struct sandbox_record *r,
                       struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
 	if (r->actual != SANDBOX_STARTED && !is_asleep(r))
-		return refuse(r, err);
-	if (act_await(f, a, r->id, awaited, &act, err) < 0)
+		return refuse_hold(r, err);
+	if (operation_await(f, a, r->id, awaited, &op, err) < 0)
 		return -1;
-	if (is_asleep(&act.record) && act_wake(&act, err) < 0)
+	if (is_asleep(&op.record) && lifecycle_wake(&op, err) < 0)
 		return -1;
-	*r = act.record;
-	return cache_hold_slot(&f->cache, a, slot, r) ? 0 : refuse(r, err);
+	*r = op.record;
+	return cache_hold_entry(&f->cache, a, entry, r) ? 0 : refuse_hold(r, err);
 }
 
 /* The first use after a start of this server, or of one that is asleep. The row is read again once
@@ -161,25 +161,25 @@ static int hold_awake(struct fleet *f, struct arena *a, struct slot *slot,
 static int hold_from_store(struct fleet *f, struct arena *a, const struct fleet_awaited *awaited,
                            struct sandbox_record *r, struct error *err)
 {
-	struct slot *slot;
+	struct cache_entry *entry;
 
-	if (provider_check(f, r, err) < 0)
+	if (sandbox_check_local(f, r, err) < 0)
 		return -1;
-	slot = cache_pin(&f->cache, r->id);
+	entry = cache_pin(&f->cache, r->id);
 	if (store_sandbox_find(f->store, a, r->project_id, r->id, r, err) < 0) {
-		cache_unpin(&f->cache, slot);
+		cache_unpin(&f->cache, entry);
 		return -1;
 	}
-	cache_update(&f->cache, slot, r);
-	if (!cache_hold_slot(&f->cache, a, slot, r) &&
-	    hold_awake(f, a, slot, awaited, r, err) < 0) {
-		cache_unpin(&f->cache, slot);
+	cache_update(&f->cache, entry, r);
+	if (!cache_hold_entry(&f->cache, a, entry, r) &&
+	    hold_awake(f, a, entry, awaited, r, err) < 0) {
+		cache_unpin(&f->cache, entry);
 		return -1;
 	}
 	return 0;
 }
 
-static void touch(struct fleet *f, const char *id)
+static void touch_sandbox(struct fleet *f, const char *id)
 {
 	int64_t now = clock_unix_ms();
 
@@ -191,7 +191,7 @@ static void note_hold(struct fleet *f, const struct sandbox_record *r, const str
                       struct fleet_hold *ret)
 {
 	atomic_fetch_add(&f->execs, 1);
-	touch(f, r->id);
+	touch_sandbox(f, r->id);
 	*ret = (struct fleet_hold){.fleet = f, .provider = f->provider};
 	memcpy(ret->id, r->id, ID_SIZE);
 	if (use)
@@ -225,7 +225,7 @@ void fleet_unhold(struct fleet_hold *hold)
 {
 	if (!hold || !hold->fleet)
 		return;
-	touch(hold->fleet, hold->id);
+	touch_sandbox(hold->fleet, hold->id);
 	if (hold->use)
 		cache_unuse(&hold->fleet->cache, hold->id, hold->use);
 	cache_unhold(&hold->fleet->cache, hold->id);
@@ -251,53 +251,53 @@ struct fleet_counts fleet_counts_get(struct fleet *fleet)
 
 /* ---- what the provider tells of ---- */
 
-struct told_task {
+struct report_task {
 	struct worker_task task;
 	struct fleet *fleet;
 };
 
-static void run_told(struct worker_task *task)
+static void run_reports(struct worker_task *task)
 {
-	struct told_task *t = CONTAINER_OF(task, struct told_task, task);
+	struct report_task *t = CONTAINER_OF(task, struct report_task, task);
 	struct fleet *f = t->fleet;
 
 	free(t);
-	ended_settle(f);
-	egress_tell_again(f);
+	ended_reconcile(f);
+	egress_repeat_rules(f);
 }
 
 /* On a thread that must not call back into the provider: a worker looks into it, or, when they all
  * have much to do, the next tick. */
-static void look_soon(struct fleet *fleet)
+static void queue_reports(struct fleet *fleet)
 {
-	struct told_task *t = calloc(1, sizeof(*t));
+	struct report_task *t = calloc(1, sizeof(*t));
 	struct error err = {0};
 
 	if (!t)
 		abort();
-	*t = (struct told_task){{.lane = WORKER_SLOW, .run = run_told}, fleet};
+	*t = (struct report_task){{.lane = WORKER_SLOW, .run = run_reports}, fleet};
 	if (worker_submit(fleet->workers, &t->task, &err) < 0)
 		free(t);
 }
 
-void fleet_on_again(struct fleet *fleet)
+void fleet_on_reconnected(struct fleet *fleet)
 {
 	atomic_store(&fleet->wants_rules, true);
-	look_soon(fleet);
+	queue_reports(fleet);
 }
 
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason)
 {
-	struct ended *ended = calloc(1, sizeof(*ended));
+	struct ended_sandbox *ended = calloc(1, sizeof(*ended));
 
 	if (!ended)
 		abort();
 	browsers_on_ended(fleet, id);
-	*ended = (struct ended){.reason = reason};
+	*ended = (struct ended_sandbox){.reason = reason};
 	memcpy(ended->id, id, strnlen(id, ID_SIZE));
 	pthread_mutex_lock(&fleet->ended_mutex);
 	ended->next = fleet->ended;
 	fleet->ended = ended;
 	pthread_mutex_unlock(&fleet->ended_mutex);
-	look_soon(fleet);
+	queue_reports(fleet);
 }

@@ -45,7 +45,7 @@ void fleet_end(struct fleet *fleet);
 void fleet_leave(struct fleet *fleet);
 /* The provider's on_ended and on_again. Any thread. */
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
-void fleet_on_again(struct fleet *fleet);
+void fleet_on_reconnected(struct fleet *fleet);
 struct fleet_mount {                         /* a volume that a sandbox is to have */
 	const char *volume, *path, *subpath; /* name or id; NULL = FLEET_MOUNT_PATH; = all */
 	bool is_read_only;

@@ -28,14 +28,14 @@ struct forking {
 	struct service_list services; /* that each is to have */
 };
 
-struct helper {
+struct fork_helper {
 	struct worker_task task;
 	struct forking *forking;
 	struct arena arena; /* of what it makes */
 };
 
-int create_like(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
-                struct error *err)
+int request_like_sandbox(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
+                         struct error *err)
 {
 	struct json_map all, own;
 
@@ -92,7 +92,7 @@ static void note_failure(struct forking *forking, unsigned number, struct error 
 	pthread_mutex_unlock(&forking->mutex);
 }
 
-static void drop(struct fleet *f, struct arena *a, const char *id)
+static void drop_fork(struct fleet *f, struct arena *a, const char *id)
 {
 	const struct fleet_ref ref = {NULL, id};
 	struct error err = {0};
@@ -101,8 +101,8 @@ static void drop(struct fleet *f, struct arena *a, const char *id)
 		log_warning("a fork is left", TEXT("sandbox", id), FAILURE(&err));
 }
 
-static int make_one(const struct forking *forking, struct arena *a, unsigned number,
-                    struct error *err)
+static int make_fork(const struct forking *forking, struct arena *a, unsigned number,
+                     struct error *err)
 {
 	const char *name = forking->request->name;
 	struct fleet_create create = *forking->create;
@@ -113,10 +113,10 @@ static int make_one(const struct forking *forking, struct arena *a, unsigned num
 		                      : arena_format(a, "%s-%u", name, number + 1);
 	if (fleet_create(forking->fleet, a, &create, &forking->made[number], err) < 0)
 		return -1;
-	if (services_copy(forking->fleet, a, &forking->services, forking->made[number].id, err) ==
-	    0)
+	if (services_copy_to(forking->fleet, a, &forking->services, forking->made[number].id,
+	                     err) == 0)
 		return 0;
-	drop(forking->fleet, a, forking->made[number].id);
+	drop_fork(forking->fleet, a, forking->made[number].id);
 	return -1;
 }
 
@@ -127,7 +127,7 @@ static void make_forks(struct forking *forking, struct arena *a)
 	while (take_number(forking, &number)) {
 		struct error err = {0};
 
-		if (make_one(forking, a, number, &err) == 0)
+		if (make_fork(forking, a, number, &err) == 0)
 			continue;
 		forking->made[number] = (struct sandbox_record){.id = NULL};
 		note_failure(forking, number, &err);
@@ -136,7 +136,7 @@ static void make_forks(struct forking *forking, struct arena *a)
 
 static void run_helper(struct worker_task *task)
 {
-	struct helper *helper = CONTAINER_OF(task, struct helper, task);
+	struct fork_helper *helper = CONTAINER_OF(task, struct fork_helper, task);
 	struct forking *forking = helper->forking;
 
 	make_forks(forking, &helper->arena);
@@ -146,15 +146,15 @@ static void run_helper(struct worker_task *task)
 	pthread_mutex_unlock(&forking->mutex);
 }
 
-static unsigned start_helpers(struct forking *forking, struct helper helpers[THREADS_MAX - 1])
+static unsigned start_helpers(struct forking *forking, struct fork_helper helpers[THREADS_MAX - 1])
 {
 	struct error ignored = {0}; /* the fewer are there, the longer it takes */
 	unsigned count = 0;
 
 	while (count < THREADS_MAX - 1 && count + 1 < forking->request->count) {
-		struct helper *helper = &helpers[count];
+		struct fork_helper *helper = &helpers[count];
 
-		*helper = (struct helper){
+		*helper = (struct fork_helper){
 		        .task = {.lane = WORKER_SLOW,
 		                 .run = run_helper,
 		                 .shares = {worker_share_id(forking->create->project_id)}},
@@ -166,7 +166,7 @@ static unsigned start_helpers(struct forking *forking, struct helper helpers[THR
 	return count;
 }
 
-static void end_helpers(struct forking *forking, struct helper *helpers, unsigned count)
+static void end_helpers(struct forking *forking, struct fork_helper *helpers, unsigned count)
 {
 	unsigned begun = count;
 
@@ -180,9 +180,9 @@ static void end_helpers(struct forking *forking, struct helper *helpers, unsigne
 }
 
 /* All of them into `a`, whoever has made them. */
-static void make_all(struct forking *forking, struct arena *a)
+static void run_forks(struct forking *forking, struct arena *a)
 {
-	struct helper helpers[THREADS_MAX - 1];
+	struct fork_helper helpers[THREADS_MAX - 1];
 	unsigned count;
 
 	pthread_mutex_init(&forking->mutex, NULL);
@@ -202,33 +202,33 @@ static void make_all(struct forking *forking, struct arena *a)
 	pthread_mutex_destroy(&forking->mutex);
 }
 
-static void take_back(struct fleet *f, struct arena *a, const struct forking *forking,
-                      const char *snapshot)
+static void drop_forks(struct fleet *f, struct arena *a, const struct forking *forking,
+                       const char *snapshot)
 {
 	struct error err = {0};
 
 	for (unsigned i = 0; i < forking->request->count; i++)
 		if (forking->made[i].id)
-			drop(f, a, forking->made[i].id);
+			drop_fork(f, a, forking->made[i].id);
 	if (snapshot_drop(f, snapshot, &err) < 0)
 		log_warning("a fork's snapshot is left", FAILURE(&err));
 }
 
 /* A volume that it writes to is its alone; one that it reads, the forks may read, too. */
-static int share_mounts(struct act *act, struct fleet_create *create, struct fleet_forked *ret,
+static int share_mounts(struct operation *op, struct fleet_create *create, struct fleet_forked *ret,
                         struct error *err)
 {
 	struct fleet_mount *mounts;
 	struct mount_list all;
 
 	ret->mounts = ret->left_out = (struct mount_list){.count = 0};
-	if (!(act->fleet->ops->abilities & PROVIDER_CAN_VOLUME))
+	if (!(op->fleet->ops->abilities & PROVIDER_CAN_VOLUME))
 		return 0;
-	if (store_mounts_of_sandbox(act->fleet->store, act->arena, act->record.id, &all, err) < 0)
+	if (store_mounts_of_sandbox(op->fleet->store, op->arena, op->record.id, &all, err) < 0)
 		return -1;
-	mounts = ARENA_ARRAY(act->arena, struct fleet_mount, all.count + 1);
-	ret->mounts.items = ARENA_ARRAY(act->arena, struct mount_record, all.count + 1);
-	ret->left_out.items = ARENA_ARRAY(act->arena, struct mount_record, all.count + 1);
+	mounts = ARENA_ARRAY(op->arena, struct fleet_mount, all.count + 1);
+	ret->mounts.items = ARENA_ARRAY(op->arena, struct mount_record, all.count + 1);
+	ret->left_out.items = ARENA_ARRAY(op->arena, struct mount_record, all.count + 1);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct mount_record *m = &all.items[i];
 
@@ -250,14 +250,15 @@ static int take_for_fork(struct forking *forking, struct arena *a, const struct 
                          struct fleet_create *create, struct fleet_forked *ret, struct error *err)
 {
 	struct fleet *f = forking->fleet;
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
-	if (find_and_act(f, a, ref, &act, err) < 0 || snapshot_check_state(&act.record, err) < 0 ||
-	    create_like(a, &act.record, create, err) < 0 ||
-	    share_mounts(&act, create, ret, err) < 0 ||
-	    store_service_list(f->store, a, act.record.id, &forking->services, err) < 0)
+	if (operation_find_and_begin(f, a, ref, &op, err) < 0 ||
+	    snapshot_check_state(&op.record, err) < 0 ||
+	    request_like_sandbox(a, &op.record, create, err) < 0 ||
+	    share_mounts(&op, create, ret, err) < 0 ||
+	    store_service_list(f->store, a, op.record.id, &forking->services, err) < 0)
 		return -1;
-	return snapshot_take(&act, &(struct fleet_snapshot){.is_fork = true}, &ret->snapshot, err);
+	return snapshot_take(&op, &(struct fleet_snapshot){.is_fork = true}, &ret->snapshot, err);
 }
 
 int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -277,12 +278,12 @@ int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	create.key_id = request->key_id;
 	create.timeout_ms = request->timeout_ms;
 	forking.made = ARENA_ARRAY(a, struct sandbox_record, request->count);
-	make_all(&forking, a);
+	run_forks(&forking, a);
 	ret->sandboxes = forking.made;
 	ret->count = request->count;
 	if (!forking.has_failed)
 		return 0;
 	*err = forking.err;
-	take_back(fleet, a, &forking, ret->snapshot.id);
+	drop_forks(fleet, a, &forking, ret->snapshot.id);
 	return -1;
 }

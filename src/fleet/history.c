@@ -14,51 +14,51 @@
 #define KEPT_MS (3600 * INT64_C(1000))
 
 /* The newest samples of one sandbox. */
-struct ring {
+struct sample_ring {
 	struct fleet_sample *items;
 	unsigned capacity, count;
 	unsigned next; /* where the next one goes, once it is full */
 	uint64_t memory_limit_bytes, disk_limit_bytes;
 };
 
-void samples_init(struct samples *s)
+void samples_init(struct sandbox_samples *s)
 {
 	pthread_mutex_init(&s->mutex, NULL);
 	s->round_at = INT64_MIN / 2;
 }
 
-static void ring_free(struct ring *ring)
+static void sample_ring_free(struct sample_ring *ring)
 {
 	free(ring->items);
 	free(ring);
 }
 
-void samples_done(struct samples *s)
+void samples_done(struct sandbox_samples *s)
 {
 	const char *id;
 	size_t at = 0;
-	struct ring *ring;
+	struct sample_ring *ring;
 
 	while ((ring = map_next(&s->rings, &at, &id)))
-		ring_free(ring);
+		sample_ring_free(ring);
 	map_done(&s->rings);
 	pthread_mutex_destroy(&s->mutex);
 }
 
 /* ---- a ring ---- */
 
-static const struct fleet_sample *ring_at(const struct ring *ring, unsigned i)
+static const struct fleet_sample *ring_sample(const struct sample_ring *ring, unsigned i)
 {
 	return &ring->items[(ring->next + i) % ring->count];
 }
 
 /* Of one that has any, as all have that are in the map. */
-static const struct fleet_sample *ring_last(const struct ring *ring)
+static const struct fleet_sample *ring_last(const struct sample_ring *ring)
 {
-	return ring_at(ring, ring->count - 1);
+	return ring_sample(ring, ring->count - 1);
 }
 
-static void ring_add(struct ring *ring, const struct fleet_sample *sample)
+static void ring_add(struct sample_ring *ring, const struct fleet_sample *sample)
 {
 	if (ring->count == FLEET_HISTORY_MAX) {
 		ring->items[ring->next] = *sample;
@@ -109,11 +109,11 @@ static struct fleet_sample sample_of(const struct provider_stats *s,
 /* ---- rounds ---- */
 
 /* With the mutex. The map must not change while it is walked. */
-static const char *find_old(const struct samples *s, int64_t before)
+static const char *find_old(const struct sandbox_samples *s, int64_t before)
 {
 	const char *id;
 	size_t at = 0;
-	const struct ring *ring;
+	const struct sample_ring *ring;
 
 	while ((ring = map_next(&s->rings, &at, &id)))
 		if (ring_last(ring)->at < before)
@@ -121,7 +121,7 @@ static const char *find_old(const struct samples *s, int64_t before)
 	return NULL;
 }
 
-static void forget_old(struct samples *s, int64_t before)
+static void forget_old(struct sandbox_samples *s, int64_t before)
 {
 	char id[ID_SIZE + 1];
 	const char *old;
@@ -129,26 +129,26 @@ static void forget_old(struct samples *s, int64_t before)
 	pthread_mutex_lock(&s->mutex);
 	while ((old = find_old(s, before))) {
 		memcpy(id, old, strnlen(old, ID_SIZE) + 1);
-		ring_free(map_remove(&s->rings, id));
+		sample_ring_free(map_remove(&s->rings, id));
 	}
 	pthread_mutex_unlock(&s->mutex);
 }
 
 void samples_forget(struct fleet *f, const char *id)
 {
-	struct samples *s = &f->samples;
-	struct ring *ring;
+	struct sandbox_samples *s = &f->samples;
+	struct sample_ring *ring;
 
 	pthread_mutex_lock(&s->mutex);
 	ring = map_remove(&s->rings, id);
 	pthread_mutex_unlock(&s->mutex);
 	if (ring)
-		ring_free(ring);
+		sample_ring_free(ring);
 }
 
 void samples_begin(struct fleet *f)
 {
-	struct samples *s = &f->samples;
+	struct sandbox_samples *s = &f->samples;
 	int64_t every_ms = f->config->metrics_every_ms, now = clock_monotonic_ms();
 
 	s->is_sampling = every_ms > 0 && (f->ops->abilities & PROVIDER_CAN_STATS) &&
@@ -162,11 +162,11 @@ void samples_begin(struct fleet *f)
 
 /* Of one that was ended while the provider was asked, nothing: who deletes it ends it in the cache
  * before its samples are forgotten. */
-static void keep(struct fleet *f, const char *id, const struct provider_stats *stats)
+static void keep_sample(struct fleet *f, const char *id, const struct provider_stats *stats)
 {
-	struct samples *s = &f->samples;
+	struct sandbox_samples *s = &f->samples;
 	struct fleet_sample sample;
-	struct ring *ring;
+	struct sample_ring *ring;
 
 	pthread_mutex_lock(&s->mutex);
 	ring = map_find(&s->rings, id);
@@ -185,7 +185,7 @@ static void keep(struct fleet *f, const char *id, const struct provider_stats *s
 	pthread_mutex_unlock(&s->mutex);
 }
 
-void samples_look_at(struct fleet *f, const struct sandbox_record *r)
+void samples_add(struct fleet *f, const struct sandbox_record *r)
 {
 	struct provider_stats stats;
 	struct error err = {0};
@@ -193,7 +193,7 @@ void samples_look_at(struct fleet *f, const struct sandbox_record *r)
 	if (!f->samples.is_sampling || r->actual != SANDBOX_STARTED)
 		return;
 	if (f->ops->stats(f->provider, r->id, &stats, &err) == 0) {
-		keep(f, r->id, &stats);
+		keep_sample(f, r->id, &stats);
 		return;
 	}
 	log_debug("no sample", TEXT("sandbox", r->id), FAILURE(&err));
@@ -204,32 +204,33 @@ void samples_look_at(struct fleet *f, const struct sandbox_record *r)
 
 /* ---- what is asked for ---- */
 
-static bool is_in(const struct fleet_period *period, int64_t at)
+static bool is_in_period(const struct fleet_period *period, int64_t at)
 {
 	return at >= period->from && (period->until == 0 || at <= period->until);
 }
 
 /* With the mutex; there is room for one more. */
-static void copy_period(const struct ring *ring, struct arena *a, const struct fleet_period *period,
-                        struct fleet_history *ret)
+static void copy_period(const struct sample_ring *ring, struct arena *a,
+                        const struct fleet_period *period, struct fleet_history *ret)
 {
 	size_t count = 0;
 
 	for (unsigned i = 0; i < ring->count; i++)
-		count += is_in(period, ring->items[i].at);
+		count += is_in_period(period, ring->items[i].at);
 	ret->items = ARENA_ARRAY(a, struct fleet_sample, count + 1);
 	for (unsigned i = 0; i < ring->count; i++)
-		if (is_in(period, ring_at(ring, i)->at))
-			ret->items[ret->count++] = *ring_at(ring, i);
+		if (is_in_period(period, ring_sample(ring, i)->at))
+			ret->items[ret->count++] = *ring_sample(ring, i);
 	ret->memory_limit_bytes = ring->memory_limit_bytes;
 	ret->disk_limit_bytes = ring->disk_limit_bytes;
 }
 
 /* The newest one is in *ret_last, of the period or not; its `at` is 0 when there is none. */
-static void copy_ring(const struct ring *ring, struct arena *a, const struct fleet_period *period,
-                      struct fleet_history *ret, struct fleet_sample *ret_last)
+static void copy_ring(const struct sample_ring *ring, struct arena *a,
+                      const struct fleet_period *period, struct fleet_history *ret,
+                      struct fleet_sample *ret_last)
 {
-	static const struct ring none;
+	static const struct sample_ring none;
 
 	*ret = (struct fleet_history){.count = 0};
 	*ret_last = (struct fleet_sample){.at = 0};
@@ -239,7 +240,7 @@ static void copy_ring(const struct ring *ring, struct arena *a, const struct fle
 }
 
 /* A second of grace for a beginning by a clock that is not quite ours. */
-static bool reaches_now(const struct fleet_period *period, int64_t now)
+static bool is_period_open(const struct fleet_period *period, int64_t now)
 {
 	return period->from <= now + 1000 && (period->until == 0 || period->until >= now);
 }
@@ -254,7 +255,7 @@ int fleet_history(struct fleet *fleet, struct arena *a, const struct sandbox_rec
 	pthread_mutex_lock(&fleet->samples.mutex);
 	copy_ring(map_find(&fleet->samples.rings, r->id), a, period, ret, &last);
 	pthread_mutex_unlock(&fleet->samples.mutex);
-	if (r->actual != SANDBOX_STARTED || !reaches_now(period, now) ||
+	if (r->actual != SANDBOX_STARTED || !is_period_open(period, now) ||
 	    (ret->count > 0 && now - last.at < FRESH_MS))
 		return 0;
 	if (fleet_stats(fleet, r, &stats, err) < 0)

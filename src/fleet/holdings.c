@@ -21,14 +21,14 @@
 #define BATCH_MAX 200
 #define PIECES_MAX 48
 
-struct round {
+struct holdings_round {
 	struct fleet *fleet;
 	int64_t now, deadline;
 	unsigned measures_left;
 	struct arena arena; /* of a batch */
 };
 
-static void round_done(struct round *round)
+static void holdings_round_done(struct holdings_round *round)
 {
 	arena_done(&round->arena);
 }
@@ -50,9 +50,10 @@ static bool is_known(const struct holding_record *r)
 	return r->reason == USAGE_BACKUP || r->measured_at > 0 || r->bytes > 0;
 }
 
-static int measure(struct fleet *f, const struct holding_record *r, int64_t *ret, struct error *err)
+static int measure_holding(struct fleet *f, const struct holding_record *r, int64_t *ret,
+                           struct error *err)
 {
-	static const enum broker_measured_kind kinds[USAGE_REASON_COUNT] = {
+	static const enum broker_measured_kind measured_kinds[USAGE_REASON_COUNT] = {
 	        [USAGE_STORAGE] = BROKER_MEASURE_SANDBOX,
 	        [USAGE_VOLUME] = BROKER_MEASURE_VOLUME,
 	        [USAGE_SNAPSHOT] = BROKER_MEASURE_SNAPSHOT,
@@ -60,15 +61,15 @@ static int measure(struct fleet *f, const struct holding_record *r, int64_t *ret
 	uint64_t bytes;
 
 	if (provider_require(f->provider, PROVIDER_CAN_MEASURE, err) < 0 ||
-	    f->ops->measure(f->provider, kinds[r->reason], r->id, deadline_in(MEASURE_TIMEOUT_MS),
-	                    &bytes, err) < 0)
+	    f->ops->measure(f->provider, measured_kinds[r->reason], r->id,
+	                    deadline_in(MEASURE_TIMEOUT_MS), &bytes, err) < 0)
 		return -1;
 	*ret = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
 	return 0;
 }
 
 /* An attempt that fails is noted: what fails each time must not keep the others from their turn. */
-static void size_up(struct round *round, struct holding_usage *usage)
+static void update_size(struct holdings_round *round, struct holding_usage *usage)
 {
 	const struct holding_record *r = usage->seen;
 	struct error err = {0};
@@ -76,7 +77,7 @@ static void size_up(struct round *round, struct holding_usage *usage)
 	if (r->reason == USAGE_BACKUP || !is_stale(r, round->now) || round->measures_left == 0)
 		return;
 	round->measures_left--;
-	if (measure(round->fleet, r, &usage->bytes, &err) < 0) {
+	if (measure_holding(round->fleet, r, &usage->bytes, &err) < 0) {
 		log_debug("not measured", TEXT("id", r->id), FAILURE(&err));
 		usage->measured_at = -round->now;
 		return;
@@ -86,8 +87,8 @@ static void size_up(struct round *round, struct holding_usage *usage)
 
 /* ---- for how long ---- */
 
-static void add_row(struct round *round, struct holding_usage *usage, struct usage_record *row,
-                    const struct usage_piece *piece)
+static void add_row(struct holdings_round *round, struct holding_usage *usage,
+                    struct usage_record *row, const struct usage_piece *piece)
 {
 	const struct holding_record *r = usage->seen;
 	int64_t mib_s = storage_mib_s(usage->bytes, piece->until - piece->from), nano = 0;
@@ -120,7 +121,8 @@ static struct usage_due due_of(const struct holding_record *r, int64_t now)
 	return (struct usage_due){from, now, now - from};
 }
 
-static int meter_one(struct round *round, const struct holding_record *r, struct error *err)
+static int meter_holding(struct holdings_round *round, const struct holding_record *r,
+                         struct error *err)
 {
 	const struct usage_due due = due_of(r, round->now);
 	struct usage_piece pieces[PIECES_MAX];
@@ -132,7 +134,7 @@ static int meter_one(struct round *round, const struct holding_record *r, struct
 	                              .unbilled_nano = r->unbilled_nano,
 	                              .rows = rows};
 
-	size_up(round, &usage);
+	update_size(round, &usage);
 	if (usage.measured_at <= 0 && !is_known(r)) {
 		if (usage.measured_at == r->measured_at)
 			return 0;
@@ -147,13 +149,13 @@ static int meter_one(struct round *round, const struct holding_record *r, struct
 }
 
 /* A measure may take a minute. */
-static bool is_over(const struct round *round)
+static bool is_round_over(const struct holdings_round *round)
 {
 	return atomic_load(&round->fleet->meters.is_ending) ||
 	       clock_monotonic_ms() >= round->deadline;
 }
 
-static int meter_all(struct round *round, struct error *err)
+static int meter_holdings(struct holdings_round *round, struct error *err)
 {
 	char after[ID_SIZE + 1] = "";
 	struct holding_list list;
@@ -167,38 +169,38 @@ static int meter_all(struct round *round, struct error *err)
 		arena_reset(&round->arena);
 		if (store_holding_list(round->fleet->store, &round->arena, &page, &list, err) < 0)
 			return -1;
-		for (size_t i = 0; i < list.count && !is_over(round); i++)
-			if (meter_one(round, &list.items[i], err) < 0)
+		for (size_t i = 0; i < list.count && !is_round_over(round); i++)
+			if (meter_holding(round, &list.items[i], err) < 0)
 				return -1;
 		if (list.count > 0)
 			(void)snprintf(after, sizeof(after), "%s", list.items[list.count - 1].id);
-	} while (list.count == BATCH_MAX && !is_over(round));
+	} while (list.count == BATCH_MAX && !is_round_over(round));
 	return 0;
 }
 
 int holdings_meter(struct fleet *f, int64_t now, struct error *err)
 {
-	AUTO(round_done)
-	struct round round = {.fleet = f,
-	                      .now = now,
-	                      .deadline = deadline_in(ROUND_MS),
-	                      .measures_left = MEASURES_MAX};
+	AUTO(holdings_round_done)
+	struct holdings_round round = {.fleet = f,
+	                               .now = now,
+	                               .deadline = deadline_in(ROUND_MS),
+	                               .measures_left = MEASURES_MAX};
 
-	if (meter_all(&round, err) < 0 || store_holding_tidy(f->store, err) < 0)
+	if (meter_holdings(&round, err) < 0 || store_holding_tidy(f->store, err) < 0)
 		return FAIL_CONTEXT(err, "meter what is kept");
 	return 0;
 }
 
-int holdings_settle(struct fleet *f, const char *id, struct error *err)
+int holdings_meter_sandbox(struct fleet *f, const char *id, struct error *err)
 {
-	AUTO(round_done)
-	struct round round = {.fleet = f, .now = clock_unix_ms(), .measures_left = 1};
+	AUTO(holdings_round_done)
+	struct holdings_round round = {.fleet = f, .now = clock_unix_ms(), .measures_left = 1};
 	const struct holding_page page = {
 	        .node = f->node, .before = round.now, .after = "", .only = id, .limit = 1};
 	struct holding_list list;
 
 	if (store_holding_list(f->store, &round.arena, &page, &list, err) < 0 ||
-	    (list.count > 0 && meter_one(&round, &list.items[0], err) < 0))
+	    (list.count > 0 && meter_holding(&round, &list.items[0], err) < 0))
 		return FAIL_CONTEXT(err, "meter what sandbox '%s' keeps", id);
 	return 0;
 }

@@ -9,24 +9,26 @@
 #define HOOK_ANSWER_MS (HOOK_TIMEOUT_MS + 1000)
 #define OUTPUT_MAX 4096
 
-static const char *tell(struct act *a, const char *path, const char *what)
+static const char *log_failure(struct operation *op, const char *path, const char *what)
 {
 	const char *name = strrchr(path, '/') + 1;
 
-	log_info("a hook failed", TEXT("sandbox", a->record.id), TEXT("hook", name),
+	log_info("a hook failed", TEXT("sandbox", op->record.id), TEXT("hook", name),
 	         TEXT("why", what));
-	return arena_format(a->arena, "; hook %s %s", name, what);
+	return arena_format(op->arena, "; hook %s %s", name, what);
 }
 
-static const char *describe(struct act *a, const char *path, const struct agent_process *end)
+static const char *describe_end(struct operation *op, const char *path,
+                                const struct agent_process *end)
 {
 	if (end->timed_out)
-		return tell(a, path, "did not end in time");
+		return log_failure(op, path, "did not end in time");
 	if (end->exit_code == 0 && end->signal == 0)
 		return "";
-	return tell(a, path,
-	            end->signal ? arena_format(a->arena, "was killed by signal %u", end->signal)
-	                        : arena_format(a->arena, "exited with %d", (int)end->exit_code));
+	return log_failure(
+	        op, path,
+	        end->signal ? arena_format(op->arena, "was killed by signal %u", end->signal)
+	                    : arena_format(op->arena, "exited with %d", (int)end->exit_code));
 }
 
 /* As AGENT_EXEC_IF_THERE says it; a hook whose interpreter is missing has an errno. */
@@ -35,9 +37,9 @@ static bool is_absent(const struct error *err)
 	return err->code == ERROR_NOT_FOUND && err->sys_errno == 0;
 }
 
-const char *hook_run(struct act *a, const char *path)
+const char *hook_run(struct operation *op, const char *path)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	const char *args[] = {path, NULL}, *env[] = {NULL};
 	const struct agent_exec exec = {
 	        .args = args,
@@ -56,7 +58,9 @@ const char *hook_run(struct act *a, const char *path)
 	/* Where nothing is isolated the path is the machine's own. */
 	if (!(f->ops->abilities & PROVIDER_CAN_ISOLATE) || !(f->ops->abilities & PROVIDER_CAN_EXEC))
 		return "";
-	if (compute_run(f->provider, a->record.id, a->arena, &run, &result, &err) == 0)
-		return describe(a, path, &result.process);
-	return is_absent(&err) ? "" : tell(a, path, arena_format(a->arena, "failed: %s", err.text));
+	if (compute_run(f->provider, op->record.id, op->arena, &run, &result, &err) == 0)
+		return describe_end(op, path, &result.process);
+	return is_absent(&err)
+	               ? ""
+	               : log_failure(op, path, arena_format(op->arena, "failed: %s", err.text));
 }

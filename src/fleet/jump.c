@@ -73,14 +73,14 @@ int64_t fleet_retention_ms(const struct fleet *fleet)
 	return clock_unix_ms() - atomic_load(&fleet->pairing.jump.back_ms);
 }
 
-static void release(struct jump *j)
+static void release_removals(struct jump *j)
 {
 	atomic_store(&j->back_ms, 0);
 	atomic_store(&j->expiry_back_ms, 0);
 	atomic_store(&j->hold_until, 0);
 }
 
-static void hold(struct fleet *f, int64_t back_ms, int64_t expiry_back_ms, int64_t for_ms)
+static void hold_removals(struct fleet *f, int64_t back_ms, int64_t expiry_back_ms, int64_t for_ms)
 {
 	struct jump *j = &f->pairing.jump;
 
@@ -97,8 +97,8 @@ static void set_hold(struct fleet *f, int64_t by_ms)
 	int64_t back_ms = atomic_load(&f->pairing.jump.back_ms) + by_ms;
 	int64_t expiry_back_ms = atomic_load(&f->pairing.jump.expiry_back_ms);
 
-	release(&f->pairing.jump);
-	hold(f, back_ms, expiry_back_ms, f->config->clock_hold_ms);
+	release_removals(&f->pairing.jump);
+	hold_removals(f, back_ms, expiry_back_ms, f->config->clock_hold_ms);
 }
 
 struct fleet_clock fleet_clock_get(const struct fleet *fleet)
@@ -126,7 +126,7 @@ int jump_check(struct fleet *f, struct error *err)
 
 /* ---- jumps ---- */
 
-static void follow(struct fleet *f, int64_t by_ms)
+static void follow_jump(struct fleet *f, int64_t by_ms)
 {
 	struct error err = {0};
 
@@ -140,21 +140,21 @@ static void follow(struct fleet *f, int64_t by_ms)
 		          NUMBER("by_ms", by_ms), FAILURE(&err));
 }
 
-void jump_look(struct fleet *f)
+void jump_check_clock(struct fleet *f)
 {
 	struct jump *j = &f->pairing.jump;
 	int64_t offset_ms = clock_unix_ms() - clock_boot_ms(), by_ms = offset_ms - j->offset_ms;
 
 	if (atomic_load(&j->hold_until) && hold_left(j) == 0) {
 		log_warning("what is kept for a time goes by the machine's clock again");
-		release(j);
+		release_removals(j);
 	}
 	if (by_ms < JUMP_MS && by_ms > -JUMP_MS) {
 		j->offset_ms += by_ms > SLEW_MS ? SLEW_MS : by_ms < -SLEW_MS ? -SLEW_MS : by_ms;
 		return;
 	}
 	j->offset_ms = offset_ms;
-	follow(f, by_ms);
+	follow_jump(f, by_ms);
 	jump_write(f);
 }
 
@@ -165,7 +165,7 @@ static void compare_after_boot(struct fleet *f, const struct clock_file *last)
 	int64_t away_ms = clock_unix_ms() - last->wall_ms;
 
 	if (away_ms < -JUMP_MS) {
-		follow(f, away_ms);
+		follow_jump(f, away_ms);
 		return;
 	}
 	if (away_ms <= AWAY_MS)
@@ -173,18 +173,18 @@ static void compare_after_boot(struct fleet *f, const struct clock_file *last)
 	log_warning("the server was away for long, or the machine's clock was set: nothing that is "
 	            "kept for a time is removed before 'clock_hold' is over",
 	            NUMBER("away_ms", away_ms), NUMBER("clock_hold_ms", f->config->clock_hold_ms));
-	hold(f, away_ms, away_ms, f->config->clock_hold_ms);
+	hold_removals(f, away_ms, away_ms, f->config->clock_hold_ms);
 }
 
-static void compare(struct fleet *f, const struct clock_file *last)
+static void compare_clocks(struct fleet *f, const struct clock_file *last)
 {
 	int64_t by_ms = f->pairing.jump.offset_ms - last->offset_ms;
 
-	hold(f, last->back_ms, last->expiry_back_ms, last->hold_left_ms);
+	hold_removals(f, last->back_ms, last->expiry_back_ms, last->hold_left_ms);
 	if (strcmp(last->boot, f->pairing.boot) != 0)
 		compare_after_boot(f, last);
 	else if (by_ms >= JUMP_MS || by_ms <= -JUMP_MS)
-		follow(f, by_ms);
+		follow_jump(f, by_ms);
 }
 
 void jump_begin(struct fleet *f)
@@ -193,6 +193,6 @@ void jump_begin(struct fleet *f)
 
 	f->pairing.jump.offset_ms = clock_unix_ms() - clock_boot_ms();
 	if (read_file(f, &last))
-		compare(f, &last);
+		compare_clocks(f, &last);
 	jump_write(f);
 }

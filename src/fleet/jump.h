@@ -36,7 +36,7 @@ struct jump {
 /* Before anything is removed: compares with what the last server has written. */
 void jump_begin(struct fleet *f);
 /* Of the ticking thread. */
-void jump_look(struct fleet *f);
+void jump_check_clock(struct fleet *f);
 /* Each minute, and at the end. A full disk keeps it from nothing but the next start's look. */
 void jump_write(struct fleet *f);
 /* For /readyz: ERROR_UNAVAILABLE says what is held and until when. */

@@ -21,31 +21,31 @@
 
 void layer_pin(struct fleet *f, const char *id)
 {
-	struct build_desk *desk = f->builds;
+	struct builds_in_flight *builds = f->builds;
 	uintptr_t count;
 
 	if (!*id)
 		return;
-	pthread_mutex_lock(&desk->mutex);
-	count = (uintptr_t)map_find(&desk->pins, id);
-	map_put(&desk->pins, id, (void *)(count + 1));
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_mutex_lock(&builds->mutex);
+	count = (uintptr_t)map_find(&builds->pins, id);
+	map_put(&builds->pins, id, (void *)(count + 1));
+	pthread_mutex_unlock(&builds->mutex);
 }
 
 void layer_unpin(struct fleet *f, const char *id)
 {
-	struct build_desk *desk = f->builds;
+	struct builds_in_flight *builds = f->builds;
 	uintptr_t count;
 
 	if (!*id)
 		return;
-	pthread_mutex_lock(&desk->mutex);
-	count = (uintptr_t)map_find(&desk->pins, id);
+	pthread_mutex_lock(&builds->mutex);
+	count = (uintptr_t)map_find(&builds->pins, id);
 	if (count > 1)
-		map_put(&desk->pins, id, (void *)(count - 1));
+		map_put(&builds->pins, id, (void *)(count - 1));
 	else
-		map_remove(&desk->pins, id);
-	pthread_mutex_unlock(&desk->mutex);
+		map_remove(&builds->pins, id);
+	pthread_mutex_unlock(&builds->mutex);
 }
 
 static bool is_pinned(struct fleet *f, const char *id)
@@ -62,14 +62,14 @@ static bool is_pinned(struct fleet *f, const char *id)
  * state afterwards. */
 static int release_unpinned(struct fleet *f, const char *id, bool *ret_is_free, struct error *err)
 {
-	struct build_desk *desk = f->builds;
+	struct builds_in_flight *builds = f->builds;
 	int result = 0;
 
 	*ret_is_free = false;
-	pthread_mutex_lock(&desk->mutex);
-	if (!map_find(&desk->pins, id))
+	pthread_mutex_lock(&builds->mutex);
+	if (!map_find(&builds->pins, id))
 		result = store_layer_release(f->store, id, ret_is_free, err);
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_mutex_unlock(&builds->mutex);
 	return result;
 }
 
@@ -95,28 +95,28 @@ static const char *claim_of(const struct build *b, struct arena *a)
 
 int layer_claim(struct build *b, struct error *err)
 {
-	struct build_desk *desk = b->fleet->builds;
+	struct builds_in_flight *builds = b->fleet->builds;
 	AUTO(arena_done) struct arena arena = {0};
 	const char *claim = claim_of(b, &arena);
 	bool is_ours = false, has_waited = false;
 
-	pthread_mutex_lock(&desk->mutex);
+	pthread_mutex_lock(&builds->mutex);
 	while (!build_is_cancelled(b) && clock_monotonic_ms() < b->deadline) {
 		int64_t look = clock_monotonic_ms() + CLAIM_LOOK_MS;
 		const struct timespec until = {.tv_sec = look / 1000,
 		                               .tv_nsec = look % 1000 * 1000000};
 
-		is_ours = !map_find(&desk->claims, claim);
+		is_ours = !map_find(&builds->claims, claim);
 		if (is_ours) {
-			map_put(&desk->claims, claim, b);
+			map_put(&builds->claims, claim, b);
 			break;
 		}
 		has_waited = true;
-		pthread_cond_timedwait(&desk->moved, &desk->mutex, &until);
+		pthread_cond_timedwait(&builds->moved, &builds->mutex, &until);
 	}
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_mutex_unlock(&builds->mutex);
 	if (has_waited)
-		build_say(b, "another build was at the same step");
+		build_log_say(b, "another build was at the same step");
 	if (is_ours)
 		return 0;
 	if (build_is_cancelled(b))
@@ -126,13 +126,13 @@ int layer_claim(struct build *b, struct error *err)
 
 void layer_unclaim(struct build *b)
 {
-	struct build_desk *desk = b->fleet->builds;
+	struct builds_in_flight *builds = b->fleet->builds;
 	AUTO(arena_done) struct arena arena = {0};
 
-	pthread_mutex_lock(&desk->mutex);
-	map_remove(&desk->claims, claim_of(b, &arena));
-	pthread_cond_broadcast(&desk->moved);
-	pthread_mutex_unlock(&desk->mutex);
+	pthread_mutex_lock(&builds->mutex);
+	map_remove(&builds->claims, claim_of(b, &arena));
+	pthread_cond_broadcast(&builds->moved);
+	pthread_mutex_unlock(&builds->mutex);
 }
 
 /* ---- the cache ---- */
@@ -149,8 +149,8 @@ static struct cached_layer row_of(const struct build *b)
 }
 
 /* Pinned; whether it is there still. */
-static int look_at(struct build *b, const struct cached_layer *row, struct build_layer *ret,
-                   struct error *err)
+static int load_layer(struct build *b, const struct cached_layer *row, struct build_layer *ret,
+                      struct error *err)
 {
 	struct snapshot_record r;
 
@@ -175,7 +175,7 @@ int layer_find(struct build *b, struct build_layer *ret, struct error *err)
 	if (count <= 0)
 		return count;
 	layer_pin(f, found.snapshot_id);
-	count = look_at(b, &found, ret, err);
+	count = load_layer(b, &found, ret, err);
 	if (count > 0)
 		return store_build_cache_touch(f->store, &row, err) < 0 ? -1 : 1;
 	layer_unpin(f, found.snapshot_id);
@@ -203,7 +203,7 @@ int layer_keep(struct build *b, const struct build_layer *layer, struct error *e
 	return 0;
 }
 
-static int forget(struct fleet *f, const char *id, struct error *err)
+static int forget_layer(struct fleet *f, const char *id, struct error *err)
 {
 	if (store_build_cache_remove(f->store, id, err) < 0)
 		return -1;
@@ -211,7 +211,7 @@ static int forget(struct fleet *f, const char *id, struct error *err)
 	return 0;
 }
 
-static int trim(struct fleet *f, struct error *err)
+static int trim_cache(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct build_cache_filter filter = {.node = f->node, .limit = 100 * COUNT_MAX};
@@ -232,7 +232,7 @@ static int trim(struct fleet *f, struct error *err)
 			break;
 		if (is_pinned(f, layer->snapshot_id))
 			continue;
-		if (forget(f, layer->snapshot_id, err) < 0)
+		if (forget_layer(f, layer->snapshot_id, err) < 0)
 			return -1;
 		bytes -= layer->size_bytes;
 		count--;
@@ -244,7 +244,7 @@ void layers_trim(struct fleet *f)
 {
 	struct error err = {0};
 
-	if (trim(f, &err) < 0)
+	if (trim_cache(f, &err) < 0)
 		log_warning("the cache of builds is larger than it is to be", FAILURE(&err));
 }
 
@@ -260,7 +260,7 @@ int layers_forget(struct fleet *f, const char *template_id, struct error *err)
 	if (store_build_cache_list(f->store, &arena, &filter, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
-		if (forget(f, list.items[i].snapshot_id, err) < 0)
+		if (forget_layer(f, list.items[i].snapshot_id, err) < 0)
 			return -1;
 	return 0;
 }
@@ -283,7 +283,7 @@ int layers_end(struct fleet *f, const char *project_id, struct error *err)
 			if (strcmp(r->node, f->node) != 0)
 				return FAIL(err, ERROR_CONFLICT,
 				            "a layer of its builds is on node '%s'", r->node);
-			if (forget(f, r->id, err) < 0)
+			if (forget_layer(f, r->id, err) < 0)
 				return -1;
 		}
 		filter.page = list.next_page;

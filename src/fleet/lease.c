@@ -18,7 +18,7 @@
 #define LOOK_EVERY_MS 100
 
 /* Somebody on the way from a key to its sandbox. */
-struct seeker {
+struct lease_acquisition {
 	struct fleet *fleet;
 	struct arena *arena;
 	const struct fleet_lease *request;
@@ -38,12 +38,12 @@ struct seeker {
 /* What a step comes to. */
 enum { STEP_FAILED = -1, STEP_AGAIN, STEP_MADE, STEP_DONE };
 
-static struct lease_ref ref_of(const struct seeker *s)
+static struct lease_ref ref_of(const struct lease_acquisition *s)
 {
 	return (struct lease_ref){s->request->project_id, s->request->key};
 }
 
-static struct fleet_ref sandbox_of(const struct seeker *s)
+static struct fleet_ref sandbox_of(const struct lease_acquisition *s)
 {
 	return (struct fleet_ref){.project_id = s->request->project_id,
 	                          .id_or_name = s->lease.sandbox_id,
@@ -120,7 +120,7 @@ void lease_drop_sandbox(struct fleet *f, const char *project_id, const char *id,
 
 /* ---- steps ---- */
 
-static int ask_to_wait(struct seeker *s, struct error *err)
+static int check_may_wait(struct lease_acquisition *s, struct error *err)
 {
 	const struct fleet_lease *request = s->request;
 
@@ -130,11 +130,11 @@ static int ask_to_wait(struct seeker *s, struct error *err)
 	return 0;
 }
 
-static int wait_a_while(struct seeker *s, struct error *err)
+static int wait_for_change_of_lease(struct lease_acquisition *s, struct error *err)
 {
 	struct lease_wait wait = {s->name, s->generation, deadline_in(LOOK_EVERY_MS)};
 
-	if (ask_to_wait(s, err) < 0)
+	if (check_may_wait(s, err) < 0)
 		return STEP_FAILED;
 	if (clock_monotonic_ms() >= s->deadline) {
 		(void)FAIL(err, ERROR_TIMEOUT, "lease '%.100s': what goes on with it takes long",
@@ -146,26 +146,26 @@ static int wait_a_while(struct seeker *s, struct error *err)
 		(void)FAIL(err, ERROR_UNAVAILABLE, "lease '%.100s' is being made by another caller",
 		           s->request->key);
 		error_await(err, s->key,
-		            waiting_rest_ms(&s->request->awaited, s->key, LOOK_EVERY_MS), -1);
+		            awaited_rest_ms(&s->request->awaited, s->key, LOOK_EVERY_MS), -1);
 		return STEP_FAILED;
 	}
 	if (wait.until > s->deadline)
 		wait.until = s->deadline;
-	return lease_desk_wait(&s->fleet->leases, &wait, err) < 0 ? STEP_FAILED : STEP_AGAIN;
+	return leases_in_flight_wait(&s->fleet->leases, &wait, err) < 0 ? STEP_FAILED : STEP_AGAIN;
 }
 
 /* A sandbox that has moved since its row was read is looked at again. */
-static int wait_if_moving(struct seeker *s, struct error *err)
+static int wait_if_moving(struct lease_acquisition *s, struct error *err)
 {
 	if (err->awaits.key[0] || (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND &&
 	                           err->code != ERROR_UNAVAILABLE))
 		return STEP_FAILED;
 	error_clear(err);
-	return wait_a_while(s, err);
+	return wait_for_change_of_lease(s, err);
 }
 
 /* What the lease's row tells of its sandbox. */
-static struct sandbox_record known_of(const struct seeker *s)
+static struct sandbox_record known_of(const struct lease_acquisition *s)
 {
 	return (struct sandbox_record){
 	        .id = s->lease.sandbox_id,
@@ -176,7 +176,7 @@ static struct sandbox_record known_of(const struct seeker *s)
 }
 
 /* From now on it is in use: written once, by the first after a release or a sleep. */
-static void begin_use(struct seeker *s)
+static void begin_use(struct lease_acquisition *s)
 {
 	struct lease_record used = s->lease;
 	struct error err = {0};
@@ -196,7 +196,7 @@ static void begin_use(struct seeker *s)
 
 /* Fails when another server has the sandbox, and can be asked: what has to be done with it, that
  * one does, so that there are never two. */
-static int leave_to_owner(const struct seeker *s, struct error *err)
+static int leave_to_owner(const struct lease_acquisition *s, struct error *err)
 {
 	const struct sandbox_record known = known_of(s);
 	bool is_reached;
@@ -205,10 +205,10 @@ static int leave_to_owner(const struct seeker *s, struct error *err)
 		return 0;
 	if (peer_is_reached(s->fleet, s->arena, known.node, &is_reached, err) < 0)
 		return -1;
-	return is_reached ? provider_check(s->fleet, &known, err) : 0;
+	return is_reached ? sandbox_check_local(s->fleet, &known, err) : 0;
 }
 
-static int use_it(struct seeker *s, struct error *err)
+static int use_sandbox(struct lease_acquisition *s, struct error *err)
 {
 	struct fleet_ref ref = sandbox_of(s);
 	const struct sandbox_record known = known_of(s);
@@ -216,7 +216,7 @@ static int use_it(struct seeker *s, struct error *err)
 	if (s->lease.actual != SANDBOX_STARTED && leave_to_owner(s, err) < 0)
 		return STEP_FAILED;
 	ref.use = s->request->use;
-	if (!is_ours(s->fleet, &known)) {
+	if (!sandbox_is_local(s->fleet, &known)) {
 		/* Another server's: that one knows how it is. */
 		*s->hold = (struct fleet_hold){.fleet = NULL};
 		s->ret->sandbox = known;
@@ -232,20 +232,20 @@ static int use_it(struct seeker *s, struct error *err)
 	return STEP_DONE;
 }
 
-static int start_it(struct seeker *s, struct error *err)
+static int start_sandbox(struct lease_acquisition *s, struct error *err)
 {
 	const struct fleet_ref ref = sandbox_of(s);
 	const struct sandbox_record known = known_of(s);
 	struct sandbox_record r;
 
-	if (provider_check(s->fleet, &known, err) < 0)
+	if (sandbox_check_local(s->fleet, &known, err) < 0)
 		return STEP_FAILED;
 	if (fleet_start(s->fleet, s->arena, &ref, &r, err) < 0)
 		return wait_if_moving(s, err);
 	return STEP_AGAIN;
 }
 
-static int adopt(struct seeker *s, struct error *err)
+static int adopt_sandbox(struct lease_acquisition *s, struct error *err)
 {
 	struct lease_record made = s->lease;
 
@@ -253,7 +253,7 @@ static int adopt(struct seeker *s, struct error *err)
 	if (store_lease_finish(s->fleet->store, &made, err) == 0) {
 		log_warning("who made a lease's sandbox has gone: it is adopted",
 		            TEXT("lease", made.key), TEXT("sandbox", made.sandbox_id));
-		lease_desk_tell(&s->fleet->leases);
+		leases_in_flight_announce(&s->fleet->leases);
 	} else if (err->code != ERROR_CONFLICT) {
 		return STEP_FAILED;
 	}
@@ -265,7 +265,7 @@ static int adopt(struct seeker *s, struct error *err)
 
 /* What can be refused is, before the lease is claimed; and the minutes that a template may take are
  * not the claim's. */
-static int prepare(struct seeker *s, struct error *err)
+static int prepare_template(struct lease_acquisition *s, struct error *err)
 {
 	const struct fleet_create *make = &s->make;
 	struct fleet *f = s->fleet;
@@ -316,7 +316,7 @@ void lease_finished(struct lease_claim *claim, bool is_lost)
 }
 
 /* Compare and set: the lease is to be this thread's, under a new epoch. */
-static struct lease_claim claim_of(struct seeker *s)
+static struct lease_claim lease_claim_new(struct lease_acquisition *s)
 {
 	struct lease_claim claim = {.lease = s->lease};
 	struct lease_record *mine = &claim.lease;
@@ -340,7 +340,7 @@ static struct lease_claim claim_of(struct seeker *s)
 /* Before there is a sandbox: the old one goes first, so that there are never two; but one of
  * another server goes at that one's next tick, and one whose maker may still come with it is his,
  * or the next tick's. */
-static int claim_and_drop(struct seeker *s, struct lease_claim *claim, struct error *err)
+static int claim_and_drop(struct lease_acquisition *s, struct lease_claim *claim, struct error *err)
 {
 	int result = store_lease_replace(s->fleet->store, &claim->lease, err);
 
@@ -364,7 +364,7 @@ struct json_map lease_labels(struct arena *a, const struct json_map *given, cons
 
 /* Nobody took it over, for it is the last thing of a claim that failed. A specification of which
  * no sandbox could be made does not replace the one before. */
-static void give_up(struct seeker *s, const struct lease_record *mine)
+static void abandon_claim(struct lease_acquisition *s, const struct lease_record *mine)
 {
 	struct lease_record failed = *mine;
 	struct error err = {0};
@@ -377,7 +377,7 @@ static void give_up(struct seeker *s, const struct lease_record *mine)
 }
 
 /* It is made, and the lease is another one's by now. */
-static int come_late(struct seeker *s, const struct lease_record *mine)
+static int drop_late_sandbox(struct lease_acquisition *s, const struct lease_record *mine)
 {
 	log_info("a lease was taken over while its sandbox was made", TEXT("lease", mine->key),
 	         TEXT("sandbox", mine->sandbox_id));
@@ -385,8 +385,8 @@ static int come_late(struct seeker *s, const struct lease_record *mine)
 	return STEP_AGAIN;
 }
 
-static int take_made(struct seeker *s, const struct lease_record *mine,
-                     const struct sandbox_record *made)
+static int take_created(struct lease_acquisition *s, const struct lease_record *mine,
+                        const struct sandbox_record *made)
 {
 	if (s->lease.status == LEASE_CREATING && s->lease.lock_version > 0)
 		log_warning("a lease was taken over from one who did not come back",
@@ -402,7 +402,7 @@ static int take_made(struct seeker *s, const struct lease_record *mine,
 	return STEP_MADE;
 }
 
-static int make_claimed(struct seeker *s, struct lease_claim *claim, struct error *err)
+static int create_claimed(struct lease_acquisition *s, struct lease_claim *claim, struct error *err)
 {
 	struct fleet_create create = s->make;
 	const struct lease_record *mine = &claim->lease;
@@ -416,19 +416,19 @@ static int make_claimed(struct seeker *s, struct lease_claim *claim, struct erro
 	create.awaited = s->request->parks && !claim->is_made ? &s->request->awaited : NULL;
 	create.claim = claim;
 	if (fleet_create(s->fleet, s->arena, &create, &made, err) == 0)
-		return claim->is_lost ? come_late(s, mine) : take_made(s, mine, &made);
+		return claim->is_lost ? drop_late_sandbox(s, mine) : take_created(s, mine, &made);
 	if (claim->is_made)
-		give_up(s, mine);
+		abandon_claim(s, mine);
 	return STEP_FAILED;
 }
 
-static int make_anew(struct seeker *s, struct error *err)
+static int create_sandbox_for_lease(struct lease_acquisition *s, struct error *err)
 {
-	struct lease_claim claim = claim_of(s);
+	struct lease_claim claim = lease_claim_new(s);
 	int result = STEP_FAILED;
 
 	if (s->lease.status != LEASE_READY || claim_and_drop(s, &claim, err) == 0)
-		result = make_claimed(s, &claim, err);
+		result = create_claimed(s, &claim, err);
 	/* Somebody else was faster. */
 	if (result == STEP_FAILED && claim.is_lost && !claim.is_made) {
 		error_clear(err);
@@ -441,7 +441,7 @@ static int make_anew(struct seeker *s, struct error *err)
 
 /* Compare and set, as of a claim; but the epoch grows only when all is done: who finds the lease as
  * one who died on the way has left it does not take its files for new ones. */
-static int write_reset(struct seeker *s, enum lease_status status, struct error *err)
+static int write_reset(struct lease_acquisition *s, enum lease_status status, struct error *err)
 {
 	struct lease_record next = s->lease;
 	int64_t now = clock_unix_ms();
@@ -468,15 +468,15 @@ static int write_reset(struct seeker *s, enum lease_status status, struct error 
 }
 
 /* Another one is made of a sandbox that cannot be reset, by the claim that is held already. */
-static int replace_it(struct seeker *s, const struct error *why, struct error *err)
+static int replace_sandbox(struct lease_acquisition *s, const struct error *why, struct error *err)
 {
 	log_info("a lease's sandbox is not reset but replaced", TEXT("lease", s->lease.key),
 	         FAILURE(why));
 	s->lease.status = LEASE_READY;
-	return make_anew(s, err);
+	return create_sandbox_for_lease(s, err);
 }
 
-static int reset_claimed(struct seeker *s, struct error *err)
+static int reset_under_claim(struct lease_acquisition *s, struct error *err)
 {
 	const struct fleet_ref ref = sandbox_of(s);
 	struct error why = {0};
@@ -486,7 +486,7 @@ static int reset_claimed(struct seeker *s, struct error *err)
 		return -1;
 	fault_point("lease", "reset-claimed");
 	if (fleet_reset(s->fleet, s->arena, &ref, &r, &why) < 0)
-		return replace_it(s, &why, err);
+		return replace_sandbox(s, &why, err);
 	fault_point("lease", "reset");
 	if (write_reset(s, LEASE_READY, err) < 0)
 		return -1;
@@ -494,9 +494,9 @@ static int reset_claimed(struct seeker *s, struct error *err)
 	return STEP_AGAIN;
 }
 
-static int reset_it(struct seeker *s, struct error *err)
+static int reset_sandbox(struct lease_acquisition *s, struct error *err)
 {
-	int result = reset_claimed(s, err);
+	int result = reset_under_claim(s, err);
 
 	if (result == STEP_FAILED && err->code == ERROR_CONFLICT) {
 		error_clear(err);
@@ -509,7 +509,7 @@ static int reset_it(struct seeker *s, struct error *err)
 
 /* Whose claim is too old may be of this process, and at the desk still: those who take it over have
  * a place of their own there. */
-static const char *desk_name(const struct seeker *s)
+static const char *in_flight_name(const struct lease_acquisition *s)
 {
 	return s->lease.status == LEASE_CREATING && s->lease.lock_version > 0
 	               ? arena_format(s->arena, "%s\n%" PRId64, s->name, s->lease.lock_version)
@@ -517,7 +517,7 @@ static const char *desk_name(const struct seeker *s)
 }
 
 /* What the sandbox is made from, as the row is now. */
-static int settle_terms(struct seeker *s, struct error *err)
+static int resolve_terms(struct lease_acquisition *s, struct error *err)
 {
 	struct lease_spec kept, spec;
 
@@ -530,46 +530,50 @@ static int settle_terms(struct seeker *s, struct error *err)
 	return lease_spec_store(s->arena, &spec, &s->terms, err);
 }
 
-static int make_it(struct seeker *s, struct error *err)
+static int make_sandbox(struct lease_acquisition *s, struct error *err)
 {
 	bool is_warm = s->lease.status == LEASE_READY && s->lease.actual != SANDBOX_DELETED &&
 	               s->lease.actual != SANDBOX_DELETING && s->lease.actual != SANDBOX_FAILED;
-	const char *name = desk_name(s);
+	const char *name = in_flight_name(s);
 	int result;
 
-	if ((is_warm && leave_to_owner(s, err) < 0) || settle_terms(s, err) < 0 ||
-	    prepare(s, err) < 0)
+	if ((is_warm && leave_to_owner(s, err) < 0) || resolve_terms(s, err) < 0 ||
+	    prepare_template(s, err) < 0)
 		return STEP_FAILED;
-	if (!lease_desk_enter(&s->fleet->leases, name))
-		return wait_a_while(s, err);
+	if (!leases_in_flight_add(&s->fleet->leases, name))
+		return wait_for_change_of_lease(s, err);
 	if (is_warm && lease_can_reset(s->fleet, s->arena, &s->lease, &s->make))
-		result = reset_it(s, err);
+		result = reset_sandbox(s, err);
 	else
-		result = make_anew(s, err);
-	lease_desk_leave(&s->fleet->leases, name);
-	waiting_announce(s->fleet, s->key);
-	return result == STEP_MADE ? use_it(s, err) : result;
+		result = create_sandbox_for_lease(s, err);
+	leases_in_flight_remove(&s->fleet->leases, name);
+	awaited_announce(s->fleet, s->key);
+	return result == STEP_MADE ? use_sandbox(s, err) : result;
 }
 
-typedef int step(struct seeker *s, struct error *err);
+typedef int step(struct lease_acquisition *s, struct error *err);
 static step *const steps[] = {
-        [LEASE_USE] = use_it,   [LEASE_START] = start_it,    [LEASE_WAIT] = wait_a_while,
-        [LEASE_MAKE] = make_it, [LEASE_TAKE_OVER] = make_it, [LEASE_ADOPT] = adopt,
+        [LEASE_USE] = use_sandbox,
+        [LEASE_START] = start_sandbox,
+        [LEASE_WAIT] = wait_for_change_of_lease,
+        [LEASE_MAKE] = make_sandbox,
+        [LEASE_TAKE_OVER] = make_sandbox,
+        [LEASE_ADOPT] = adopt_sandbox,
 };
 
 /* Once, before anything is done: from then on the epoch tells. */
-static bool wants_fresh(const struct seeker *s)
+static bool wants_fresh(const struct lease_acquisition *s)
 {
 	const char *run = s->request->run;
 
 	return s->request->is_fresh || (run && strcmp(run, s->lease.run) != 0);
 }
 
-static int look(struct seeker *s, struct error *err)
+static int read_lease(struct lease_acquisition *s, struct error *err)
 {
 	const struct lease_ref ref = ref_of(s);
 
-	s->generation = lease_desk_generation(&s->fleet->leases);
+	s->generation = leases_in_flight_generation(&s->fleet->leases);
 	if (store_lease_find(s->fleet->store, s->arena, &ref, &s->lease, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
@@ -590,7 +594,7 @@ static int look(struct seeker *s, struct error *err)
 	return 0;
 }
 
-static enum lease_action decide(const struct seeker *s)
+static enum lease_action choose_action(const struct lease_acquisition *s)
 {
 	const struct lease_view view = {
 	        .status = s->lease.status,
@@ -605,7 +609,7 @@ static enum lease_action decide(const struct seeker *s)
 
 /* Whether the sandbox that is there is what the caller says. One of before there were
  * specifications is. */
-static int compare_terms(struct seeker *s, enum lease_action *action, struct error *err)
+static int compare_terms(struct lease_acquisition *s, enum lease_action *action, struct error *err)
 {
 	enum lease_terms terms = s->request->terms;
 	const struct lease_spec given = lease_spec_given(s->request);
@@ -635,7 +639,7 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
                struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err)
 {
 	const struct lease_ref ref = {request->project_id, request->key};
-	struct seeker s = {
+	struct lease_acquisition s = {
 	        .fleet = f,
 	        .arena = a,
 	        .request = request,
@@ -646,8 +650,8 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
 	};
 	int result = STEP_AGAIN;
 
-	waiting_key("lease", s.name, s.key);
-	s.deadline = waiting_begun(&request->awaited, s.key) +
+	awaited_key("lease", s.name, s.key);
+	s.deadline = awaited_since(&request->awaited, s.key) +
 	             (request->wait_ms > 0 ? request->wait_ms : WAIT_MS);
 	*ret = (struct fleet_leased){.created = false};
 	if (lease_key_check(request->key, err) < 0)
@@ -655,13 +659,13 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
 	while (result == STEP_AGAIN) {
 		enum lease_action action;
 
-		if (look(&s, err) < 0)
+		if (read_lease(&s, err) < 0)
 			return -1;
-		action = decide(&s);
+		action = choose_action(&s);
 		if (compare_terms(&s, &action, err) < 0)
 			return -1;
 		if ((action != LEASE_USE || s.lease.actual != SANDBOX_STARTED) &&
-		    ask_to_wait(&s, err) < 0)
+		    check_may_wait(&s, err) < 0)
 			return -1;
 		result = steps[action](&s, err);
 	}
@@ -673,7 +677,7 @@ int fleet_lease_hold(struct fleet *fleet, struct arena *a, const struct fleet_le
 {
 	if (lease_open(fleet, a, request, ret, ret_hold, err) < 0)
 		return -1;
-	return ret_hold->fleet ? 0 : provider_check(fleet, &ret->sandbox, err);
+	return ret_hold->fleet ? 0 : sandbox_check_local(fleet, &ret->sandbox, err);
 }
 
 int fleet_lease_acquire(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,

@@ -120,15 +120,15 @@ static int remove_row(struct fleet *f, struct arena *a, const struct lease_ref *
 	return FAIL(err, ERROR_CONFLICT, "lease '%.100s' changes all the time", ref->key);
 }
 
-static int delete_it(struct fleet *f, struct arena *a, const struct lease_ref *ref,
-                     struct error *err)
+static int delete_lease(struct fleet *f, struct arena *a, const struct lease_ref *ref,
+                        struct error *err)
 {
 	struct lease_record r;
 
 	if (remove_row(f, a, ref, &r, err) < 0)
 		return -1;
 	fault_point("lease", "removed");
-	lease_desk_tell(&f->leases);
+	leases_in_flight_announce(&f->leases);
 	if (r.sandbox_id[0])
 		lease_drop_sandbox(f, r.project_id, r.sandbox_id, r.status == LEASE_READY);
 	return 0;
@@ -151,8 +151,8 @@ int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_
 	    peer_is_reached(fleet, a, r.node, &is_reached, err) < 0)
 		return -1;
 	if (is_reached)
-		return provider_check(fleet, &sandbox, err);
-	return delete_it(fleet, a, ref, err);
+		return sandbox_check_local(fleet, &sandbox, err);
+	return delete_lease(fleet, a, ref, err);
 }
 
 static int delete_page(struct fleet *f, const struct lease_filter *filter, size_t *ret_count,
@@ -167,7 +167,7 @@ static int delete_page(struct fleet *f, const struct lease_filter *filter, size_
 		const struct lease_ref ref = {list.items[i].project_id, list.items[i].key};
 
 		/* Somebody else may delete it, too. */
-		if (delete_it(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
+		if (delete_lease(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
 	}
@@ -176,14 +176,14 @@ static int delete_page(struct fleet *f, const struct lease_filter *filter, size_
 }
 
 /* What is done with each of many leases that have a sandbox. */
-struct visit {
+struct lease_visit {
 	struct fleet *fleet;
-	int (*each)(struct visit *visit, struct arena *a, const struct lease_record *r,
+	int (*each)(struct lease_visit *visit, struct arena *a, const struct lease_record *r,
 	            struct error *err);
 	char silent[ERROR_NODE_MAX]; /* the last that cannot be asked */
 };
 
-static int visit_page(struct visit *visit, const struct lease_filter *filter,
+static int visit_page(struct lease_visit *visit, const struct lease_filter *filter,
                       char ret_next[LEASE_KEY_MAX + 1], struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -199,7 +199,8 @@ static int visit_page(struct visit *visit, const struct lease_filter *filter,
 	return 0;
 }
 
-static int visit_all(struct visit *visit, const struct lease_ref *prefix, struct error *err)
+static int visit_leases(struct lease_visit *visit, const struct lease_ref *prefix,
+                        struct error *err)
 {
 	char next[LEASE_KEY_MAX + 1] = "";
 	const struct lease_filter filter = {.project_id = prefix->project_id,
@@ -214,8 +215,8 @@ static int visit_all(struct visit *visit, const struct lease_ref *prefix, struct
 	return 0;
 }
 
-static int refuse_others(struct visit *visit, struct arena *a, const struct lease_record *r,
-                         struct error *err)
+static int check_others_reached(struct lease_visit *visit, struct arena *a,
+                                const struct lease_record *r, struct error *err)
 {
 	const struct elsewhere elsewhere = {"lease", r->key, "is", r->node};
 	bool is_reached = false;
@@ -225,13 +226,13 @@ static int refuse_others(struct visit *visit, struct arena *a, const struct leas
 	if (peer_is_reached(visit->fleet, a, r->node, &is_reached, err) < 0)
 		return -1;
 	if (is_reached)
-		return fail_elsewhere(visit->fleet, &elsewhere, err);
+		return elsewhere_fail(visit->fleet, &elsewhere, err);
 	(void)snprintf(visit->silent, sizeof(visit->silent), "%s", r->node);
 	return 0;
 }
 
-static int drop_ours(struct visit *visit, struct arena *a, const struct lease_record *r,
-                     struct error *err)
+static int drop_local(struct lease_visit *visit, struct arena *a, const struct lease_record *r,
+                      struct error *err)
 {
 	(void)a;
 	(void)err;
@@ -242,13 +243,13 @@ static int drop_ours(struct visit *visit, struct arena *a, const struct lease_re
 
 int fleet_lease_delete_ours(struct fleet *fleet, const struct lease_ref *prefix, struct error *err)
 {
-	struct visit look = {.fleet = fleet, .each = refuse_others};
-	struct visit drop = {.fleet = fleet, .each = drop_ours};
+	struct lease_visit look = {.fleet = fleet, .each = check_others_reached};
+	struct lease_visit drop = {.fleet = fleet, .each = drop_local};
 	struct error failure = {0};
 
-	if (visit_all(&look, prefix, err) == 0)
+	if (visit_leases(&look, prefix, err) == 0)
 		return 0;
-	if (err->node[0] && visit_all(&drop, prefix, &failure) < 0)
+	if (err->node[0] && visit_leases(&drop, prefix, &failure) < 0)
 		*err = failure;
 	return -1;
 }
@@ -276,32 +277,32 @@ int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix, 
 /* ---- with ---- */
 
 /* The provider says what has become of it, and the row follows. */
-static bool has_gone(struct fleet *f, const char *id)
+static bool is_sandbox_gone(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
-	enum presence presence;
+	AUTO(operation_end) struct operation op = {0};
+	enum observed_state observed;
 	struct error err = {0};
 
-	if (act_begin(f, &arena, id, deadline_in(CALL_TIMEOUT_MS), &act, &err) < 0)
+	if (operation_begin(f, &arena, id, deadline_in(CALL_TIMEOUT_MS), &op, &err) < 0)
 		return err.code == ERROR_NOT_FOUND;
-	if ((act.record.actual == SANDBOX_STARTED || act.record.actual == SANDBOX_PAUSED) &&
-	    (presence_find(f, id, &presence, &err) < 0 ||
-	     act_settle(&act, presence, SANDBOX_REASON_HOST_LOST, &err) < 0)) {
+	if ((op.record.actual == SANDBOX_STARTED || op.record.actual == SANDBOX_PAUSED) &&
+	    (observed_state_find(f, id, &observed, &err) < 0 ||
+	     lifecycle_reconcile(&op, observed, SANDBOX_REASON_HOST_LOST, &err) < 0)) {
 		log_warning("sandbox is not settled", TEXT("sandbox", id), FAILURE(&err));
 		return false;
 	}
-	return act.record.actual != SANDBOX_STARTED && act.record.actual != SANDBOX_PAUSED;
+	return op.record.actual != SANDBOX_STARTED && op.record.actual != SANDBOX_PAUSED;
 }
 
 bool fleet_lease_is_gone(struct fleet *fleet, const char *sandbox_id, const struct error *why)
 {
-	return lease_error_may_mean_gone(why->code) && has_gone(fleet, sandbox_id);
+	return lease_error_may_mean_gone(why->code) && is_sandbox_gone(fleet, sandbox_id);
 }
 
 /* 1: the sandbox was gone, and nothing came of it. */
-static int try_with(struct fleet *f, struct arena *a, const struct fleet_lease *request,
-                    const struct fleet_lease_use *use, struct error *err)
+static int run_in_sandbox(struct fleet *f, struct arena *a, const struct fleet_lease *request,
+                          const struct fleet_lease_use *use, struct error *err)
 {
 	struct fleet_leased leased;
 	struct fleet_hold hold;
@@ -319,11 +320,11 @@ static int try_with(struct fleet *f, struct arena *a, const struct fleet_lease *
 int fleet_lease_with(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,
                      const struct fleet_lease_use *use, struct error *err)
 {
-	int result = try_with(fleet, a, request, use, err);
+	int result = run_in_sandbox(fleet, a, request, use, err);
 
 	if (result <= 0)
 		return result;
 	log_info("a lease's sandbox is gone: once more in another", TEXT("lease", request->key));
 	error_clear(err);
-	return try_with(fleet, a, request, use, err) == 0 ? 0 : -1;
+	return run_in_sandbox(fleet, a, request, use, err) == 0 ? 0 : -1;
 }

@@ -2,7 +2,7 @@
 /* fleet/lease_parts.h — what the files about leases share. Private to this folder.
  *
  * lease.c: from a key to its sandbox. lease_calls.c: the other calls. lease_tick.c: what nobody
- * finished. lease_desk.h: who of this process is at it. */
+ * finished. leases_in_flight.h: who of this process is at it. */
 #pragma once
 
 #include "fleet/lease.h"

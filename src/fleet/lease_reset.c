@@ -34,14 +34,14 @@ static int find_wanted(struct fleet *f, struct arena *a, const struct lease_reco
 	const struct fleet_ref ref = {
 	        lease->project_id, make->template ? make->template : f->config->default_template};
 	struct fleet_create request = *make;
-	struct draft draft = {.request = &request};
+	struct resolved_create resolved = {.request = &request};
 
 	request.project_id = lease->project_id;
 	request.own_labels = lease_labels(a, &make->own_labels, lease->key);
-	if (template_find(f, a, &ref, &draft.template, err) < 0 ||
-	    request_resolve(f, a, &draft, err) < 0)
+	if (template_find(f, a, &ref, &resolved.template, err) < 0 ||
+	    request_resolve(f, a, &resolved, err) < 0)
 		return -1;
-	*ret = draft.record;
+	*ret = resolved.record;
 	return 0;
 }
 
@@ -59,5 +59,5 @@ bool lease_can_reset(struct fleet *f, struct arena *a, const struct lease_record
 		          FAILURE(&err));
 		return false;
 	}
-	return is_ours(f, &is) && is_alike(&is, &wanted);
+	return sandbox_is_local(f, &is) && is_alike(&is, &wanted);
 }

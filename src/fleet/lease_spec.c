@@ -110,14 +110,14 @@ static const struct {
           {"persistent", offsetof(struct lease_spec, persistent)},
 };
 
-static const void *member_at(const struct lease_spec *spec, size_t offset)
+static const void *member_address(const struct lease_spec *spec, size_t offset)
 {
 	return (const char *)spec + offset;
 }
 
-static const char *text_at(const struct lease_spec *spec, size_t offset)
+static const char *member_text(const struct lease_spec *spec, size_t offset)
 {
-	const char *text = *(const char *const *)member_at(spec, offset);
+	const char *text = *(const char *const *)member_address(spec, offset);
 
 	return text ? text : "";
 }
@@ -284,7 +284,7 @@ int lease_spec_store(struct arena *a, const struct lease_spec *spec, struct leas
 	return 0;
 }
 
-int lease_spec_settle(struct fleet *f, struct arena *a, struct lease_record *r, struct error *err)
+int lease_spec_update(struct fleet *f, struct arena *a, struct lease_record *r, struct error *err)
 {
 	struct lease_spec spec;
 
@@ -302,37 +302,37 @@ bool lease_spec_is_empty(const struct lease_record *r)
 static bool is_nothing(const struct lease_spec *spec)
 {
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (*text_at(spec, texts[i].offset))
+		if (*member_text(spec, texts[i].offset))
 			return false;
 	for (size_t i = 0; i < COUNT_OF(wholes); i++)
-		if (*(const int64_t *)member_at(spec, wholes[i].offset) != 0)
+		if (*(const int64_t *)member_address(spec, wholes[i].offset) != 0)
 			return false;
 	for (size_t i = 0; i < COUNT_OF(maps); i++)
-		if (((const struct json_map *)member_at(spec, maps[i].offset))->count > 0)
+		if (((const struct json_map *)member_address(spec, maps[i].offset))->count > 0)
 			return false;
 	return spec->present == 0 && spec->resources.cpu == 0 && !spec->preview_off;
 }
 
-static struct lease_spec join(const struct lease_spec *kept, const struct lease_spec *given)
+static struct lease_spec join_specs(const struct lease_spec *kept, const struct lease_spec *given)
 {
 	struct lease_spec spec = *kept;
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (*text_at(given, texts[i].offset))
-			memcpy((char *)&spec + texts[i].offset, member_at(given, texts[i].offset),
-			       sizeof(const char *));
+		if (*member_text(given, texts[i].offset))
+			memcpy((char *)&spec + texts[i].offset,
+			       member_address(given, texts[i].offset), sizeof(const char *));
 	for (size_t i = 0; i < COUNT_OF(wholes); i++)
-		if (*(const int64_t *)member_at(given, wholes[i].offset) != 0)
-			memcpy((char *)&spec + wholes[i].offset, member_at(given, wholes[i].offset),
-			       sizeof(int64_t));
+		if (*(const int64_t *)member_address(given, wholes[i].offset) != 0)
+			memcpy((char *)&spec + wholes[i].offset,
+			       member_address(given, wholes[i].offset), sizeof(int64_t));
 	for (size_t i = 0; i < COUNT_OF(maps); i++)
-		if (((const struct json_map *)member_at(given, maps[i].offset))->present)
-			memcpy((char *)&spec + maps[i].offset, member_at(given, maps[i].offset),
-			       sizeof(struct json_map));
+		if (((const struct json_map *)member_address(given, maps[i].offset))->present)
+			memcpy((char *)&spec + maps[i].offset,
+			       member_address(given, maps[i].offset), sizeof(struct json_map));
 	for (size_t i = 0; i < COUNT_OF(bools); i++)
 		if (given->present & BIT(i))
-			memcpy((char *)&spec + bools[i].offset, member_at(given, bools[i].offset),
-			       sizeof(bool));
+			memcpy((char *)&spec + bools[i].offset,
+			       member_address(given, bools[i].offset), sizeof(bool));
 	if (given->resources.cpu > 0)
 		spec.resources.cpu = given->resources.cpu;
 	spec.present = kept->present | given->present;
@@ -348,7 +348,7 @@ struct lease_spec lease_spec_join(const struct fleet_lease *request, const struc
 
 	if (request->terms == LEASE_TERMS_FIRST && !is_nothing(kept))
 		return *kept;
-	return join(kept, &given);
+	return join_specs(kept, &given);
 }
 
 static const char *value_of(const struct json_map *map, const char *key)
@@ -393,15 +393,15 @@ static void compare_scalars(const struct lease_spec *is, const struct lease_spec
 {
 	for (size_t i = 0; i < COUNT_OF(bools); i++)
 		if (given->present & BIT(i) &&
-		    *(const bool *)member_at(is, bools[i].offset) !=
-		            *(const bool *)member_at(given, bools[i].offset))
+		    *(const bool *)member_address(is, bools[i].offset) !=
+		            *(const bool *)member_address(given, bools[i].offset))
 			add_name(names, bools[i].name);
 	if (given->resources.cpu > 0 && given->resources.cpu != is->resources.cpu)
 		add_name(names, "resources.cpu");
 	for (size_t i = 0; i < COUNT_OF(wholes); i++) {
-		int64_t wanted = *(const int64_t *)member_at(given, wholes[i].offset);
+		int64_t wanted = *(const int64_t *)member_address(given, wholes[i].offset);
 
-		if (wanted != 0 && wanted != *(const int64_t *)member_at(is, wholes[i].offset))
+		if (wanted != 0 && wanted != *(const int64_t *)member_address(is, wholes[i].offset))
 			add_name(names, wholes[i].name);
 	}
 }
@@ -415,13 +415,14 @@ const char *lease_spec_differing(const struct fleet *f, struct arena *a,
 	compare_scalars(&is, given, &names);
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (*text_at(given, texts[i].offset) &&
-		    strcmp(text_at(given, texts[i].offset), text_at(&is, texts[i].offset)) != 0)
+		if (*member_text(given, texts[i].offset) &&
+		    strcmp(member_text(given, texts[i].offset),
+		           member_text(&is, texts[i].offset)) != 0)
 			add_name(&names, texts[i].name);
 	for (size_t i = 0; i < COUNT_OF(maps); i++) {
-		const struct json_map *wanted = member_at(given, maps[i].offset);
+		const struct json_map *wanted = member_address(given, maps[i].offset);
 
-		if (wanted->present && !is_same_map(member_at(&is, maps[i].offset), wanted))
+		if (wanted->present && !is_same_map(member_address(&is, maps[i].offset), wanted))
 			add_name(&names, maps[i].name);
 	}
 	return names.size > 0 ? arena_copy(a, buf_span(&names)) : NULL;

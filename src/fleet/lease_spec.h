@@ -42,7 +42,7 @@ MUST_CHECK int lease_spec_store(struct arena *a, const struct lease_spec *spec,
 /* Over the members of `make` that a specification has. */
 void lease_spec_apply(const struct lease_spec *spec, struct fleet_create *make);
 /* Before a row forgets its sandbox: takes over what only the sandbox's row knows. */
-MUST_CHECK int lease_spec_settle(struct fleet *f, struct arena *a, struct lease_record *r,
+MUST_CHECK int lease_spec_update(struct fleet *f, struct arena *a, struct lease_record *r,
                                  struct error *err);
 /* Nothing was given: the row need not be kept for it. */
 bool lease_spec_is_empty(const struct lease_record *r);

@@ -16,20 +16,20 @@
 #define ONCE_KEPT_MS (24 * 3600 * INT64_C(1000))
 
 /* Without a row it is anybody's. */
-static bool may_settle(const struct fleet *f, const char *provider, const char *node)
+static bool may_reconcile(const struct fleet *f, const char *provider, const char *node)
 {
 	const struct sandbox_record r = {.provider = provider, .node = node};
 
-	return !provider[0] || is_ours(f, &r);
+	return !provider[0] || sandbox_is_local(f, &r);
 }
 
 /* ---- leases ---- */
 
 /* A kept environment that cannot be unsealed here is left as it is. */
-static int empty_settled(struct fleet *f, struct arena *a, struct lease_record *r,
-                         struct error *err)
+static int empty_and_update(struct fleet *f, struct arena *a, struct lease_record *r,
+                            struct error *err)
 {
-	if (lease_spec_settle(f, a, r, err) < 0) {
+	if (lease_spec_update(f, a, r, err) < 0) {
 		if (err->code != ERROR_UNAVAILABLE || !*r->spec_json)
 			return -1;
 		error_clear(err);
@@ -38,40 +38,41 @@ static int empty_settled(struct fleet *f, struct arena *a, struct lease_record *
 }
 
 /* What is done about a lease that nobody asks for just now. */
-static int heal(struct fleet *f, struct arena *a, const struct lease_record *r, struct error *err)
+static int repair_lease(struct fleet *f, struct arena *a, const struct lease_record *r,
+                        struct error *err)
 {
 	struct lease_record made = *r;
 
 	if (r->status != LEASE_CREATING ||
 	    (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
 	     r->actual != SANDBOX_STOPPED))
-		return empty_settled(f, a, &made, err);
+		return empty_and_update(f, a, &made, err);
 	/* Its maker did not live to say so, or is about to: it comes to the same. */
 	made.active_since = made.last_activity_at = clock_unix_ms();
 	return store_lease_finish(f->store, &made, err);
 }
 
 /* Whose time is over holds up nobody, wherever he is: he finds out when he comes. */
-static bool may_heal(struct fleet *f, const struct lease_record *r, int64_t age_ms)
+static bool may_repair(struct fleet *f, const struct lease_record *r, int64_t age_ms)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct lease_ref ref = {r->project_id, r->key};
 
 	if (r->status == LEASE_CREATING && age_ms > LEASE_CREATING_MAX_MS)
 		return true;
-	return may_settle(f, r->provider, r->node) &&
-	       !lease_desk_has(&f->leases, lease_name(&arena, &ref));
+	return may_reconcile(f, r->provider, r->node) &&
+	       !leases_in_flight_has(&f->leases, lease_name(&arena, &ref));
 }
 
-static void heal_quietly(struct fleet *f, const struct lease_record *r)
+static void try_repair(struct fleet *f, const struct lease_record *r)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	int64_t age_ms = clock_unix_ms() - r->creating_since;
 	struct error err = {0};
 
-	if (!may_heal(f, r, age_ms))
+	if (!may_repair(f, r, age_ms))
 		return;
-	if (heal(f, &arena, r, &err) < 0) {
+	if (repair_lease(f, &arena, r, &err) < 0) {
 		if (err.code != ERROR_CONFLICT)
 			log_warning("a lease is not settled", TEXT("lease", r->key), FAILURE(&err));
 		return;
@@ -79,10 +80,10 @@ static void heal_quietly(struct fleet *f, const struct lease_record *r)
 	if (r->status == LEASE_CREATING)
 		log_warning("a lease's maker did not come back", TEXT("lease", r->key),
 		            NUMBER("epoch", r->epoch), NUMBER("age_ms", age_ms));
-	lease_desk_tell(&f->leases);
+	leases_in_flight_announce(&f->leases);
 }
 
-static int heal_all(struct fleet *f, struct error *err)
+static int repair_leases(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct lease_list list;
@@ -91,7 +92,7 @@ static int heal_all(struct fleet *f, struct error *err)
 	                        err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
-		heal_quietly(f, &list.items[i]);
+		try_repair(f, &list.items[i]);
 	return 0;
 }
 
@@ -108,12 +109,12 @@ void fleet_lease_tick(struct fleet *fleet)
 		return;
 	}
 	for (size_t i = 0; i < list.count; i++)
-		heal_quietly(fleet, &list.items[i]);
+		try_repair(fleet, &list.items[i]);
 }
 
 /* ---- sandboxes that no lease wants ---- */
 
-static void settle_stray(struct fleet *f, const struct lease_stray *stray, int64_t now)
+static void reconcile_stray(struct fleet *f, const struct lease_stray *stray, int64_t now)
 {
 	bool is_known = stray->actual != SANDBOX_PENDING || stray->provider[0];
 	struct error err = {0};
@@ -126,8 +127,8 @@ static void settle_stray(struct fleet *f, const struct lease_stray *stray, int64
 		return;
 	}
 	/* Somebody at work on it is about to find out by himself. */
-	if (!is_known || !may_settle(f, stray->provider, stray->node) ||
-	    cache_is_attended(&f->cache, stray->sandbox_id))
+	if (!is_known || !may_reconcile(f, stray->provider, stray->node) ||
+	    cache_is_busy(&f->cache, stray->sandbox_id))
 		return;
 	log_info("a sandbox that no lease has is deleted", TEXT("sandbox", stray->sandbox_id));
 	lease_drop_sandbox(f, stray->project_id, stray->sandbox_id, true);
@@ -165,7 +166,7 @@ bool lease_sweep(struct fleet *f, const char *sandbox_id, int64_t epoch)
 	return true;
 }
 
-static int settle_strays(struct fleet *f, struct error *err)
+static int reconcile_strays(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct lease_stray_list list;
@@ -174,7 +175,7 @@ static int settle_strays(struct fleet *f, struct error *err)
 	if (store_lease_strays(f->store, &arena, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
-		settle_stray(f, &list.items[i], now);
+		reconcile_stray(f, &list.items[i], now);
 	return 0;
 }
 
@@ -187,9 +188,9 @@ static int purge_leases(struct fleet *f, struct error *err)
 	return keep_ms > 0 ? store_lease_purge(f->store, fleet_retention_ms(f) - keep_ms, err) : 0;
 }
 
-int leases_settle(struct fleet *f, struct error *err)
+int leases_reconcile(struct fleet *f, struct error *err)
 {
-	if (heal_all(f, err) < 0 || settle_strays(f, err) < 0 || purge_leases(f, err) < 0 ||
+	if (repair_leases(f, err) < 0 || reconcile_strays(f, err) < 0 || purge_leases(f, err) < 0 ||
 	    store_once_purge(f->store, fleet_retention_ms(f) - ONCE_KEPT_MS, err) < 0 ||
 	    store_approval_purge(f->store, fleet_retention_ms(f) - ONCE_KEPT_MS, err) < 0)
 		return FAIL_CONTEXT(err, "settle leases");

@@ -6,47 +6,51 @@
 #include "fleet/fleet.h"
 #include "fleet/gate.h"
 
-struct act;
+struct operation;
 
 /* ---- life.c ---- */
 
-MUST_CHECK int act_delete(struct act *a, enum sandbox_reason reason, struct error *err);
-MUST_CHECK int act_stop(struct act *a, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int lifecycle_delete(struct operation *op, enum sandbox_reason reason,
+                                struct error *err);
+MUST_CHECK int lifecycle_stop(struct operation *op, enum sandbox_reason reason, struct error *err);
 /* The same at once: no hook, no grace, and not waiting for the disk. For one that is started again
  * in the same act. */
-MUST_CHECK int act_kill(struct act *a, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int lifecycle_kill(struct operation *op, enum sandbox_reason reason, struct error *err);
 /* From STOPPED to STARTED. */
-MUST_CHECK int act_start(struct act *a, int64_t begun_ns, struct error *err);
-/* act_begin that, with `awaited`, awaits the thread that acts without this one. act.c */
-MUST_CHECK int act_await(struct fleet *f, struct arena *a, const char *id,
-                         const struct fleet_awaited *awaited, struct act *ret, struct error *err);
+MUST_CHECK int lifecycle_start(struct operation *op, int64_t begun_ns, struct error *err);
+/* operation_begin that, with `awaited`, awaits the thread that acts without this one. operation.c
+ */
+MUST_CHECK int operation_await(struct fleet *f, struct arena *a, const char *id,
+                               const struct fleet_awaited *awaited, struct operation *ret,
+                               struct error *err);
 /* The row's sandbox, to act on. */
-MUST_CHECK int find_and_act(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                            struct act *ret, struct error *err);
+MUST_CHECK int operation_find_and_begin(struct fleet *f, struct arena *a,
+                                        const struct fleet_ref *ref, struct operation *ret,
+                                        struct error *err);
 /* A timeout that has passed would end it again at once: it goes, or begins anew for one that is
  * timed while it is started. */
-MUST_CHECK int act_renew_timeout(struct act *a, struct error *err);
+MUST_CHECK int lifecycle_renew_timeout(struct operation *op, struct error *err);
 /* "sandbox 'x' is stopped and cannot be paused"; always -1. */
 int refuse_state(const struct sandbox_record *r, const char *what, struct error *err);
 
 /* ---- pause.c ---- */
 
 /* From STARTED to PAUSED, and back. */
-MUST_CHECK int act_pause(struct act *a, enum sandbox_reason reason, struct error *err);
-MUST_CHECK int act_resume(struct act *a, struct error *err);
+MUST_CHECK int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct error *err);
+MUST_CHECK int lifecycle_resume(struct operation *op, struct error *err);
 /* By a worker, as its next use would; fine when it does not sleep. */
-void wake_later(struct fleet *f, const char *id);
+void lifecycle_wake_later(struct fleet *f, const char *id);
 /* From asleep to STARTED. */
-MUST_CHECK int act_wake(struct act *a, struct error *err);
+MUST_CHECK int lifecycle_wake(struct operation *op, struct error *err);
 
 /* ---- create.c ---- */
 
 /* From STOPPED; back there when it fails. */
-MUST_CHECK int act_restart(struct act *a, const struct template_record *t, int64_t begun_ns,
-                           struct error *err);
+MUST_CHECK int lifecycle_restart(struct operation *op, const struct template_record *t,
+                                 int64_t begun_ns, struct error *err);
 /* From CREATING, with the files of a->snapshot; leaves it there when it fails. */
-MUST_CHECK int act_recreate(struct act *a, const struct template_record *t, int64_t begun_ns,
-                            struct error *err);
+MUST_CHECK int lifecycle_recreate(struct operation *op, const struct template_record *t,
+                                  int64_t begun_ns, struct error *err);
 
 /* ---- hook.c ---- */
 
@@ -54,7 +58,7 @@ MUST_CHECK int act_recreate(struct act *a, const struct template_record *t, int6
  * it stops nothing: it comes back as a text for the event, else "". */
 #define HOOK_BEFORE_STOP "/etc/atoll/hooks/before-stop"
 #define HOOK_AFTER_RESUME "/etc/atoll/hooks/after-resume"
-const char *hook_run(struct act *a, const char *path);
+const char *hook_run(struct operation *op, const char *path);
 
 /* ---- egress.c ---- */
 
@@ -63,11 +67,11 @@ const char *hook_run(struct act *a, const char *path);
 MUST_CHECK int egress_check(const struct fleet *f, enum sandbox_network network, const char *egress,
                             struct error *err);
 /* After a restart: of a change that was under way, the provider may know more than the row. */
-MUST_CHECK int egress_settle(struct act *a, struct error *err);
+MUST_CHECK int egress_reconcile(struct operation *op, struct error *err);
 /* Tells the provider all rules, if it has forgotten them. */
-void egress_tell_again(struct fleet *f);
+void egress_repeat_rules(struct fleet *f);
 
 /* ---- settings.c ---- */
 
 /* The same of a change of its limits. */
-MUST_CHECK int limits_settle(struct act *a, struct error *err);
+MUST_CHECK int limits_reconcile(struct operation *op, struct error *err);

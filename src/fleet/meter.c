@@ -30,7 +30,7 @@ static bool is_same(const struct meter_use *u, const struct fleet_use *use)
 	       strcmp(u->run, use->run ? use->run : "") == 0;
 }
 
-static struct meter_use *add(struct meter *m, const struct fleet_use *use)
+static struct meter_use *add_use(struct meter *m, const struct fleet_use *use)
 {
 	struct meter_use *u;
 
@@ -49,17 +49,17 @@ static struct meter_use *add(struct meter *m, const struct fleet_use *use)
 	return u;
 }
 
-static struct meter_use *find(struct meter *m, const struct fleet_use *use)
+static struct meter_use *find_use(struct meter *m, const struct fleet_use *use)
 {
 	for (unsigned i = 0; i < m->count; i++)
 		if (is_same(&m->uses[i], use))
 			return &m->uses[i];
-	return add(m, use);
+	return add_use(m, use);
 }
 
 unsigned meter_begin(struct meter *m, const struct fleet_use *use)
 {
-	struct meter_use *u = find(m, use);
+	struct meter_use *u = find_use(m, use);
 
 	u->begun++;
 	u->open++;
@@ -82,7 +82,7 @@ void meter_read(struct meter *m, struct meter *ret)
 		const struct fleet_use use = {u->key_id, u->run, u->reason};
 
 		if (u->begun || u->open)
-			find(ret, &use)->begun += u->begun > u->open ? u->begun : u->open;
+			find_use(ret, &use)->begun += u->begun > u->open ? u->begun : u->open;
 		u->begun = 0;
 		goes_on |= u->open > 0;
 	}

@@ -34,16 +34,16 @@ void meters_done(struct fleet *f);
  * with what only the provider knows, and what is kept on disks. */
 MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err);
 /* What this sandbox, which the caller acts on, used until now at the resources that it had. */
-MUST_CHECK int meters_settle_use(struct fleet *f, const char *id, struct error *err);
+MUST_CHECK int meters_write_use(struct fleet *f, const char *id, struct error *err);
 /* What its files cost until now, since they go elsewhere. */
-MUST_CHECK int meters_settle_files(struct fleet *f, const char *id, struct error *err);
+MUST_CHECK int meters_write_files(struct fleet *f, const char *id, struct error *err);
 
 /* ---- holdings.c ---- */
 
 /* What is kept on disks and as backups, as of `now`: into the usage log. */
 MUST_CHECK int holdings_meter(struct fleet *f, int64_t now, struct error *err);
 /* What this sandbox keeps, until now. */
-MUST_CHECK int holdings_settle(struct fleet *f, const char *id, struct error *err);
+MUST_CHECK int holdings_meter_sandbox(struct fleet *f, const char *id, struct error *err);
 /* Lets a worker do that, now and then. */
 void holdings_tick(struct fleet *f);
 

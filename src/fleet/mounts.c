@@ -19,7 +19,7 @@ int mounts_find_volume(struct fleet *f, struct arena *a, const struct fleet_ref 
                        struct volume_record *ret, struct error *err)
 {
 	if (store_volume_find(f->store, a, ref->project_id, ref->id_or_name, ret, err) < 0 ||
-	    volume_check(f, ret, err) < 0)
+	    volume_check_local(f, ret, err) < 0)
 		return -1;
 	return ret->state == VOLUME_READY ? 0
 	                                  : FAIL(err, ERROR_CONFLICT, "volume '%s' is %s",
@@ -47,19 +47,19 @@ static int find_home(struct fleet *f, struct arena *a, const struct fleet_create
 	return mounts_find_volume(f, a, &ref, ret, err);
 }
 
-static struct mount_record *add(struct draft *draft, const struct volume_record *volume,
-                                const char *path)
+static struct mount_record *add_mount(struct resolved_create *resolved,
+                                      const struct volume_record *volume, const char *path)
 {
-	struct mount_record *mount = &draft->mounts.items[draft->mounts.count++];
+	struct mount_record *mount = &resolved->mounts.items[resolved->mounts.count++];
 
-	*mount = (struct mount_record){.sandbox_id = draft->record.id,
+	*mount = (struct mount_record){.sandbox_id = resolved->record.id,
 	                               .volume_id = volume->id,
 	                               .path = path ? path : FLEET_MOUNT_PATH,
 	                               .created_at = clock_unix_ms()};
 	return mount;
 }
 
-static void to_sandbox(const struct mount_list *list, struct sandbox_mount *ret)
+static void mounts_of_records(const struct mount_list *list, struct sandbox_mount *ret)
 {
 	for (size_t i = 0; i < list->count; i++)
 		ret[i] =
@@ -71,20 +71,21 @@ int mounts_check(struct arena *a, const struct mount_list *list, struct error *e
 {
 	struct sandbox_mount *mounts = ARENA_ARRAY(a, struct sandbox_mount, list->count + 1);
 
-	to_sandbox(list, mounts);
+	mounts_of_records(list, mounts);
 	return sandbox_mounts_check(mounts, list->count, err);
 }
 
 /* Two that claim the same volumes do it in the same order. */
-static int compare(const void *a, const void *b)
+static int compare_volume_ids(const void *a, const void *b)
 {
 	return strcmp(((const struct mount_record *)a)->volume_id,
 	              ((const struct mount_record *)b)->volume_id);
 }
 
-int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+int mounts_resolve(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                   struct error *err)
 {
-	const struct fleet_create *request = draft->request;
+	const struct fleet_create *request = resolved->request;
 	struct volume_record volume;
 
 	if (request->mount_count == 0 && !request->persistent_home)
@@ -94,7 +95,7 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct
 		            SANDBOX_MOUNTS_MAX);
 	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0)
 		return -1;
-	draft->mounts.items = ARENA_ARRAY(a, struct mount_record, request->mount_count + 1);
+	resolved->mounts.items = ARENA_ARRAY(a, struct mount_record, request->mount_count + 1);
 	for (size_t i = 0; i < request->mount_count; i++) {
 		const struct fleet_mount *wanted = &request->mounts[i];
 		const struct fleet_ref ref = {request->project_id, wanted->volume};
@@ -102,21 +103,22 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct
 
 		if (mounts_find_volume(f, a, &ref, &volume, err) < 0)
 			return -1;
-		mount = add(draft, &volume, wanted->path);
+		mount = add_mount(resolved, &volume, wanted->path);
 		mount->is_read_only = wanted->is_read_only;
 		mount->subpath = wanted->subpath;
 	}
-	if (mounts_check(a, &draft->mounts, err) < 0)
+	if (mounts_check(a, &resolved->mounts, err) < 0)
 		return -1;
 	if (request->persistent_home) {
 		if (find_home(f, a, request, &volume, err) < 0)
 			return FAIL_CONTEXT(err, "persistent home");
-		(void)add(draft, &volume,
-		          request->persistent_home_path ? request->persistent_home_path
-		                                        : FLEET_HOME_PATH);
+		(void)add_mount(resolved, &volume,
+		                request->persistent_home_path ? request->persistent_home_path
+		                                              : FLEET_HOME_PATH);
 	}
-	qsort(draft->mounts.items, draft->mounts.count, sizeof(*draft->mounts.items), compare);
-	return mounts_check(a, &draft->mounts, err);
+	qsort(resolved->mounts.items, resolved->mounts.count, sizeof(*resolved->mounts.items),
+	      compare_volume_ids);
+	return mounts_check(a, &resolved->mounts, err);
 }
 
 /* ---- how long a call waits for volumes ---- */
@@ -127,20 +129,20 @@ struct volume_wait {
 };
 
 /* One key for all that the call may wait for: its time does not begin anew with each volume. */
-static struct volume_wait begin_wait(const struct mount_list *mounts,
-                                     const struct fleet_awaited *awaited)
+static struct volume_wait volume_wait_begin(const struct mount_list *mounts,
+                                            const struct fleet_awaited *awaited)
 {
 	struct volume_wait wait = {.deadline = deadline_in(CALL_TIMEOUT_MS)};
 
 	if (!awaited)
 		return wait;
-	waiting_key("mounts", mounts->items[0].volume_id, wait.key);
-	wait.waited_ms = clock_monotonic_ms() - waiting_begun(awaited, wait.key);
+	awaited_key("mounts", mounts->items[0].volume_id, wait.key);
+	wait.waited_ms = clock_monotonic_ms() - awaited_since(awaited, wait.key);
 	wait.deadline = deadline_in(wait.waited_ms > 0 ? 0 : FIRST_WAIT_MS);
 	return wait;
 }
 
-static void await_again(const struct volume_wait *wait, struct error *err)
+static void await_volumes(const struct volume_wait *wait, struct error *err)
 {
 	if (wait->key[0] && wait->waited_ms < CALL_TIMEOUT_MS)
 		error_await(err, wait->key, LOOK_AGAIN_MS, -1);
@@ -148,7 +150,7 @@ static void await_again(const struct volume_wait *wait, struct error *err)
 
 /* ---- who is in the way ---- */
 
-static bool is_in_the_way(const struct mount_record *holder, const struct mount_record *wanted)
+static bool is_conflicting(const struct mount_record *holder, const struct mount_record *wanted)
 {
 	return !holder->is_read_only || !wanted->is_read_only;
 }
@@ -156,12 +158,12 @@ static bool is_in_the_way(const struct mount_record *holder, const struct mount_
 /* What began before us is to be over before us. */
 static bool wait_for_end(struct fleet *f, const char *sandbox_id, int64_t deadline)
 {
-	struct slot *slot = cache_pin(&f->cache, sandbox_id);
-	bool is_over = cache_act(&f->cache, slot, deadline);
+	struct cache_entry *entry = cache_pin(&f->cache, sandbox_id);
+	bool is_over = cache_operation_begin(&f->cache, entry, deadline);
 
 	if (is_over)
-		cache_act_end(&f->cache, slot);
-	cache_unpin(&f->cache, slot);
+		cache_operation_end(&f->cache, entry);
+	cache_unpin(&f->cache, entry);
 	return is_over;
 }
 
@@ -173,7 +175,7 @@ static bool is_leaving(const struct mount_record *holder)
 bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
                  const struct fleet_awaited *awaited, struct error *err)
 {
-	const struct volume_wait wait = begin_wait(mounts, awaited);
+	const struct volume_wait wait = volume_wait_begin(mounts, awaited);
 	AUTO(arena_done) struct arena arena = {0};
 	struct error ignored = {0};
 	bool has_waited = false;
@@ -185,12 +187,12 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
 		                           &ignored) < 0)
 			return false;
 		for (size_t j = 0; j < holders.count; j++) {
-			if (!is_in_the_way(&holders.items[j], &mounts->items[i]))
+			if (!is_conflicting(&holders.items[j], &mounts->items[i]))
 				continue;
 			if (!is_leaving(&holders.items[j]))
 				return false;
 			if (!wait_for_end(f, holders.items[j].sandbox_id, wait.deadline)) {
-				await_again(&wait, err);
+				await_volumes(&wait, err);
 				return false;
 			}
 			has_waited = true;
@@ -202,91 +204,91 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
 /* ---- a sandbox that starts ---- */
 
 /* From the row on, which says that it is being made, nobody begins to browse what it writes. */
-int mounts_end_browsing(struct act *a, const char *volume_id, struct error *err)
+int mounts_end_browsing(struct operation *op, const char *volume_id, struct error *err)
 {
-	AUTO(volume_end) struct volume_act volume = {0};
+	AUTO(volume_operation_end) struct volume_operation volume = {0};
 
-	if (volume_begin(a->fleet, a->arena, volume_id, deadline_in(CALL_TIMEOUT_MS), &volume,
-	                 err) < 0)
+	if (volume_operation_begin(op->fleet, op->arena, volume_id, deadline_in(CALL_TIMEOUT_MS),
+	                           &volume, err) < 0)
 		return -1;
-	return browser_close(a->fleet, volume_id, err);
+	return browser_close(op->fleet, volume_id, err);
 }
 
-static int reserve_volume(struct act *a, const char *id, const struct volume_wait *wait,
+static int reserve_volume(struct operation *op, const char *id, const struct volume_wait *wait,
                           struct error *err)
 {
-	if (volume_begin(a->fleet, a->arena, id, wait->deadline,
-	                 &a->volumes.items[a->volumes.count], err) < 0)
+	if (volume_operation_begin(op->fleet, op->arena, id, wait->deadline,
+	                           &op->volumes.items[op->volumes.count], err) < 0)
 		return -1;
-	a->volumes.count++;
+	op->volumes.count++;
 	if (wait->waited_ms >= BROWSER_CLOSE_MS ||
-	    browser_await_transfers(a->fleet, id, wait->deadline))
+	    browser_await_transfers(op->fleet, id, wait->deadline))
 		return 0;
 	return FAIL(err, ERROR_TIMEOUT, "volume '%s': its files are being read or written", id);
 }
 
-int mounts_reserve(struct act *a, const struct mount_list *mounts,
+int mounts_reserve(struct operation *op, const struct mount_list *mounts,
                    const struct fleet_awaited *awaited, struct error *err)
 {
-	const struct volume_wait wait = begin_wait(mounts, awaited);
+	const struct volume_wait wait = volume_wait_begin(mounts, awaited);
 
-	a->volumes.items = ARENA_ARRAY(a->arena, struct volume_act, mounts->count);
+	op->volumes.items = ARENA_ARRAY(op->arena, struct volume_operation, mounts->count);
 	for (size_t i = 0; i < mounts->count; i++) {
-		if (i > 0 && compare(&mounts->items[i - 1], &mounts->items[i]) == 0)
+		if (i > 0 && compare_volume_ids(&mounts->items[i - 1], &mounts->items[i]) == 0)
 			continue;
-		if (reserve_volume(a, mounts->items[i].volume_id, &wait, err) == 0)
+		if (reserve_volume(op, mounts->items[i].volume_id, &wait, err) == 0)
 			continue;
-		mounts_release(a);
+		mounts_release(op);
 		if (err->code == ERROR_TIMEOUT)
-			await_again(&wait, err);
+			await_volumes(&wait, err);
 		return -1;
 	}
 	return 0;
 }
 
-int mounts_reserve_own(struct act *a, const struct fleet_awaited *awaited, struct error *err)
+int mounts_reserve_own(struct operation *op, const struct fleet_awaited *awaited, struct error *err)
 {
 	struct mount_list mounts;
 
-	if (store_mounts_of_sandbox(a->fleet->store, a->arena, a->record.id, &mounts, err) < 0)
+	if (store_mounts_of_sandbox(op->fleet->store, op->arena, op->record.id, &mounts, err) < 0)
 		return -1;
 	if (mounts.count == 0)
 		return 0;
-	qsort(mounts.items, mounts.count, sizeof(*mounts.items), compare);
-	return mounts_reserve(a, &mounts, awaited, err);
+	qsort(mounts.items, mounts.count, sizeof(*mounts.items), compare_volume_ids);
+	return mounts_reserve(op, &mounts, awaited, err);
 }
 
-void mounts_release(struct act *a)
+void mounts_release(struct operation *op)
 {
-	while (a->volumes.count > 0)
-		volume_end(&a->volumes.items[--a->volumes.count]);
+	while (op->volumes.count > 0)
+		volume_operation_end(&op->volumes.items[--op->volumes.count]);
 }
 
-int mounts_take(struct act *a, const struct mount_list *mounts, struct error *err)
+int mounts_take(struct operation *op, const struct mount_list *mounts, struct error *err)
 {
-	bool has_volumes = a->volumes.count > 0;
-	struct sandbox_mount *own = ARENA_ARRAY(a->arena, struct sandbox_mount, mounts->count + 1);
+	bool has_volumes = op->volumes.count > 0;
+	struct sandbox_mount *own = ARENA_ARRAY(op->arena, struct sandbox_mount, mounts->count + 1);
 
 	fault_point("api", "volume-attached");
 	for (size_t i = 0; i < mounts->count; i++) {
 		const char *id = mounts->items[i].volume_id;
 
-		if ((has_volumes ? browser_end(a->fleet, id, err)
-		                 : mounts_end_browsing(a, id, err)) < 0)
+		if ((has_volumes ? browser_end(op->fleet, id, err)
+		                 : mounts_end_browsing(op, id, err)) < 0)
 			return -1;
 	}
-	mounts_release(a);
-	to_sandbox(mounts, own);
-	a->mounts = own;
-	a->mount_count = mounts->count;
+	mounts_release(op);
+	mounts_of_records(mounts, own);
+	op->mounts = own;
+	op->mount_count = mounts->count;
 	return 0;
 }
 
-int mounts_load(struct act *a, struct error *err)
+int mounts_load(struct operation *op, struct error *err)
 {
 	struct mount_list mounts;
 
-	if (store_mounts_of_sandbox(a->fleet->store, a->arena, a->record.id, &mounts, err) < 0)
+	if (store_mounts_of_sandbox(op->fleet->store, op->arena, op->record.id, &mounts, err) < 0)
 		return -1;
-	return mounts.count > 0 ? mounts_take(a, &mounts, err) : 0;
+	return mounts.count > 0 ? mounts_take(op, &mounts, err) : 0;
 }

@@ -241,7 +241,7 @@ static int insert_project(struct fleet *f, struct arena *a, struct project_recor
 	return store_project_insert(f->store, r, err);
 }
 
-int note_need_project(struct fleet *f, struct arena *a, const char *id, struct error *err)
+int note_ensure_project(struct fleet *f, struct arena *a, const char *id, struct error *err)
 {
 	const struct json_value *note;
 	struct project_record found;
@@ -285,7 +285,8 @@ static void read_settings(struct arena *a, const struct json_value *note, struct
 }
 
 /* By id, else by name, else a row for its folder. */
-int note_need_template(struct fleet *f, struct arena *a, struct note_template *t, struct error *err)
+int note_ensure_template(struct fleet *f, struct arena *a, struct note_template *t,
+                         struct error *err)
 {
 	int64_t now = clock_unix_ms();
 	struct template_record made = {.id = t->id,

@@ -153,7 +153,7 @@ static int make_volume(struct fleet *f, const char *id, struct notes_made *made,
 	                           .state = VOLUME_READY,
 	                           .created_at = note_whole(note, "created_at"),
 	                           .updated_at = now};
-	if (note_need_project(f, &arena, r.project_id, err) < 0 ||
+	if (note_ensure_project(f, &arena, r.project_id, err) < 0 ||
 	    store_volume_insert(f->store, &r, UINT_MAX, err) < 0)
 		return -1;
 	log_warning("the row of a volume was made again", TEXT("volume", id), TEXT("name", r.name));
@@ -208,7 +208,8 @@ static int read_snapshot(struct fleet *f, struct arena *a, const char *id,
 	                           .folder = note_text(note, "template_folder"),
 	                           .id = note_text(note, "template_id"),
 	                           .name = note_text(note, "template")};
-	if (note_need_project(f, a, t.project_id, err) < 0 || note_need_template(f, a, &t, err) < 0)
+	if (note_ensure_project(f, a, t.project_id, err) < 0 ||
+	    note_ensure_template(f, a, &t, err) < 0)
 		return -1;
 	*ret = (struct snapshot_record){.id = id,
 	                                .project_id = t.project_id,

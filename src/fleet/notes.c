@@ -162,7 +162,7 @@ void note_keep(struct fleet *f, const char *name, struct buf *text)
 }
 
 /* What is sealed in notes is sealed anew as soon as rows are: old keys are forgotten. */
-void notes_look_at_keys(struct fleet *f)
+void notes_check_keys(struct fleet *f)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const char *prefix = store_secret_prefix(f->store, &arena);
@@ -378,16 +378,16 @@ static int insert_row(struct fleet *f, struct arena *a, struct sandbox_record *r
 	return store_sandbox_insert(f->store, r, 0, err);
 }
 
-static int need_all(struct fleet *f, struct arena *a, const struct json_value *note,
-                    struct sandbox_record *r, struct error *err)
+static int ensure_owners(struct fleet *f, struct arena *a, const struct json_value *note,
+                         struct sandbox_record *r, struct error *err)
 {
 	struct note_template t = {.project_id = r->project_id,
 	                          .folder = note ? note_text(note, "template_folder") : "",
 	                          .id = r->template_id,
 	                          .name = r->template_name};
 
-	if (note_need_project(f, a, r->project_id, err) < 0 ||
-	    note_need_template(f, a, &t, err) < 0)
+	if (note_ensure_project(f, a, r->project_id, err) < 0 ||
+	    note_ensure_template(f, a, &t, err) < 0)
 		return -1;
 	r->template_id = t.id;
 	r->template_name = t.name;
@@ -395,7 +395,7 @@ static int need_all(struct fleet *f, struct arena *a, const struct json_value *n
 }
 
 /* What is sealed under a key that this server has not is in the row all the same: calls say so. */
-static void tell_row(struct fleet *f, struct arena *a, const struct sandbox_record *r)
+static void log_row(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 {
 	struct sandbox_record made;
 	struct error err = {0};
@@ -435,9 +435,9 @@ int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
 	r.desired = r.actual = state;
 	r.last_event = "its row was made again from the data folder";
 	r.started_at = r.last_activity_at = r.last_event_at = now;
-	if (need_all(f, &arena, note, &r, err) < 0 || insert_row(f, &arena, &r, err) < 0)
+	if (ensure_owners(f, &arena, note, &r, err) < 0 || insert_row(f, &arena, &r, err) < 0)
 		return FAIL_CONTEXT(err, "recover sandbox '%s'", id);
-	tell_row(f, &arena, &r);
+	log_row(f, &arena, &r);
 	made->sandboxes++;
 	note_make_lease(f, &r, made);
 	return 0;

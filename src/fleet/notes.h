@@ -42,14 +42,14 @@ int64_t note_whole(const struct json_value *note, const char *name);
 /* ---- note_owners.c ---- */
 
 /* Rows that a row needs: made again with the settings that are noted. */
-MUST_CHECK int note_need_project(struct fleet *f, struct arena *a, const char *id,
-                                 struct error *err);
+MUST_CHECK int note_ensure_project(struct fleet *f, struct arena *a, const char *id,
+                                   struct error *err);
 struct note_template {
 	const char *project_id, *folder; /* folder "": not known */
 	const char *id, *name;           /* become those of the template that is there */
 };
-MUST_CHECK int note_need_template(struct fleet *f, struct arena *a, struct note_template *t,
-                                  struct error *err);
+MUST_CHECK int note_ensure_template(struct fleet *f, struct arena *a, struct note_template *t,
+                                    struct error *err);
 
 /* ---- note_storage.c ---- */
 

@@ -66,8 +66,8 @@ static bool is_given_up(const struct once_record *r)
 }
 
 /* 1: *ret is the answer; 0: look again. */
-static int look(struct fleet *f, struct arena *a, const struct fleet_once *once,
-                struct fleet_once_found *ret, struct error *err)
+static int try_begin(struct fleet *f, struct arena *a, const struct fleet_once *once,
+                     struct fleet_once_found *ret, struct error *err)
 {
 	struct id id = id_new();
 	struct once_record r = record_of(once, arena_text(a, id.text)), seen;
@@ -111,12 +111,12 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 
 	if (check_key(once->key, err) < 0)
 		return -1;
-	waiting_key("once", once->key, key);
-	deadline = waiting_begun(&once->awaited, key) + WAIT_MS;
-	while ((result = look(fleet, a, once, ret, err)) == 0) {
+	awaited_key("once", once->key, key);
+	deadline = awaited_since(&once->awaited, key) + WAIT_MS;
+	while ((result = try_begin(fleet, a, once, ret, err)) == 0) {
 		const struct lease_wait wait = {
 		        .name = "",
-		        .generation = lease_desk_generation(&fleet->leases),
+		        .generation = leases_in_flight_generation(&fleet->leases),
 		        .until = deadline_in(LOOK_EVERY_MS),
 		};
 
@@ -133,23 +133,23 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 			(void)FAIL(err, ERROR_UNAVAILABLE,
 			           "the first request with Idempotency-Key '%.100s' runs",
 			           once->key);
-			error_await(err, key, waiting_rest_ms(&once->awaited, key, LOOK_EVERY_MS),
+			error_await(err, key, awaited_rest_ms(&once->awaited, key, LOOK_EVERY_MS),
 			            -1);
 			return -1;
 		}
-		if (lease_desk_wait(&fleet->leases, &wait, err) < 0)
+		if (leases_in_flight_wait(&fleet->leases, &wait, err) < 0)
 			return -1;
 	}
 	return result < 0 ? -1 : 0;
 }
 
-static void tell_waiting(struct fleet *f, const struct fleet_once *once)
+static void announce_outcome(struct fleet *f, const struct fleet_once *once)
 {
 	char key[ERROR_AWAITS_MAX];
 
-	waiting_key("once", once->key, key);
-	lease_desk_tell(&f->leases);
-	waiting_announce(f, key);
+	awaited_key("once", once->key, key);
+	leases_in_flight_announce(&f->leases);
+	awaited_announce(f, key);
 }
 
 void fleet_once_done(struct fleet *fleet, const struct fleet_once *once,
@@ -162,7 +162,7 @@ void fleet_once_done(struct fleet *fleet, const struct fleet_once *once,
 	change.created = result->created;
 	if (store_once_done(fleet->store, &change, &err) < 0)
 		log_warning("a request may be done twice", TEXT("key", once->key), FAILURE(&err));
-	tell_waiting(fleet, once);
+	announce_outcome(fleet, once);
 }
 
 void fleet_once_failed(struct fleet *fleet, const struct fleet_once *once,
@@ -174,5 +174,5 @@ void fleet_once_failed(struct fleet *fleet, const struct fleet_once *once,
 	if (store_once_remove(fleet->store, &change, &err) < 0 && err.code != ERROR_CONFLICT)
 		log_warning("a request that failed waits to be taken over", TEXT("key", once->key),
 		            FAILURE(&err));
-	tell_waiting(fleet, once);
+	announce_outcome(fleet, once);
 }

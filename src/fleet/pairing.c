@@ -35,7 +35,7 @@ struct pairing_file {
 };
 
 /* As the operator knows the folder. */
-static const char *place_of(const struct fleet *f)
+static const char *folder_path(const struct fleet *f)
 {
 	return f->config->data_place ? f->config->data_place : f->config->data_dir;
 }
@@ -79,7 +79,8 @@ static int read_file(const struct fleet *f, struct pairing_file *ret, struct err
 	}
 	if (parse_file(buf_text(&text), ret) == 0)
 		return 1;
-	(void)FAIL(err, ERROR_INVALID, "'%s/" FOLDER "/" FILE_NAME "' is malformed", place_of(f));
+	(void)FAIL(err, ERROR_INVALID, "'%s/" FOLDER "/" FILE_NAME "' is malformed",
+	           folder_path(f));
 	error_hint(err, "remove it when you know that the store is the right one: the next start "
 	                "writes it again");
 	return -1;
@@ -99,7 +100,7 @@ static int write_file(const struct fleet *f, struct error *err)
 
 /* ---- what there is ---- */
 
-struct look {
+struct folder_survey {
 	bool has_file, has_row;
 	struct pairing_file file;
 	struct folder_record row;
@@ -146,7 +147,7 @@ static int count_unknown(struct fleet *f, const struct provider_list *list,
 	return 0;
 }
 
-static int count_things(struct fleet *f, struct look *look, struct error *err)
+static int count_things(struct fleet *f, struct folder_survey *look, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct provider_list list;
@@ -169,7 +170,8 @@ static int count_things(struct fleet *f, struct look *look, struct error *err)
 	return 0;
 }
 
-static int take_look(struct fleet *f, struct arena *a, struct look *ret, struct error *err)
+static int survey_folder(struct fleet *f, struct arena *a, struct folder_survey *ret,
+                         struct error *err)
 {
 	int file = read_file(f, &ret->file, err), row;
 
@@ -185,8 +187,8 @@ static int take_look(struct fleet *f, struct arena *a, struct look *ret, struct 
 
 /* ---- whether they fit ---- */
 
-static int refuse(const struct fleet *f, const struct look *look, const char *why,
-                  struct error *err)
+static int refuse_pairing(const struct fleet *f, const struct folder_survey *look, const char *why,
+                          struct error *err)
 {
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "the store does not fit to the data folder: %s; it knows %zu of %zu sandboxes "
@@ -206,7 +208,7 @@ static bool are_too_many(const struct fleet *f, size_t unknown, size_t known)
 	return unknown > (tenth > max ? tenth : max);
 }
 
-static int check_ids(const struct fleet *f, const struct look *look, struct error *err)
+static int check_ids(const struct fleet *f, const struct folder_survey *look, struct error *err)
 {
 	char why[120];
 
@@ -215,22 +217,22 @@ static int check_ids(const struct fleet *f, const struct look *look, struct erro
 	if (strcmp(look->file.node, f->node) != 0) {
 		(void)snprintf(why, sizeof(why), "DATA/node.id says %s, the folder was used as %s",
 		               f->node, look->file.node);
-		return refuse(f, look, why, err);
+		return refuse_pairing(f, look, why, err);
 	}
 	if (!look->has_row)
-		return refuse(f, look, "it has no row for this folder's node", err);
+		return refuse_pairing(f, look, "it has no row for this folder's node", err);
 	if (strcmp(look->row.pairing, look->file.id) != 0)
-		return refuse(f, look, "it belongs to another data folder", err);
+		return refuse_pairing(f, look, "it belongs to another data folder", err);
 	if (look->row.generation < look->file.generation) {
 		(void)snprintf(why, sizeof(why),
 		               "it is an older copy, of generation %" PRId64 " and not %" PRId64,
 		               look->row.generation, look->file.generation);
-		return refuse(f, look, why, err);
+		return refuse_pairing(f, look, why, err);
 	}
 	return 0;
 }
 
-static int check_fit(const struct fleet *f, const struct look *look, struct error *err)
+static int check_fit(const struct fleet *f, const struct folder_survey *look, struct error *err)
 {
 	size_t unknown = look->unknown_sandboxes + look->unknown_snapshots;
 	size_t all = look->sandboxes + look->snapshots;
@@ -240,9 +242,9 @@ static int check_fit(const struct fleet *f, const struct look *look, struct erro
 	if (check_ids(f, look, err) < 0)
 		return -1;
 	if (unknown > 0 && unknown == all && !look->has_row)
-		return refuse(f, look, "it is empty", err);
+		return refuse_pairing(f, look, "it is empty", err);
 	if (are_too_many(f, unknown, all - unknown))
-		return refuse(f, look, "more are unknown than 'orphans_max'", err);
+		return refuse_pairing(f, look, "more are unknown than 'orphans_max'", err);
 	return 0;
 }
 
@@ -258,7 +260,7 @@ static int read_boot(struct pairing *p, struct error *err)
 	return 0;
 }
 
-static bool may_live_elsewhere(const struct fleet *f, const struct look *look)
+static bool may_live_elsewhere(const struct fleet *f, const struct folder_survey *look)
 {
 	int64_t age = clock_unix_ms() - look->row.seen_at;
 
@@ -267,7 +269,7 @@ static bool may_live_elsewhere(const struct fleet *f, const struct look *look)
 }
 
 /* On this host the lock of the node's name decides; on others only a beat tells. */
-static int check_elsewhere(struct fleet *f, const struct look *look, struct error *err)
+static int check_elsewhere(struct fleet *f, const struct folder_survey *look, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct timespec second = {.tv_sec = 1};
@@ -307,12 +309,12 @@ static struct folder_record row_of(const struct fleet *f)
 	                              .generation = f->pairing.generation,
 	                              .instance = f->pairing.instance.text,
 	                              .boot = f->pairing.boot,
-	                              .place = place_of(f),
+	                              .place = folder_path(f),
 	                              .seen_at = clock_unix_ms()};
 }
 
 /* The store first: a folder that is ahead of its store means that the store is an old copy. */
-static int take_folder(struct fleet *f, const struct look *look, struct error *err)
+static int take_folder(struct fleet *f, const struct folder_survey *look, struct error *err)
 {
 	struct pairing *p = &f->pairing;
 	struct id fresh = id_new();
@@ -336,7 +338,7 @@ static enum sandbox_state state_of(const struct provider_entry *entry)
 	return entry->paused ? SANDBOX_PAUSED : SANDBOX_STARTED;
 }
 
-static void tell_made(const struct notes_made *made)
+static void log_made_rows(const struct notes_made *made)
 {
 	log_warning("rows were made again from the data folder",
 	            NUMBER("sandboxes", made->sandboxes), NUMBER("leases", made->leases),
@@ -373,19 +375,19 @@ static int make_rows(struct fleet *f, struct error *err)
 	}
 	if (note_make_volumes(f, &made, err) < 0 || note_make_snapshots(f, &made, err) < 0)
 		return -1;
-	tell_made(&made);
+	log_made_rows(&made);
 	return 0;
 }
 
 int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct look look = {0};
+	struct folder_survey look = {0};
 
 	fleet->pairing.instance = id_new();
 	if (read_boot(&fleet->pairing, err) < 0)
 		return -1;
-	if (take_look(fleet, &arena, &look, err) < 0 || check_elsewhere(fleet, &look, err) < 0)
+	if (survey_folder(fleet, &arena, &look, err) < 0 || check_elsewhere(fleet, &look, err) < 0)
 		return -1;
 	if (check_fit(fleet, &look, err) < 0) {
 		if (claim == FLEET_CLAIM_CHECK)
@@ -406,7 +408,7 @@ int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 
 /* ---- while the server runs ---- */
 
-static void set_lost(struct fleet *f, const struct error *why)
+static void mark_lost(struct fleet *f, const struct error *why)
 {
 	log_error("the store is not the one that this server began with: nothing is removed",
 	          FAILURE(why));
@@ -423,14 +425,14 @@ bool pairing_holds(struct fleet *f)
 		return true;
 	if (store_ping(f->store, &err) < 0 ||
 	    store_folder_find(f->store, &arena, f->node, &row, &err) < 0) {
-		set_lost(f, &err);
+		mark_lost(f, &err);
 		return false;
 	}
 	if (strcmp(row.pairing, f->pairing.id) != 0 || row.generation < f->pairing.generation) {
 		(void)!FAIL(&err, ERROR_CONFLICT,
 		            "its row has generation %" PRId64 ", not %" PRId64 ", or another id",
 		            row.generation, f->pairing.generation);
-		set_lost(f, &err);
+		mark_lost(f, &err);
 		return false;
 	}
 	atomic_store(&f->pairing.is_lost, false);
@@ -450,7 +452,7 @@ void pairing_tick(struct fleet *f)
 	if (store_folder_beat(f->store, &row, true, &err) == 0)
 		return;
 	if (err.code == ERROR_CONFLICT)
-		set_lost(f, &err);
+		mark_lost(f, &err);
 	else
 		log_warning("other hosts are not told of this server", FAILURE(&err));
 }
@@ -461,7 +463,7 @@ static uint64_t count_changes(struct fleet *f)
 }
 
 /* The file only follows what the store has. */
-static int advance(struct fleet *f, bool ends, struct error *err)
+static int advance_generation(struct fleet *f, bool ends, struct error *err)
 {
 	struct folder_record row;
 
@@ -482,7 +484,7 @@ void pairing_advance(struct fleet *f)
 
 	if (!f->pairing.is_open || changes == f->pairing.changes || !pairing_holds(f))
 		return;
-	if (advance(f, false, &err) < 0)
+	if (advance_generation(f, false, &err) < 0)
 		log_warning("the generation of store and data folder stays", FAILURE(&err));
 	else
 		f->pairing.changes = changes;
@@ -492,7 +494,8 @@ void pairing_leave(struct fleet *f)
 {
 	struct error err = {0};
 
-	if (f->pairing.is_open && !atomic_load(&f->pairing.is_lost) && advance(f, true, &err) < 0)
+	if (f->pairing.is_open && !atomic_load(&f->pairing.is_lost) &&
+	    advance_generation(f, true, &err) < 0)
 		log_warning("the generation of store and data folder stays", FAILURE(&err));
 }
 

@@ -64,4 +64,4 @@ struct notes_made;
 MUST_CHECK int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
                              struct notes_made *made, struct error *err);
 /* Of the ticking thread. */
-void notes_look_at_keys(struct fleet *f);
+void notes_check_keys(struct fleet *f);

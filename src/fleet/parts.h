@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/parts.h — what the files of this folder share.
- *
- * request.c: from what a caller asks to a row. create.c: from a row to a started sandbox.
- * pending.c: rows that wait for their template. life.c: start, stop, delete. pause.c: pause,
- * resume, keep. hook.c, entrypoint.c: what is run inside then. life.h: what these say of
- * themselves. recover.c: what to do about a row when the provider tells another story. tick.c: what
- * time does. templates.c, defaults.c, cache.h: what those need. act.c: one thread's work on one
- * sandbox. storage.h: volumes. builds.h: templates built by steps. */
+/* fleet/parts.h — what the files of this folder share. */
 #pragma once
 
 #include "fleet/access.h"
 #include "fleet/cache.h"
-#include "fleet/lease_desk.h"
+#include "fleet/leases_in_flight.h"
 #include "fleet/life.h"
 #include "fleet/meters.h"
 #include "fleet/pairing_parts.h"
@@ -28,8 +21,8 @@
 #define STOP_GRACE_MS 5000  /* of the programs inside, before they are killed */
 
 /* An end that the provider has told of, and that a worker has yet to look into. */
-struct ended {
-	struct ended *next;
+struct ended_sandbox {
+	struct ended_sandbox *next;
 	char id[ID_SIZE + 1];
 	enum sandbox_reason reason;
 };
@@ -46,18 +39,18 @@ struct fleet {
 	struct cache cache;
 	struct template_cache templates;
 	struct project_cache projects;
-	struct lease_desk leases;
+	struct leases_in_flight leases;
 	struct browsers browsers;
-	struct waiting waiting;
+	struct background_work background;
 	struct gate gate;
-	struct build_desk *builds;
+	struct builds_in_flight *builds;
 	struct ready *ready;
 	pthread_mutex_t ended_mutex;
-	struct ended *ended;                 /* newest first */
+	struct ended_sandbox *ended;         /* newest first */
 	atomic_bool is_ticking, wants_rules; /* has the provider to be told rules again? */
 	int64_t swept_at, peer_beat_at;      /* of the two ticking threads */
 	struct meters meters;
-	struct samples samples;
+	struct sandbox_samples samples;
 	struct pairing pairing;
 	struct trash_counts trash;
 	struct pool_counts {
@@ -69,17 +62,17 @@ struct fleet {
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 };
 
-/* ---- act.c ---- */
+/* ---- operation.c ---- */
 
 /* Whether it is this server and its provider that have it. */
-bool is_ours(const struct fleet *f, const struct sandbox_record *r);
-MUST_CHECK int provider_check(const struct fleet *f, const struct sandbox_record *r,
-                              struct error *err);
+bool sandbox_is_local(const struct fleet *f, const struct sandbox_record *r);
+MUST_CHECK int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r,
+                                   struct error *err);
 
 /* This thread's work on one sandbox: nobody else of this process acts on it meanwhile. */
-struct act {
+struct operation {
 	struct fleet *fleet;
-	struct slot *slot;
+	struct cache_entry *entry;
 	struct arena *arena;       /* of the row's texts */
 	const char *snapshot;      /* to be made of; NULL: of its template's folder */
 	bool is_bare;              /* its template's entrypoint is not started */
@@ -90,16 +83,16 @@ struct act {
 	/* In the arena; none until mounts_load or mounts_take. */
 	const struct sandbox_mount *mounts;
 	size_t mount_count;
-	struct volume_acts volumes; /* that this thread acts on too */
+	struct volume_operations volumes; /* that this thread acts on too */
 };
 /* Waits its turn, then reads the row: ERROR_NOT_FOUND when it is deleted; ERROR_TIMEOUT. */
-MUST_CHECK int act_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
-                         struct act *ret, struct error *err);
+MUST_CHECK int operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
+                               struct operation *ret, struct error *err);
 /* For a row that is not in the store yet. */
-void act_begin_new(struct fleet *f, struct arena *a, const char *id, struct act *ret);
-void act_end(struct act *a); /* zeroed is fine */
+void operation_begin_new(struct fleet *f, struct arena *a, const char *id, struct operation *ret);
+void operation_end(struct operation *op); /* zeroed is fine */
 
-struct act_move {
+struct operation_move {
 	enum sandbox_state to;
 	int desired; /* -1 leaves it */
 	enum sandbox_reason reason;
@@ -110,9 +103,10 @@ struct act_move {
 	const struct lease_record *lease;       /* and the next: the same */
 	bool *ret_lease_lost;
 };
-MUST_CHECK int act_move(struct act *a, const struct act_move *move, struct error *err);
+MUST_CHECK int operation_move(struct operation *op, const struct operation_move *move,
+                              struct error *err);
 /* Removes what the provider has of it; a failure is only logged. */
-void act_clear(struct act *a);
+void lifecycle_destroy(struct operation *op);
 
 /* ---- request.c ---- */
 
@@ -121,7 +115,7 @@ MUST_CHECK int request_check_env(const struct json_map *env, struct error *err);
 /* {"KEY":"value"}, and back */
 const char *request_map_to_json(struct arena *a, const struct json_map *map);
 /* What becomes of a request. */
-struct draft {
+struct resolved_create {
 	const struct fleet_create *request;
 	const char *snapshot; /* its id, or NULL */
 	const char *layer;    /* what its files begin with: this one, or the template's; or NULL */
@@ -133,52 +127,54 @@ struct draft {
 	struct mount_list mounts;
 };
 /* From request and template to the rest. */
-MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct draft *draft,
+MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                                struct error *err);
 
 /* ---- create.c ---- */
 
 /* Creates or starts it, from CREATING on. When it fails, the row says why and rests. `begun_ns`:
  * on the monotonic clock, when the caller began to wait. */
-MUST_CHECK int act_make(struct act *a, const struct template_record *t, int64_t begun_ns,
-                        struct error *err);
+MUST_CHECK int lifecycle_create(struct operation *op, const struct template_record *t,
+                                int64_t begun_ns, struct error *err);
 /* What the first command needs is known before it comes: it need not look into the store. */
-void warm_up(struct fleet *f, struct arena *a, const struct sandbox_record *r);
+void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_record *r);
 /* Moves to FAILED with the error's text and leaves nothing with the provider. */
-void act_fail(struct act *a, const struct error *why);
+void lifecycle_fail(struct operation *op, const struct error *why);
 
 /* ---- defaults.c ---- */
 
 /* What template and row give its commands. */
-MUST_CHECK int defaults_of(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
-                           const struct template_record *t, struct fleet_defaults *ret,
-                           struct error *err);
+MUST_CHECK int defaults_compute(const struct fleet *f, struct arena *a,
+                                const struct sandbox_record *r, const struct template_record *t,
+                                struct fleet_defaults *ret, struct error *err);
 
 /* ---- entrypoint.c ---- */
 
 /* Starts what the template has for that; returns when the program has been executed. One that
  * cannot be started fails: what then becomes of the sandbox is the caller's. */
-MUST_CHECK int entrypoint_start(struct act *a, const struct template_record *t, struct error *err);
+MUST_CHECK int entrypoint_start(struct operation *op, const struct template_record *t,
+                                struct error *err);
 
 /* ---- recover.c ---- */
 
-enum presence { PRESENCE_NONE, PRESENCE_FILES, PRESENCE_RUNNING, PRESENCE_PAUSED };
+enum observed_state { OBSERVED_NONE, OBSERVED_FILES, OBSERVED_RUNNING, OBSERVED_PAUSED };
 /* Of one, as it is now: for a row that this thread acts on. */
-MUST_CHECK int presence_find(struct fleet *f, const char *id, enum presence *ret,
-                             struct error *err);
+MUST_CHECK int observed_state_find(struct fleet *f, const char *id, enum observed_state *ret,
+                                   struct error *err);
 /* Makes row and provider agree. `reason`: why it is gone, should it be. */
-MUST_CHECK int act_settle(struct act *a, enum presence presence, enum sandbox_reason reason,
-                          struct error *err);
+MUST_CHECK int lifecycle_reconcile(struct operation *op, enum observed_state observed,
+                                   enum sandbox_reason reason, struct error *err);
 /* Looks for orphans, and for what is gone without a word. */
 MUST_CHECK int fleet_sweep(struct fleet *f, struct error *err);
 typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *context);
 /* Each row that is not deleted and is ours. */
-MUST_CHECK int each_sandbox(struct fleet *f, fleet_visit *visit, void *context, struct error *err);
+MUST_CHECK int fleet_each_sandbox(struct fleet *f, fleet_visit *visit, void *context,
+                                  struct error *err);
 
 /* ---- tick.c ---- */
 
 /* Looks into the ends that the provider has told of. */
-void ended_settle(struct fleet *f);
+void ended_reconcile(struct fleet *f);
 
 /* ---- templates.c ---- */
 
@@ -192,7 +188,7 @@ MUST_CHECK int templates_recover(struct fleet *f, struct error *err); /* what wa
 /* ---- pools.c ---- */
 
 /* Makes the provider hold what the templates say. */
-MUST_CHECK int pools_settle(struct fleet *f, struct error *err);
+MUST_CHECK int pools_reconcile(struct fleet *f, struct error *err);
 void pools_changed(struct fleet *f); /* the same, after a change; logs a failure */
 
 void projects_finish(struct fleet *f); /* goes on with those that were left half deleted */

@@ -10,14 +10,14 @@
 #define UNDO_TIMEOUT_MS 5000
 
 /* The row says that it is started: until the next sweep finds it, it should be. */
-static void undo_pause(struct act *a)
+static void undo_pause(struct operation *op)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct error err = {0};
 
-	if (f->ops->resume(f->provider, a->record.id, deadline_in(UNDO_TIMEOUT_MS), &err) < 0)
+	if (f->ops->resume(f->provider, op->record.id, deadline_in(UNDO_TIMEOUT_MS), &err) < 0)
 		log_warning("what could not be paused is not resumed yet",
-		            TEXT("sandbox", a->record.id), FAILURE(&err));
+		            TEXT("sandbox", op->record.id), FAILURE(&err));
 }
 
 static const char *paused_text(enum sandbox_reason reason)
@@ -31,10 +31,10 @@ static const char *paused_text(enum sandbox_reason reason)
 }
 
 /* Moves are lazy here: the machine that forgets one takes down what was paused, too. */
-int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
+int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct error *err)
 {
-	struct fleet *f = a->fleet;
-	const struct act_move paused = {
+	struct fleet *f = op->fleet;
+	const struct operation_move paused = {
 	        .to = SANDBOX_PAUSED,
 	        .desired = SANDBOX_PAUSED,
 	        .reason = reason,
@@ -44,47 +44,47 @@ int act_pause(struct act *a, enum sandbox_reason reason, struct error *err)
 
 	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
 		return -1;
-	if (f->ops->pause(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
-		undo_pause(a);
-		return FAIL_CONTEXT(err, "pause sandbox '%s'", a->record.name);
+	if (f->ops->pause(f->provider, op->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
+		undo_pause(op);
+		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
 	}
 	fault_point("api", "pause-frozen");
-	if (act_move(a, &paused, err) < 0) {
-		undo_pause(a);
+	if (operation_move(op, &paused, err) < 0) {
+		undo_pause(op);
 		return -1;
 	}
 	fault_point("api", "pause-recorded");
 	return 0;
 }
 
-int act_resume(struct act *a, struct error *err)
+int lifecycle_resume(struct operation *op, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
-	const struct spender spender = {a->record.project_id, a->record.key_id, a->record.id};
-	struct act_move started = {
+	const struct spender spender = {op->record.project_id, op->record.key_id, op->record.id};
+	struct operation_move started = {
 	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
 
 	if (!inside || provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
 	    budgets_check(f, &spender, err) < 0)
 		return -1;
-	if (f->ops->resume(f->provider, a->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
-		return FAIL_CONTEXT(err, "resume sandbox '%s'", a->record.name);
+	if (f->ops->resume(f->provider, op->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "resume sandbox '%s'", op->record.name);
 	fault_point("api", "resume-thawed");
-	started.event = arena_format(a->arena, "resumed%s", hook_run(a, HOOK_AFTER_RESUME));
-	if ((a->record.traits & SANDBOX_TIMED_AWAKE && act_renew_timeout(a, err) < 0) ||
-	    act_move(a, &started, err) < 0)
+	started.event = arena_format(op->arena, "resumed%s", hook_run(op, HOOK_AFTER_RESUME));
+	if ((op->record.traits & SANDBOX_TIMED_AWAKE && lifecycle_renew_timeout(op, err) < 0) ||
+	    operation_move(op, &started, err) < 0)
 		return -1;
 	fault_point("api", "resume-recorded");
-	warm_up(f, a->arena, &a->record);
+	defaults_prefetch(f, op->arena, &op->record);
 	return 0;
 }
 
-int act_wake(struct act *a, struct error *err)
+int lifecycle_wake(struct operation *op, struct error *err)
 {
-	if (a->record.actual == SANDBOX_PAUSED)
-		return act_resume(a, err);
-	return act_start(a, clock_monotonic_ns(), err);
+	if (op->record.actual == SANDBOX_PAUSED)
+		return lifecycle_resume(op, err);
+	return lifecycle_start(op, clock_monotonic_ns(), err);
 }
 
 /* ---- by what comes for it ---- */
@@ -92,13 +92,13 @@ int act_wake(struct act *a, struct error *err)
 struct waking {
 	struct worker_task task;
 	struct fleet *fleet;
-	struct slot *slot;
+	struct cache_entry *entry;
 };
 
 static void waking_free(struct waking *w)
 {
-	cache_set_queued(&w->fleet->cache, w->slot, false);
-	cache_unpin(&w->fleet->cache, w->slot);
+	cache_set_queued(&w->fleet->cache, w->entry, false);
+	cache_unpin(&w->fleet->cache, w->entry);
 	free(w);
 }
 
@@ -106,7 +106,7 @@ static void waking_free(struct waking *w)
 static void run_waking(struct worker_task *task)
 {
 	struct waking *w = CONTAINER_OF(task, struct waking, task);
-	const struct fleet_ref ref = {.id_or_name = w->slot->id};
+	const struct fleet_ref ref = {.id_or_name = w->entry->id};
 	AUTO(arena_done) struct arena arena = {0};
 	struct error err = {0};
 	struct sandbox_record r;
@@ -115,23 +115,23 @@ static void run_waking(struct worker_task *task)
 	if (fleet_hold(w->fleet, &arena, &ref, &r, &hold, &err) == 0)
 		fleet_unhold(&hold);
 	else
-		log_debug("bytes wake nobody", TEXT("sandbox", w->slot->id), FAILURE(&err));
+		log_debug("bytes wake nobody", TEXT("sandbox", w->entry->id), FAILURE(&err));
 	waking_free(w);
 }
 
-void wake_later(struct fleet *f, const char *id)
+void lifecycle_wake_later(struct fleet *f, const char *id)
 {
-	struct slot *slot = cache_take_sleeper(&f->cache, id);
+	struct cache_entry *entry = cache_take_sleeping(&f->cache, id);
 	struct error err = {0};
 	struct waking *w;
 
-	if (!slot)
+	if (!entry)
 		return;
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		abort();
 	*w = (struct waking){
-	        .task = {.lane = WORKER_SLOW, .run = run_waking}, .fleet = f, .slot = slot};
+	        .task = {.lane = WORKER_SLOW, .run = run_waking}, .fleet = f, .entry = entry};
 	if (worker_submit(f->workers, &w->task, &err) < 0)
 		waking_free(w); /* the next bytes try again */
 }
@@ -139,7 +139,7 @@ void wake_later(struct fleet *f, const char *id)
 void fleet_wake(const struct fleet_hold *hold)
 {
 	if (hold->fleet)
-		wake_later(hold->fleet, hold->id);
+		lifecycle_wake_later(hold->fleet, hold->id);
 }
 
 /* ---- on request ---- */
@@ -147,40 +147,40 @@ void fleet_wake(const struct fleet_hold *hold)
 int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                 struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	int result;
 
-	if (find_and_act(fleet, a, ref, &act, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
 		return -1;
-	if (act.record.actual != SANDBOX_PAUSED) {
-		if (act.record.actual != SANDBOX_STARTED)
-			return refuse_state(&act.record, "paused", err);
+	if (op.record.actual != SANDBOX_PAUSED) {
+		if (op.record.actual != SANDBOX_STARTED)
+			return refuse_state(&op.record, "paused", err);
 		/* A command that comes now must not be sent to what is just being frozen: it waits,
 		 * and wakes it again. */
-		cache_close(&fleet->cache, act.slot);
-		result = act_pause(&act, SANDBOX_REASON_USER, err);
-		cache_reopen(&fleet->cache, act.slot);
+		cache_close(&fleet->cache, op.entry);
+		result = lifecycle_pause(&op, SANDBOX_REASON_USER, err);
+		cache_reopen(&fleet->cache, op.entry);
 		if (result < 0)
 			return -1;
 	}
-	*ret = act.record;
+	*ret = op.record;
 	return 0;
 }
 
 int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                  struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
-	if (find_and_act(fleet, a, ref, &act, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
 		return -1;
-	if (act.record.actual != SANDBOX_STARTED) {
-		if (act.record.actual != SANDBOX_PAUSED)
-			return refuse_state(&act.record, "resumed", err);
-		if (act_resume(&act, err) < 0)
+	if (op.record.actual != SANDBOX_STARTED) {
+		if (op.record.actual != SANDBOX_PAUSED)
+			return refuse_state(&op.record, "resumed", err);
+		if (lifecycle_resume(&op, err) < 0)
 			return -1;
 	}
-	*ret = act.record;
+	*ret = op.record;
 	return 0;
 }
 
@@ -196,20 +196,21 @@ static int check_keep(const struct sandbox_record *r, int64_t keep_ms, struct er
 int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref, int64_t keep_ms,
                struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct sandbox_keep keep;
 
-	if (find_and_act(fleet, a, ref, &act, err) < 0 || check_keep(&act.record, keep_ms, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    check_keep(&op.record, keep_ms, err) < 0)
 		return -1;
-	keep = (struct sandbox_keep){.id = act.record.id};
+	keep = (struct sandbox_keep){.id = op.record.id};
 	if (keep_ms > 0)
 		keep.until = clock_unix_ms() + keep_ms;
-	if (keep_ms > 0 && keep.until < act.record.awake_until)
-		keep.until = act.record.awake_until;
-	if (store_sandbox_keep(fleet->store, a, &keep, &act.record, err) < 0)
+	if (keep_ms > 0 && keep.until < op.record.awake_until)
+		keep.until = op.record.awake_until;
+	if (store_sandbox_keep(fleet->store, a, &keep, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, act.slot, &act.record);
-	*ret = act.record;
+	cache_update(&fleet->cache, op.entry, &op.record);
+	*ret = op.record;
 	return 0;
 }
 
@@ -217,22 +218,22 @@ int fleet_set_timeout(struct fleet *fleet, struct arena *a, const struct fleet_r
                       const struct fleet_timeout *timeout, struct sandbox_record *ret,
                       struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	int64_t at = clock_unix_ms() + timeout->for_ms;
 
 	if (timeout->for_ms < 1 || timeout->for_ms > FLEET_TIMEOUT_MAX_MS)
 		return FAIL(err, ERROR_INVALID, "a timeout is between 1 ms and a year");
-	if (find_and_act(fleet, a, ref, &act, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
 		return -1;
-	if (act.record.actual == SANDBOX_DELETING || act.record.actual == SANDBOX_FAILED)
-		return refuse_state(&act.record, "given time", err);
-	if (timeout->is_later && act.record.timeout_at >= at) {
-		*ret = act.record;
+	if (op.record.actual == SANDBOX_DELETING || op.record.actual == SANDBOX_FAILED)
+		return refuse_state(&op.record, "given time", err);
+	if (timeout->is_later && op.record.timeout_at >= at) {
+		*ret = op.record;
 		return 0;
 	}
-	if (store_sandbox_set_timeout(fleet->store, a, act.record.id, at, &act.record, err) < 0)
+	if (store_sandbox_set_timeout(fleet->store, a, op.record.id, at, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, act.slot, &act.record);
-	*ret = act.record;
+	cache_update(&fleet->cache, op.entry, &op.record);
+	*ret = op.record;
 	return 0;
 }

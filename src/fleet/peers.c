@@ -51,7 +51,7 @@ void peer_leave(struct fleet *f)
 
 /* ---- others ---- */
 
-int fail_elsewhere(const struct fleet *f, const struct elsewhere *e, struct error *err)
+int elsewhere_fail(const struct fleet *f, const struct elsewhere *e, struct error *err)
 {
 	(void)FAIL(err, ERROR_CONFLICT, "%s '%s' %s on node '%s', this is node '%s'", e->what,
 	           e->name, e->how, e->node, f->node);

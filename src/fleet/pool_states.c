@@ -47,7 +47,8 @@ static const char *describe_change(struct arena *a, const struct pool_state *sta
 	return arena_copy(a, buf_span(&out));
 }
 
-static void tell_change(struct fleet *f, const char *project_id, const struct pool_state *state)
+static void add_change_event(struct fleet *f, const char *project_id,
+                             const struct pool_state *state)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const char *text =
@@ -91,7 +92,8 @@ void pool_states_replace(struct fleet *f, const struct template_list *templates,
 		const struct pool_state *before = pool_state_find(f, states[i].template_id);
 
 		if (states[i].is_failing != (before && before->is_failing))
-			tell_change(f, project_of(templates, states[i].template_id), &states[i]);
+			add_change_event(f, project_of(templates, states[i].template_id),
+			                 &states[i]);
 	}
 	free(f->pools.states);
 	f->pools.states = states;

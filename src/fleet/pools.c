@@ -56,7 +56,7 @@ static struct provider_pool make_wanted(const struct fleet *f, const struct temp
 	return pool;
 }
 
-static bool is_same(const struct provider_pool *a, const struct provider_pool *b)
+static bool is_same_pool(const struct provider_pool *a, const struct provider_pool *b)
 {
 	return a->min == b->min && a->target == b->target && a->max == b->max &&
 	       a->network == b->network && a->privileges == b->privileges &&
@@ -91,7 +91,7 @@ static bool wants_pool(const struct fleet *f, const struct template_record *t)
 	       (!*t->snapshot_id || strcmp(t->node, f->node) == 0);
 }
 
-static int set(struct fleet *f, const struct provider_pool *pool, struct error *err)
+static int set_pool(struct fleet *f, const struct provider_pool *pool, struct error *err)
 {
 	return f->ops->pools->set(f->provider, pool, deadline_in(CALL_TIMEOUT_MS), err);
 }
@@ -114,13 +114,14 @@ static int set_wanted(struct fleet *f, const struct template_record *t,
 		return -1;
 	if (wanted.warm_wish.size > 0)
 		(void)snprintf(wanted.warm, sizeof(wanted.warm), "%s", warm_name(&a, t));
-	return has && is_same(has, &wanted) ? 0 : set(f, &wanted, err);
+	return has && is_same_pool(has, &wanted) ? 0 : set_pool(f, &wanted, err);
 }
 
 /* Of a pool that the provider refuses only that pool fails: others, and the rest of the round, are
  * not its business. Any pool fails while the provider is away. */
-static int set_one(struct fleet *f, const struct template_record *t,
-                   const struct provider_pools *held, struct error *problem, struct error *err)
+static int set_template_pool(struct fleet *f, const struct template_record *t,
+                             const struct provider_pools *held, struct error *problem,
+                             struct error *err)
 {
 	struct error why = {0};
 
@@ -135,19 +136,20 @@ static int set_one(struct fleet *f, const struct template_record *t,
 }
 
 /* `ret_problems`: one for each template; ERROR_NONE where nothing was refused. */
-static int agree(struct fleet *f, const struct template_list *templates,
-                 const struct provider_pools *held, struct error *ret_problems, struct error *err)
+static int apply_pools(struct fleet *f, const struct template_list *templates,
+                       const struct provider_pools *held, struct error *ret_problems,
+                       struct error *err)
 {
 	for (size_t i = 0; i < templates->count; i++)
 		if (wants_pool(f, &templates->items[i]) &&
-		    set_one(f, &templates->items[i], held, &ret_problems[i], err) < 0)
+		    set_template_pool(f, &templates->items[i], held, &ret_problems[i], err) < 0)
 			return -1;
 	for (size_t i = 0; i < held->count; i++) {
 		struct provider_pool gone = held->items[i];
 		const struct template_record *t = find_template(templates, gone.name);
 
 		gone.min = gone.target = gone.max = 0;
-		if (*gone.name && (!t || !wants_pool(f, t)) && set(f, &gone, err) < 0)
+		if (*gone.name && (!t || !wants_pool(f, t)) && set_pool(f, &gone, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -169,8 +171,8 @@ static const struct error *find_problem(const struct template_record *t,
 	return has && has->failed >= FLEET_POOL_FAILED ? &has->problem : NULL;
 }
 
-static void note_states(struct fleet *f, struct arena *a, const struct template_list *templates,
-                        const struct provider_pools *held, struct error *problems)
+static void update_states(struct fleet *f, struct arena *a, const struct template_list *templates,
+                          const struct provider_pools *held, struct error *problems)
 {
 	struct pool_state *states = ARENA_ARRAY(a, struct pool_state, templates->count + 1);
 	size_t count = 0;
@@ -224,8 +226,8 @@ static void add_refused(struct fleet *f, const struct provider_pools *held)
 	}
 }
 
-static void keep_counts(struct fleet *f, const struct template_list *templates,
-                        const struct provider_pools *held)
+static void update_counts(struct fleet *f, const struct template_list *templates,
+                          const struct provider_pools *held)
 {
 	struct pool_counts *counts = &f->pools;
 
@@ -246,7 +248,7 @@ static void keep_counts(struct fleet *f, const struct template_list *templates,
 	add_refused(f, held);
 }
 
-int pools_settle(struct fleet *f, struct error *err)
+int pools_reconcile(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct template_list templates;
@@ -263,11 +265,11 @@ int pools_settle(struct fleet *f, struct error *err)
 		status = store_template_list(f->store, &a, NULL, &templates, err);
 	if (status == 0) {
 		problems = ARENA_ARRAY(&a, struct error, templates.count + 1);
-		status = agree(f, &templates, &held, problems, err);
+		status = apply_pools(f, &templates, &held, problems, err);
 	}
 	if (status == 0) {
-		note_states(f, &a, &templates, &held, problems);
-		keep_counts(f, &templates, &held);
+		update_states(f, &a, &templates, &held, problems);
+		update_counts(f, &templates, &held);
 	}
 	pthread_mutex_unlock(&f->pools.mutex);
 	return status;
@@ -289,8 +291,8 @@ size_t fleet_pool_counts(struct fleet *fleet, struct fleet_pool_count *ret, size
 
 /* ---- calls ---- */
 
-static struct fleet_pool describe(struct arena *a, const struct template_record *t,
-                                  const struct provider_pools *held)
+static struct fleet_pool describe_pool(struct arena *a, const struct template_record *t,
+                                       const struct provider_pools *held)
 {
 	const struct provider_pool *has = find_pool(held, t->id);
 	struct fleet_pool pool = {.template_id = arena_text(a, t->id),
@@ -341,7 +343,7 @@ int fleet_pool_set(struct fleet *fleet, struct arena *a, const struct fleet_pool
 	pools_changed(fleet);
 	if (fleet->ops->pools->list(fleet->provider, a, &held, err) < 0)
 		return -1;
-	*ret = describe(a, &t, &held);
+	*ret = describe_pool(a, &t, &held);
 	add_problem(fleet, ret);
 	return 0;
 }
@@ -351,7 +353,7 @@ void pools_changed(struct fleet *f)
 	struct error err = {0};
 
 	/* The tick tries again. */
-	if (pools_settle(f, &err) < 0)
+	if (pools_reconcile(f, &err) < 0)
 		log_warning("pools wait for the next round", FAILURE(&err));
 }
 
@@ -370,7 +372,7 @@ int fleet_pools_list(struct fleet *fleet, struct arena *a, const char *project_i
 	for (size_t i = 0; i < templates.count; i++) {
 		if (templates.items[i].pool_max == 0)
 			continue;
-		list.items[list.count] = describe(a, &templates.items[i], &held);
+		list.items[list.count] = describe_pool(a, &templates.items[i], &held);
 		add_problem(fleet, &list.items[list.count++]);
 	}
 	for (size_t i = 0; with_automatic && i < held.count; i++)

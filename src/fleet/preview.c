@@ -103,25 +103,25 @@ int fleet_preview_set(struct fleet *fleet, struct arena *a, const struct fleet_r
                       const struct fleet_preview *change, struct sandbox_record *ret,
                       struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct sandbox_preview preview;
 
-	if (find_and_act(fleet, a, ref, &act, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
 		return -1;
 	preview = (struct sandbox_preview){
-	        .id = act.record.id,
-	        .off = change->enabled < 0 ? act.record.preview_off : change->enabled == 0,
+	        .id = op.record.id,
+	        .off = change->enabled < 0 ? op.record.preview_off : change->enabled == 0,
 	        .is_public =
-	                change->is_public < 0 ? act.record.preview_public : change->is_public > 0,
-	        .generation = act.record.preview_generation,
+	                change->is_public < 0 ? op.record.preview_public : change->is_public > 0,
+	        .generation = op.record.preview_generation,
 	};
 	/* A link that was taken back stays void when sharing begins again. */
-	if (change->rotate || (preview.off && !act.record.preview_off) ||
-	    (!preview.is_public && act.record.preview_public))
+	if (change->rotate || (preview.off && !op.record.preview_off) ||
+	    (!preview.is_public && op.record.preview_public))
 		preview.generation++;
-	if (store_sandbox_set_preview(fleet->store, a, &preview, &act.record, err) < 0)
+	if (store_sandbox_set_preview(fleet->store, a, &preview, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, act.slot, &act.record);
-	*ret = act.record;
+	cache_update(&fleet->cache, op.entry, &op.record);
+	*ret = op.record;
 	return 0;
 }

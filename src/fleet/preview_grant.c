@@ -15,13 +15,13 @@ _Static_assert(sodium_base64_ENCODED_LEN(BYTES_MAX, sodium_base64_VARIANT_URLSAF
                        FLEET_GRANT_TEXT_MAX,
                "a grant fits its text");
 
-static void put(unsigned char *at, uint64_t number, unsigned size)
+static void put_number(unsigned char *at, uint64_t number, unsigned size)
 {
 	for (unsigned i = 0; i < size; i++)
 		at[i] = (unsigned char)(number >> 8 * (size - 1 - i));
 }
 
-static uint64_t take(const unsigned char *at, unsigned size)
+static uint64_t take_number(const unsigned char *at, unsigned size)
 {
 	uint64_t number = 0;
 
@@ -48,8 +48,8 @@ static struct span key_of(const struct fleet *f, bool is_shared)
 }
 
 /* The words before keep the secret's other signatures, should it have any, apart from ours. */
-static void sign(struct span key, const unsigned char *bytes, size_t size,
-                 unsigned char ret[MAC_SIZE])
+static void sign_grant(struct span key, const unsigned char *bytes, size_t size,
+                       unsigned char ret[MAC_SIZE])
 {
 	static const unsigned char purpose[] = "atoll preview grant";
 	crypto_auth_hmacsha256_state state;
@@ -90,17 +90,17 @@ int fleet_grant_make(struct fleet *fleet, const struct sandbox_record *r,
 		return FAIL(err, ERROR_INVALID, "'%s' is no sandbox id", r->id);
 	bytes[0] = GRANT_VERSION;
 	bytes[1] = grant->is_shared;
-	put(bytes + 2, grant->port, 2);
-	put(bytes + 4, (uint64_t)r->preview_generation, 4);
-	put(bytes + 8, (uint64_t)grant->expires_at / 1000, 8);
+	put_number(bytes + 2, grant->port, 2);
+	put_number(bytes + 4, (uint64_t)r->preview_generation, 4);
+	put_number(bytes + 8, (uint64_t)grant->expires_at / 1000, 8);
 	memcpy(bytes + HEAD_SIZE, r->id, id_size);
-	sign(key_of(fleet, grant->is_shared), bytes, size, bytes + size);
+	sign_grant(key_of(fleet, grant->is_shared), bytes, size, bytes + size);
 	(void)sodium_bin2base64(ret, FLEET_GRANT_TEXT_MAX, bytes, size + MAC_SIZE,
 	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	return 0;
 }
 
-static int refuse(struct error *err)
+static int refuse_grant(struct error *err)
 {
 	(void)FAIL(err, ERROR_NOT_FOUND, "this link is not valid, or not any more");
 	error_hint(err, "ask whoever gave it to you for another one");
@@ -119,26 +119,26 @@ int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now, struct 
 	    sodium_base642bin(bytes, sizeof(bytes), text.data, text.size, NULL, &size, NULL,
 	                      sodium_base64_VARIANT_URLSAFE_NO_PADDING) < 0 ||
 	    size <= HEAD_SIZE + MAC_SIZE || bytes[0] != GRANT_VERSION || bytes[1] > 1)
-		return refuse(err);
+		return refuse_grant(err);
 	/* The library takes some bytes past ASCII for letters: there is one text for a grant. */
 	(void)sodium_bin2base64(again, sizeof(again), bytes, size,
 	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 	if (!span_equals_text(text, again))
-		return refuse(err);
+		return refuse_grant(err);
 	grant.is_shared = bytes[1];
 	if (grant.is_shared && !fleet->config->preview_secret[0])
-		return refuse(err);
+		return refuse_grant(err);
 	signed_size = size - MAC_SIZE;
-	sign(key_of(fleet, grant.is_shared), bytes, signed_size, mac);
+	sign_grant(key_of(fleet, grant.is_shared), bytes, signed_size, mac);
 	if (sodium_memcmp(mac, bytes + signed_size, MAC_SIZE) != 0)
-		return refuse(err);
+		return refuse_grant(err);
 	id_size = signed_size - HEAD_SIZE;
 	memcpy(grant.sandbox_id, bytes + HEAD_SIZE, id_size);
-	grant.port = (uint16_t)take(bytes + 2, 2);
-	grant.generation = (int64_t)take(bytes + 4, 4);
-	grant.expires_at = (int64_t)take(bytes + 8, 8) * 1000;
+	grant.port = (uint16_t)take_number(bytes + 2, 2);
+	grant.generation = (int64_t)take_number(bytes + 4, 4);
+	grant.expires_at = (int64_t)take_number(bytes + 8, 8) * 1000;
 	if (grant.expires_at <= now)
-		return refuse(err);
+		return refuse_grant(err);
 	*ret = grant;
 	return 0;
 }
@@ -148,6 +148,6 @@ int fleet_grant_check(const struct fleet_grant *grant, const struct sandbox_reco
 {
 	if (strcmp(grant->sandbox_id, r->id) != 0 || grant->generation != r->preview_generation ||
 	    (grant->is_shared && !r->preview_public) || r->preview_off)
-		return refuse(err);
+		return refuse_grant(err);
 	return 0;
 }

@@ -20,7 +20,8 @@ static void entry_free(struct project_entry *entry)
 	free(entry);
 }
 
-static void copy(struct arena *a, const struct project_record *from, struct project_record *ret)
+static void copy_project(struct arena *a, const struct project_record *from,
+                         struct project_record *ret)
 {
 	*ret = *from;
 	ret->id = arena_text(a, from->id);
@@ -33,12 +34,12 @@ static struct project_entry *entry_new(const struct project_record *r)
 
 	if (!entry)
 		abort();
-	copy(&entry->arena, r, &entry->record);
+	copy_project(&entry->arena, r, &entry->record);
 	return entry;
 }
 
 /* With the mutex held. */
-static void drop_all(struct project_cache *c)
+static void drop_entries(struct project_cache *c)
 {
 	struct project_entry *entry;
 	const char *id;
@@ -57,31 +58,31 @@ void project_cache_init(struct project_cache *c)
 
 void project_cache_done(struct project_cache *c)
 {
-	drop_all(c);
+	drop_entries(c);
 	pthread_mutex_destroy(&c->mutex);
 }
 
-static bool cached(struct project_cache *c, struct arena *a, const char *id,
-                   struct project_record *ret)
+static bool find_cached(struct project_cache *c, struct arena *a, const char *id,
+                        struct project_record *ret)
 {
 	const struct project_entry *entry;
 
 	pthread_mutex_lock(&c->mutex);
 	entry = map_find(&c->by_id, id);
 	if (entry)
-		copy(a, &entry->record, ret);
+		copy_project(a, &entry->record, ret);
 	pthread_mutex_unlock(&c->mutex);
 	return entry != NULL;
 }
 
 /* One that is older than the row costs a second try, and is forgotten by that. */
-static void keep(struct project_cache *c, const struct project_record *r)
+static void cache_project(struct project_cache *c, const struct project_record *r)
 {
 	struct project_entry *entry = entry_new(r);
 
 	pthread_mutex_lock(&c->mutex);
 	if (c->by_id.count >= ENTRIES_MAX)
-		drop_all(c);
+		drop_entries(c);
 	entry = map_put(&c->by_id, r->id, entry);
 	pthread_mutex_unlock(&c->mutex);
 	entry_free(entry);
@@ -90,11 +91,11 @@ static void keep(struct project_cache *c, const struct project_record *r)
 int project_find(struct fleet *f, struct arena *a, const char *id, struct project_record *ret,
                  struct error *err)
 {
-	if (cached(&f->projects, a, id, ret))
+	if (find_cached(&f->projects, a, id, ret))
 		return 0;
 	if (store_project_find(f->store, a, id, ret, err) < 0)
 		return -1;
-	keep(&f->projects, ret);
+	cache_project(&f->projects, ret);
 	return 0;
 }
 

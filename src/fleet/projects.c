@@ -19,7 +19,7 @@
 
 /* What cannot be ended now, such as a sandbox of another server, does not keep the rest: the last
  * failure is told when all has been tried. */
-static int tell_last(const struct error *failure, struct error *err)
+static int return_last(const struct error *failure, struct error *err)
 {
 	if (failure->code == ERROR_NONE)
 		return 0;
@@ -46,7 +46,7 @@ static int end_sandboxes(struct fleet *f, const char *id, struct error *err)
 		}
 		filter.page = list.next_page;
 	} while (filter.page);
-	return tell_last(&failure, err);
+	return return_last(&failure, err);
 }
 
 /* How many went. */
@@ -67,7 +67,7 @@ static int end_free_templates(struct fleet *f, const char *id, size_t *ret_ended
 		else if (err->code != ERROR_NOT_FOUND)
 			failure = *err;
 	}
-	return tell_last(&failure, err);
+	return return_last(&failure, err);
 }
 
 /* One that others were built on goes after them. */
@@ -102,7 +102,7 @@ static int end_snapshots(struct fleet *f, const char *id, struct error *err)
 		}
 		filter.page = list.next_page;
 	} while (filter.page);
-	return tell_last(&failure, err);
+	return return_last(&failure, err);
 }
 
 static int end_backups(struct fleet *f, const char *id, struct error *err)
@@ -124,7 +124,7 @@ static int end_backups(struct fleet *f, const char *id, struct error *err)
 		}
 		filter.page = list.next_page;
 	} while (filter.page);
-	return tell_last(&failure, err);
+	return return_last(&failure, err);
 }
 
 static int end_volumes(struct fleet *f, const char *id, struct error *err)
@@ -141,10 +141,10 @@ static int end_volumes(struct fleet *f, const char *id, struct error *err)
 		if (fleet_volume_remove(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
 			failure = *err;
 	}
-	return tell_last(&failure, err);
+	return return_last(&failure, err);
 }
 
-static int finish(struct fleet *f, const char *id, struct error *err)
+static int finish_removal(struct fleet *f, const char *id, struct error *err)
 {
 	const struct lease_ref leases = {id, ""};
 	uint64_t count;
@@ -173,7 +173,7 @@ int fleet_project_remove(struct fleet *fleet, const char *id, bool with_sandboxe
 	if (store_project_close(fleet->store, &closing, err) < 0)
 		return -1;
 	fault_point("api", "project-closed");
-	if (finish(fleet, id, err) == 0)
+	if (finish_removal(fleet, id, err) == 0)
 		return 0;
 	/* The round of the fleet may have been quicker. */
 	if (err->code != ERROR_NOT_FOUND)
@@ -195,7 +195,7 @@ void projects_finish(struct fleet *f)
 	for (size_t i = 0; i < list.count; i++) {
 		error_clear(&err);
 		/* Another one may have been quicker. */
-		if (finish(f, list.items[i].id, &err) < 0 && err.code != ERROR_NOT_FOUND)
+		if (finish_removal(f, list.items[i].id, &err) < 0 && err.code != ERROR_NOT_FOUND)
 			log_warning("a project is not deleted yet",
 			            TEXT("project", list.items[i].id), FAILURE(&err));
 	}

@@ -64,49 +64,50 @@ const struct ready_check *ready_failure(const struct ready_result *result)
 
 /* ---- a round, on a worker ---- */
 
-struct round {
+struct ready_round {
 	struct ready *ready;
 	struct ready_result result;
 	int64_t deadline;
 };
 
-static int check_store(const struct round *round, struct error *err)
+static int check_store(const struct ready_round *round, struct error *err)
 {
 	return store_ping(round->ready->fleet->store, err);
 }
 
-static int check_provider(const struct round *round, struct error *err)
+static int check_provider(const struct ready_round *round, struct error *err)
 {
 	const struct fleet *f = round->ready->fleet;
 
 	return f->ops->health(f->provider, err);
 }
 
-static int probe(const struct round *round, const struct provider_probe *what, struct error *err)
+static int probe_network(const struct ready_round *round, const struct provider_probe *what,
+                         struct error *err)
 {
 	const struct fleet *f = round->ready->fleet;
 
 	return f->ops->probe(f->provider, what, round->deadline, err);
 }
 
-static int probe_without_internet(const struct round *round, struct error *err)
+static int probe_without_internet(const struct ready_round *round, struct error *err)
 {
-	return probe(round, &(struct provider_probe){SANDBOX_NETWORK_BLOCKED, NULL}, err);
+	return probe_network(round, &(struct provider_probe){SANDBOX_NETWORK_BLOCKED, NULL}, err);
 }
 
-static int probe_with_internet(const struct round *round, struct error *err)
+static int probe_with_internet(const struct ready_round *round, struct error *err)
 {
-	return probe(round, &(struct provider_probe){SANDBOX_NETWORK_INTERNET, NULL}, err);
+	return probe_network(round, &(struct provider_probe){SANDBOX_NETWORK_INTERNET, NULL}, err);
 }
 
-static int probe_with_rules(const struct round *round, struct error *err)
+static int probe_with_rules(const struct ready_round *round, struct error *err)
 {
-	return probe(round,
-	             &(struct provider_probe){SANDBOX_NETWORK_INTERNET, "-" SANDBOX_EGRESS_ALL},
-	             err);
+	return probe_network(
+	        round, &(struct provider_probe){SANDBOX_NETWORK_INTERNET, "-" SANDBOX_EGRESS_ALL},
+	        err);
 }
 
-static int check_pools(const struct round *round, struct error *err)
+static int check_pools(const struct ready_round *round, struct error *err)
 {
 	size_t count;
 
@@ -120,7 +121,7 @@ static const struct ready_row {
 	const char *network; /* as ready_networks names it; NULL: no sandbox is made */
 	unsigned needs;      /* enum provider_ability */
 	bool is_network;
-	int (*run)(const struct round *round, struct error *err);
+	int (*run)(const struct ready_round *round, struct error *err);
 	const char *code; /* of its failures; NULL: what they say themselves */
 } rows[] = {
         {"store", NULL, 0, false, check_store, NULL},
@@ -212,7 +213,7 @@ static void add_warnings(struct fleet *f, struct ready_result *result)
 	}
 }
 
-static void run_check(struct round *round, const struct ready_row *row)
+static void run_check(struct ready_round *round, const struct ready_row *row)
 {
 	struct ready_check *check = &round->result.checks[round->result.count++];
 	int64_t begun_ns = clock_monotonic_ns();
@@ -252,7 +253,7 @@ static void log_change(const struct ready *r, const struct ready_result *now)
 		log_info("ready again: sandboxes can be made");
 }
 
-static void settle(struct ready *r, const struct ready_result *result)
+static void set_result(struct ready *r, const struct ready_result *result)
 {
 	log_change(r, result);
 	r->result = *result;
@@ -264,7 +265,7 @@ static void settle(struct ready *r, const struct ready_result *result)
 static void run_round(struct worker_task *task)
 {
 	struct ready *r = CONTAINER_OF(task, struct ready, task);
-	struct round round = {.ready = r, .deadline = deadline_in(ROUND_MS)};
+	struct ready_round round = {.ready = r, .deadline = deadline_in(ROUND_MS)};
 
 	pthread_mutex_lock(&r->mutex);
 	r->has_begun = true;
@@ -277,7 +278,7 @@ static void run_round(struct worker_task *task)
 		add_warnings(r->fleet, &round.result);
 	round.result.at_unix_ms = clock_unix_ms();
 	pthread_mutex_lock(&r->mutex);
-	settle(r, &round.result);
+	set_result(r, &round.result);
 	r->runs = false;
 	pthread_mutex_unlock(&r->mutex);
 }
@@ -293,7 +294,7 @@ static void set_failure(struct ready_result *result, const char *name, const str
 	(void)snprintf(result->checks[0].code, READY_CODE_SIZE, "%s", code);
 }
 
-static void begin(struct ready *r)
+static void begin_round(struct ready *r)
 {
 	struct ready_result result;
 	struct error err = {0};
@@ -308,7 +309,7 @@ static void begin(struct ready *r)
 		return;
 	error_hint(&err, "builds or creates hold every worker: wait, or raise the option workers");
 	set_failure(&result, "workers", &err, "workers_busy");
-	settle(r, &result);
+	set_result(r, &result);
 }
 
 /* The round that runs is late: say where it stands. */
@@ -330,7 +331,7 @@ static void set_overdue(struct ready *r)
 		                 "raise the option workers");
 		set_failure(&result, "workers", &err, "workers_busy");
 	}
-	settle(r, &result);
+	set_result(r, &result);
 }
 
 static bool is_fresh(const struct ready *r, int64_t now)
@@ -353,7 +354,7 @@ bool ready_get(struct fleet *fleet, struct ready_result *ret)
 
 	pthread_mutex_lock(&r->mutex);
 	if (!is_fresh(r, now) && !r->runs)
-		begin(r);
+		begin_round(r);
 	if (r->runs && now - r->asked_ms >= OVERDUE_MS)
 		set_overdue(r);
 	counts = is_fresh(r, clock_monotonic_ms());

@@ -140,10 +140,11 @@ static struct sandbox_resources decide_resources(const struct fleet *f,
 	return sandbox_resources_resolve(&within, 1, &f->config->caps);
 }
 
-int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struct error *err)
+int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                    struct error *err)
 {
-	const struct fleet_create *request = draft->request;
-	const struct template_record *t = &draft->template;
+	const struct fleet_create *request = resolved->request;
+	const struct template_record *t = &resolved->template;
 	int64_t now = clock_unix_ms();
 	struct id id = id_new();
 	enum sandbox_network network;
@@ -157,9 +158,10 @@ int request_resolve(struct fleet *f, struct arena *a, struct draft *draft, struc
 	    egress_check(f, network, request->egress, err) < 0)
 		return -1;
 	idle = decide_idle(f, request, t, &project);
-	draft->project_version = project.version;
-	draft->sandboxes_max = (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
-	draft->record = (struct sandbox_record){
+	resolved->project_version = project.version;
+	resolved->sandboxes_max =
+	        (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
+	resolved->record = (struct sandbox_record){
 	        .id = arena_text(a, request->id ? request->id : id.text),
 	        .project_id = project.id,
 	        .key_id = request->key_id ? request->key_id : "",

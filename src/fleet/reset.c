@@ -8,49 +8,50 @@
 #include "provider/snapshots.h"
 
 /* Before anything is ended. */
-static int check_files(struct act *a, const char *origin, struct error *err)
+static int check_files(struct operation *op, const char *origin, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 
-	if (f->ops->snapshots->can_restore(f->provider, a->record.id, origin,
+	if (f->ops->snapshots->can_restore(f->provider, op->record.id, origin,
 	                                   deadline_in(CALL_TIMEOUT_MS), err) == 0)
 		return 0;
 	if (*origin && err->code == ERROR_NOT_FOUND)
 		error_hint(err, "the snapshot that it was made of is gone: make a new sandbox");
-	return FAIL_CONTEXT(err, "reset '%s'", a->record.name);
+	return FAIL_CONTEXT(err, "reset '%s'", op->record.name);
 }
 
-static int clear_files(struct act *a, const char *origin, struct error *err)
+static int clear_files(struct operation *op, const char *origin, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 
-	if (f->ops->snapshots->restore(f->provider, a->record.id, origin,
+	if (f->ops->snapshots->restore(f->provider, op->record.id, origin,
 	                               deadline_in(CALL_TIMEOUT_MS), err) < 0)
-		return FAIL_CONTEXT(err, "reset '%s'", a->record.name);
+		return FAIL_CONTEXT(err, "reset '%s'", op->record.name);
 	fault_point("api", "reset-cleared");
-	return store_snapshot_set_base(f->store, a->record.id, origin, err);
+	return store_snapshot_set_base(f->store, op->record.id, origin, err);
 }
 
 /* What dies on the way leaves it stopped, with the old files or with none: as after any stop. */
-static int reset(struct act *a, int64_t begun_ns, struct error *err)
+static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *err)
 {
 	struct error second = {0};
 	const char *origin;
 	int status;
 
-	if (a->record.actual != SANDBOX_STARTED && a->record.actual != SANDBOX_PAUSED &&
-	    a->record.actual != SANDBOX_STOPPED)
-		return refuse_state(&a->record, "reset", err);
-	if (store_snapshot_origin(a->fleet->store, a->arena, a->record.id, &origin, err) < 0 ||
-	    check_files(a, origin, err) < 0)
+	if (op->record.actual != SANDBOX_STARTED && op->record.actual != SANDBOX_PAUSED &&
+	    op->record.actual != SANDBOX_STOPPED)
+		return refuse_state(&op->record, "reset", err);
+	if (store_snapshot_origin(op->fleet->store, op->arena, op->record.id, &origin, err) < 0 ||
+	    check_files(op, origin, err) < 0)
 		return -1;
-	if (a->record.actual != SANDBOX_STOPPED && act_kill(a, SANDBOX_REASON_USER, err) < 0)
+	if (op->record.actual != SANDBOX_STOPPED &&
+	    lifecycle_kill(op, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	fault_point("api", "reset-ended");
-	status = store_services_clear(a->fleet->store, a->record.id, err);
+	status = store_services_clear(op->fleet->store, op->record.id, err);
 	if (status == 0)
-		status = clear_files(a, origin, err);
-	if (act_start(a, begun_ns, status < 0 ? &second : err) < 0)
+		status = clear_files(op, origin, err);
+	if (lifecycle_start(op, begun_ns, status < 0 ? &second : err) < 0)
 		return -1;
 	return status;
 }
@@ -59,11 +60,12 @@ int fleet_reset(struct fleet *fleet, struct arena *a, const struct fleet_ref *re
                 struct sandbox_record *ret, struct error *err)
 {
 	int64_t begun_ns = clock_monotonic_ns();
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
 	if (provider_require(fleet->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
-	    find_and_act(fleet, a, ref, &act, err) < 0 || reset(&act, begun_ns, err) < 0)
+	    operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    reset_sandbox(&op, begun_ns, err) < 0)
 		return -1;
-	*ret = act.record;
+	*ret = op.record;
 	return 0;
 }

@@ -21,18 +21,18 @@ static const struct sandbox_resources resources = {
 
 /* ---- its life ---- */
 
-static void leave_review(struct review *r)
+static void unpin_review(struct file_review *r)
 {
-	cache_set_queued(&r->fleet->cache, r->slot, false);
-	cache_unpin(&r->fleet->cache, r->slot);
+	cache_set_queued(&r->fleet->cache, r->entry, false);
+	cache_unpin(&r->fleet->cache, r->entry);
 	r->fleet = NULL;
 }
 
-int review_open(struct fleet *f, const struct sandbox_review *what, struct review *ret,
-                struct error *err)
+int file_review_open(struct fleet *f, const struct sandbox_review *what, struct file_review *ret,
+                     struct error *err)
 {
 	struct id id = id_new();
-	struct review r = {.fleet = f, .slot = cache_pin(&f->cache, id.text)};
+	struct file_review r = {.fleet = f, .entry = cache_pin(&f->cache, id.text)};
 	struct sandbox_spec spec = {.id = r.id,
 	                            .hostname = "review",
 	                            .template_dir = "host",
@@ -45,22 +45,22 @@ int review_open(struct fleet *f, const struct sandbox_review *what, struct revie
 	if (what->writes)
 		spec.resources.disk_mb = WRITE_DISK_MB;
 	/* No sweep takes it for an orphan. */
-	cache_set_queued(&f->cache, r.slot, true);
+	cache_set_queued(&f->cache, r.entry, true);
 	*ret = r;
 	/* It has no row by which it could be ended: it is inside until it is closed. */
 	if (!gate_enter(&f->gate, err)) {
-		leave_review(ret);
+		unpin_review(ret);
 		return FAIL_CONTEXT(err, "look at the files");
 	}
 	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) == 0) {
 		fault_point("api", "review-open");
 		return 0;
 	}
-	review_close(ret);
+	file_review_close(ret);
 	return FAIL_CONTEXT(err, "look at the files");
 }
 
-void review_close(struct review *r)
+void file_review_close(struct file_review *r)
 {
 	struct fleet *f = r->fleet;
 	struct error err = {0};
@@ -70,7 +70,7 @@ void review_close(struct review *r)
 	if (f->ops->destroy(f->provider, r->id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("a review's sandbox is left for the next sweep", TEXT("sandbox", r->id),
 		            FAILURE(&err));
-	leave_review(r);
+	unpin_review(r);
 	gate_leave(&f->gate);
 }
 
@@ -82,7 +82,7 @@ struct collecting {
 	size_t count, capacity;
 };
 
-static void grow(struct collecting *c)
+static void grow_changes(struct collecting *c)
 {
 	size_t capacity = c->capacity ? 2 * c->capacity : 64;
 	struct sandbox_change *items = ARENA_ARRAY(c->arena, struct sandbox_change, capacity);
@@ -94,9 +94,9 @@ static void grow(struct collecting *c)
 }
 
 /* What reads hostile files is not believed more than they are. */
-static int collect(void *context, const void *reply, struct error *err)
+static int collect_change(void *context, const void *reply, struct error *err)
 {
-	static const enum change_kind kinds[AGENT_DIFFERENCE_KIND_COUNT] = {
+	static const enum change_kind change_kinds[AGENT_DIFFERENCE_KIND_COUNT] = {
 	        [AGENT_ADDED] = CHANGE_ADDED,           [AGENT_DELETED] = CHANGE_DELETED,
 	        [AGENT_CONTENT] = CHANGE_MODIFIED,      [AGENT_RETYPED] = CHANGE_RETYPED,
 	        [AGENT_ATTRIBUTES] = CHANGE_ATTRIBUTES,
@@ -110,7 +110,7 @@ static int collect(void *context, const void *reply, struct error *err)
 	    change_path_clean(c->arena, d->path, &clean, err) < 0 || !*clean ||
 	    strcmp(clean, d->path) != 0)
 		return FAIL(err, ERROR_SYSTEM, "the agent told of a change that is none");
-	change.kind = kinds[d->kind];
+	change.kind = change_kinds[d->kind];
 	for (unsigned i = 0; i < 2; i++)
 		change.sides[i] = (struct change_side){d->mode[i], d->uid[i], d->gid[i], d->size[i],
 		                                       d->link[i]};
@@ -118,13 +118,13 @@ static int collect(void *context, const void *reply, struct error *err)
 	    (change.kind == CHANGE_DELETED) != (d->mode[1] == 0))
 		return FAIL(err, ERROR_SYSTEM, "the agent told of a change that is none");
 	if (c->count == c->capacity)
-		grow(c);
+		grow_changes(c);
 	c->items[c->count++] = change;
 	return 0;
 }
 
-int review_list(struct review *r, struct arena *a, const struct review_ask *ask,
-                struct review_found *ret, struct error *err)
+int file_review_list(struct file_review *r, struct arena *a, const struct file_review_listing *ask,
+                     struct file_review_changes *ret, struct error *err)
 {
 	const struct agent_path message = {.root = BROKER_REVIEW_PATH,
 	                                   .path = ask->path,
@@ -139,18 +139,18 @@ int review_list(struct review *r, struct arena *a, const struct review_ask *ask,
 	                                  .reply_shape = agent_difference_shape,
 	                                  .reply = &reply,
 	                                  .reply_size = sizeof(reply),
-	                                  .on_reply = collect,
+	                                  .on_reply = collect_change,
 	                                  .context = &collecting};
 
 	if (compute_call(r->fleet->provider, r->id, a, &call, ask->deadline, err) < 0)
 		return -1;
-	*ret = (struct review_found){collecting.items, collecting.count};
+	*ret = (struct file_review_changes){collecting.items, collecting.count};
 	return 0;
 }
 
 /* ---- as text ---- */
 
-static const char *operand(struct arena *a, const struct sandbox_change *c, unsigned side)
+static const char *diff_operand(struct arena *a, const struct sandbox_change *c, unsigned side)
 {
 	static const char *const trees[] = {AGENT_TREE_BASE, AGENT_TREE_NOW};
 
@@ -159,7 +159,7 @@ static const char *operand(struct arena *a, const struct sandbox_change *c, unsi
 	               : arena_format(a, BROKER_REVIEW_PATH "/%s/%s", trees[side], c->path);
 }
 
-static int run_diff(struct review *r, struct arena *a, const struct sandbox_change *c,
+static int run_diff(struct file_review *r, struct arena *a, const struct sandbox_change *c,
                     struct compute_result *ret, struct error *err)
 {
 	const char *args[] = {"diff",
@@ -169,8 +169,8 @@ static int run_diff(struct review *r, struct arena *a, const struct sandbox_chan
 	                      "--label",
 	                      change_label(a, c, 1),
 	                      "--",
-	                      operand(a, c, 0),
-	                      operand(a, c, 1),
+	                      diff_operand(a, c, 0),
+	                      diff_operand(a, c, 1),
 	                      NULL};
 	const char *env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 	const struct agent_exec exec = {.args = args,
@@ -199,7 +199,7 @@ static void add_binary(struct buf *out, struct arena *a, const struct sandbox_ch
 	buf_addf(out, "%s %s and %s differ\n", what, labels[0], labels[1]);
 }
 
-static int add_contents(struct review *r, struct arena *a, const struct sandbox_change *c,
+static int add_contents(struct file_review *r, struct arena *a, const struct sandbox_change *c,
                         struct buf *out, struct error *err)
 {
 	struct compute_result result;
@@ -222,8 +222,8 @@ static int add_contents(struct review *r, struct arena *a, const struct sandbox_
 	return 0;
 }
 
-static int add_one(struct review *r, struct arena *a, const struct sandbox_change *c,
-                   struct buf *out, struct error *err)
+static int add_change(struct file_review *r, struct arena *a, const struct sandbox_change *c,
+                      struct buf *out, struct error *err)
 {
 	uint32_t mode = c->sides[1].mode ? c->sides[1].mode : c->sides[0].mode;
 
@@ -235,15 +235,15 @@ static int add_one(struct review *r, struct arena *a, const struct sandbox_chang
 	return 0;
 }
 
-int review_diff(struct review *r, struct arena *a, const struct sandbox_change *change,
-                struct span *ret, struct error *err)
+int file_review_diff(struct file_review *r, struct arena *a, const struct sandbox_change *change,
+                     struct span *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(2 * DIFF_TEXT_MAX);
 	struct sandbox_change parts[2];
 	unsigned count = change_split(change, parts);
 
 	for (unsigned i = 0; i < count; i++)
-		if (add_one(r, a, &parts[i], &out, err) < 0)
+		if (add_change(r, a, &parts[i], &out, err) < 0)
 			return -1;
 	*ret = (struct span){arena_copy(a, buf_span(&out)), out.size};
 	return 0;

@@ -51,7 +51,7 @@ static int check_range(const char *what, int64_t value, int64_t max, struct erro
 	            (long long)max);
 }
 
-static int check(const struct fleet_service *s, struct error *err)
+static int check_service(const struct fleet_service *s, struct error *err)
 {
 	if (sandbox_name_check(s->name, err) < 0)
 		return FAIL_CONTEXT(err, "service '%.80s'", s->name);
@@ -141,8 +141,8 @@ static void fill_view(struct fleet_service_view *v, const struct service_states 
 	}
 }
 
-static int view_all(struct fleet *f, struct arena *a, const struct sandbox_record *sandbox,
-                    struct fleet_service_views *ret, struct error *err)
+static int view_services(struct fleet *f, struct arena *a, const struct sandbox_record *sandbox,
+                         struct fleet_service_views *ret, struct error *err)
 {
 	const char *state = state_of_sandbox(sandbox);
 	struct service_states states = {.count = 0};
@@ -173,9 +173,9 @@ int fleet_services(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 	struct sandbox_record sandbox;
 
 	if (fleet_find(fleet, a, ref, &sandbox, err) < 0 ||
-	    provider_check(fleet, &sandbox, err) < 0)
+	    sandbox_check_local(fleet, &sandbox, err) < 0)
 		return -1;
-	return view_all(fleet, a, &sandbox, ret, err);
+	return view_services(fleet, a, &sandbox, ret, err);
 }
 
 int fleet_service_find(struct fleet *fleet, struct arena *a, const struct fleet_service_ref *ref,
@@ -198,14 +198,14 @@ int fleet_service_find(struct fleet *fleet, struct arena *a, const struct fleet_
 
 /* ---- changing them ---- */
 
-static bool is_settled(const struct fleet_service_view *v)
+static bool is_stable(const struct fleet_service_view *v)
 {
 	return strcmp(v->state, "starting") != 0 && strcmp(v->state, "stopping") != 0;
 }
 
 /* As it is once that is known, or after a while as it is then. */
-static int view_settled(struct fleet *f, struct arena *a, const struct service_record *r,
-                        struct fleet_service_view *ret, struct error *err)
+static int view_after_change(struct fleet *f, struct arena *a, const struct service_record *r,
+                             struct fleet_service_view *ret, struct error *err)
 {
 	const struct fleet_service_ref ref = {NULL, r->sandbox_id, r->name};
 	const struct timespec pause = {.tv_nsec = SETTLE_EVERY_MS * 1000000L};
@@ -217,23 +217,23 @@ static int view_settled(struct fleet *f, struct arena *a, const struct service_r
 
 		if (fleet_service_find(f, &arena, &ref, &view, err) < 0)
 			return -1;
-		if (is_settled(&view) || clock_monotonic_ms() >= deadline)
+		if (is_stable(&view) || clock_monotonic_ms() >= deadline)
 			return fleet_service_find(f, a, &ref, ret, err);
 		(void)nanosleep(&pause, NULL);
 	}
 }
 
 /* To change the services of: one that runs, or that rests. */
-static int begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref, struct act *ret,
-                 struct error *err)
+static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                        struct operation *ret, struct error *err)
 {
 	enum sandbox_state state;
 
 	if (provider_require(f->provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    find_and_act(f, a, ref, ret, err) < 0)
+	    operation_find_and_begin(f, a, ref, ret, err) < 0)
 		return -1;
 	state = ret->record.actual;
-	if (state == SANDBOX_PAUSED && act_resume(ret, err) < 0)
+	if (state == SANDBOX_PAUSED && lifecycle_resume(ret, err) < 0)
 		return -1;
 	if (state != SANDBOX_STARTED && state != SANDBOX_PAUSED && state != SANDBOX_STOPPED &&
 	    state != SANDBOX_ARCHIVED)
@@ -255,17 +255,16 @@ static void undo_put(struct fleet *f, const struct service_record *r, const stru
 		            FAILURE(&err));
 }
 
-static int put(struct act *act, const struct fleet_service *service, struct service_record *ret,
-               struct error *err)
+static int put_service(struct operation *op, const struct fleet_service *service,
+                       struct service_record *ret, struct error *err)
 {
-	struct fleet *f = act->fleet;
-	const struct service_record wanted = record_of(act->arena, service, act->record.id);
+	struct fleet *f = op->fleet;
+	const struct service_record wanted = record_of(op->arena, service, op->record.id);
 
-	if (store_service_put(f->store, act->arena, &wanted, FLEET_SERVICES_MAX, ret, err) < 0)
+	if (store_service_put(f->store, op->arena, &wanted, FLEET_SERVICES_MAX, ret, err) < 0)
 		return -1;
 	fault_point("api", "service-recorded");
-	if (act->record.actual != SANDBOX_STARTED || ret->is_told ||
-	    service_tell(act, ret, err) == 0)
+	if (op->record.actual != SANDBOX_STARTED || ret->is_told || service_send(op, ret, err) == 0)
 		return 0;
 	if (strcmp(ret->id, wanted.id) == 0)
 		undo_put(f, ret, err);
@@ -277,32 +276,32 @@ int fleet_service_put(struct fleet *fleet, struct arena *a, const struct fleet_r
                       struct error *err)
 {
 	struct service_record record;
-	struct act act = {0};
+	struct operation op = {0};
 	int result;
 
-	if (check(service, err) < 0)
+	if (check_service(service, err) < 0)
 		return -1;
-	result = begin(fleet, a, ref, &act, err);
+	result = begin_change(fleet, a, ref, &op, err);
 	if (result == 0)
-		result = put(&act, service, &record, err);
-	act_end(&act);
-	return result < 0 ? -1 : view_settled(fleet, a, &record, ret, err);
+		result = put_service(&op, service, &record, err);
+	operation_end(&op);
+	return result < 0 ? -1 : view_after_change(fleet, a, &record, ret, err);
 }
 
 /* Whether there is nothing to be done. */
-static bool is_so(const struct service_record *r, enum fleet_service_verb verb)
+static bool is_wish_met(const struct service_record *r, enum fleet_service_verb verb)
 {
 	return (verb == FLEET_SERVICE_START && r->wish == SERVICE_RUNNING) ||
 	       (verb == FLEET_SERVICE_STOP && r->wish == SERVICE_STOPPED);
 }
 
-static bool has_ended(struct act *act, const struct service_record *r)
+static bool has_ended(struct operation *op, const struct service_record *r)
 {
 	struct service_states states;
 	struct error ignored = {0};
 
-	if (act->record.actual != SANDBOX_STARTED ||
-	    service_ask(act->fleet, act->arena, act->record.id, &states, &ignored) < 0)
+	if (op->record.actual != SANDBOX_STARTED ||
+	    service_ask(op->fleet, op->arena, op->record.id, &states, &ignored) < 0)
 		return false;
 	for (size_t i = 0; i < states.count; i++)
 		if (strcmp(states.items[i].id, r->id) == 0)
@@ -311,8 +310,8 @@ static bool has_ended(struct act *act, const struct service_record *r)
 	return false;
 }
 
-static int change(struct act *act, const char *name, enum fleet_service_verb verb,
-                  struct service_record *ret, struct error *err)
+static int change_service(struct operation *op, const char *name, enum fleet_service_verb verb,
+                          struct service_record *ret, struct error *err)
 {
 	static const enum service_wish wishes[] = {
 	        [FLEET_SERVICE_START] = SERVICE_RUNNING,
@@ -320,20 +319,20 @@ static int change(struct act *act, const char *name, enum fleet_service_verb ver
 	        [FLEET_SERVICE_RESTART] = SERVICE_RUNNING,
 	        [FLEET_SERVICE_REMOVE] = SERVICE_REMOVED,
 	};
-	struct fleet *f = act->fleet;
-	const struct service_ref ref = {act->record.id, name};
-	const struct service_change wanted = {act->record.id, name, wishes[verb], clock_unix_ms()};
+	struct fleet *f = op->fleet;
+	const struct service_ref ref = {op->record.id, name};
+	const struct service_change wanted = {op->record.id, name, wishes[verb], clock_unix_ms()};
 
-	if (store_service_find(f->store, act->arena, &ref, ret, err) < 0)
+	if (store_service_find(f->store, op->arena, &ref, ret, err) < 0)
 		return -1;
 	/* One that has ended for good is started by asking for it, too. */
-	if (is_so(ret, verb) && !(verb == FLEET_SERVICE_START && has_ended(act, ret)))
+	if (is_wish_met(ret, verb) && !(verb == FLEET_SERVICE_START && has_ended(op, ret)))
 		return 0;
-	if (store_service_wish(f->store, act->arena, &wanted, ret, err) < 0)
+	if (store_service_wish(f->store, op->arena, &wanted, ret, err) < 0)
 		return -1;
 	fault_point("api", "service-changed");
-	if (act->record.actual == SANDBOX_STARTED)
-		return service_tell(act, ret, err);
+	if (op->record.actual == SANDBOX_STARTED)
+		return service_send(op, ret, err);
 	return verb == FLEET_SERVICE_REMOVE ? store_service_remove(f->store, ret, err) : 0;
 }
 
@@ -344,15 +343,15 @@ int fleet_service_do(struct fleet *fleet, struct arena *a, const struct fleet_se
 	const struct fleet_ref sandbox = {.project_id = ref->project_id,
 	                                  .id_or_name = ref->sandbox};
 	struct service_record record;
-	struct act act = {0};
-	int result = begin(fleet, a, &sandbox, &act, err);
+	struct operation op = {0};
+	int result = begin_change(fleet, a, &sandbox, &op, err);
 
 	if (result == 0)
-		result = change(&act, ref->name, verb, &record, err);
-	act_end(&act);
+		result = change_service(&op, ref->name, verb, &record, err);
+	operation_end(&op);
 	if (result != 0 || verb == FLEET_SERVICE_REMOVE)
 		return result;
-	return view_settled(fleet, a, &record, ret, err);
+	return view_after_change(fleet, a, &record, ret, err);
 }
 
 /* ---- what one wrote ---- */

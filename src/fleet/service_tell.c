@@ -51,8 +51,8 @@ static int cwd_of(struct arena *a, const struct service_record *r,
 	return *r->cwd ? path_resolve(a, base, span_of(r->cwd), ret, err) : 0;
 }
 
-static int fill(struct act *act, const struct service_record *r, struct agent_service *ret,
-                struct error *err)
+static int fill_message(struct operation *op, const struct service_record *r,
+                        struct agent_service *ret, struct error *err)
 {
 	static const uint32_t wishes[SERVICE_WISH_COUNT] = {
 	        [SERVICE_RUNNING] = AGENT_SERVICE_RUN,
@@ -82,10 +82,10 @@ static int fill(struct act *act, const struct service_record *r, struct agent_se
 	if (r->wish != SERVICE_RUNNING)
 		return 0;
 	if (store_secret_check(r->env_json, err) < 0 ||
-	    request_map_of_json(act->arena, r->env_json, &env, err) < 0 ||
-	    fleet_defaults(act->fleet, act->arena, &act->record, &env, &defaults, err) < 0 ||
-	    words_of(act->arena, r, &ret->args, err) < 0 ||
-	    cwd_of(act->arena, r, &defaults, &ret->cwd, err) < 0)
+	    request_map_of_json(op->arena, r->env_json, &env, err) < 0 ||
+	    fleet_defaults(op->fleet, op->arena, &op->record, &env, &defaults, err) < 0 ||
+	    words_of(op->arena, r, &ret->args, err) < 0 ||
+	    cwd_of(op->arena, r, &defaults, &ret->cwd, err) < 0)
 		return -1;
 	ret->env = defaults.env;
 	ret->user = *r->run_as ? r->run_as : defaults.user;
@@ -94,7 +94,7 @@ static int fill(struct act *act, const struct service_record *r, struct agent_se
 
 /* ---- telling ---- */
 
-static int explain(const struct service_record *r, struct error *err)
+static int explain_failure(const struct service_record *r, struct error *err)
 {
 	if (err->code == ERROR_INVALID && strncmp(err->text, "unknown message", 15) == 0) {
 		error_clear(err);
@@ -104,9 +104,9 @@ static int explain(const struct service_record *r, struct error *err)
 	return FAIL_CONTEXT(err, "service '%.80s'", r->name);
 }
 
-int service_tell(struct act *a, const struct service_record *r, struct error *err)
+int service_send(struct operation *op, const struct service_record *r, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct agent_service_state state;
 	struct agent_service message;
 	const struct compute_call call = {
@@ -119,64 +119,64 @@ int service_tell(struct act *a, const struct service_record *r, struct error *er
 	        .reply_size = sizeof(state),
 	};
 
-	if (fill(a, r, &message, err) < 0 ||
-	    compute_call(f->provider, a->record.id, a->arena, &call, deadline_in(ASK_TIMEOUT_MS),
+	if (fill_message(op, r, &message, err) < 0 ||
+	    compute_call(f->provider, op->record.id, op->arena, &call, deadline_in(ASK_TIMEOUT_MS),
 	                 err) < 0)
-		return explain(r, err);
+		return explain_failure(r, err);
 	fault_point("api", "service-told");
 	return r->wish == SERVICE_REMOVED ? store_service_remove(f->store, r, err)
 	                                  : store_service_told(f->store, r, err);
 }
 
 /* Of a new boot: its agent knows none, and need not know of those that rest. */
-static int start_one(struct act *a, const struct service_record *r, struct error *err)
+static int start_service(struct operation *op, const struct service_record *r, struct error *err)
 {
 	if (r->wish == SERVICE_REMOVED)
-		return store_service_remove(a->fleet->store, r, err);
+		return store_service_remove(op->fleet->store, r, err);
 	if (r->wish == SERVICE_RUNNING)
-		return service_tell(a, r, err);
-	return r->is_told ? 0 : store_service_told(a->fleet->store, r, err);
+		return service_send(op, r, err);
+	return r->is_told ? 0 : store_service_told(op->fleet->store, r, err);
 }
 
-int services_start(struct act *a, struct error *err)
+int services_start(struct operation *op, struct error *err)
 {
 	struct service_list list;
 
-	if (store_service_list(a->fleet->store, a->arena, a->record.id, &list, err) < 0)
+	if (store_service_list(op->fleet->store, op->arena, op->record.id, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
-		if (start_one(a, &list.items[i], err) < 0)
+		if (start_service(op, &list.items[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-int services_catch_up(struct act *a, struct error *err)
+int services_catch_up(struct operation *op, struct error *err)
 {
 	struct service_list list;
 
-	if (store_service_list(a->fleet->store, a->arena, a->record.id, &list, err) < 0)
+	if (store_service_list(op->fleet->store, op->arena, op->record.id, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
-		if (!list.items[i].is_told && service_tell(a, &list.items[i], err) < 0)
+		if (!list.items[i].is_told && service_send(op, &list.items[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-static void settle(struct fleet *f, const char *sandbox_id)
+static void catch_up_sandbox(struct fleet *f, const char *sandbox_id)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 
-	if (cache_is_attended(&f->cache, sandbox_id) ||
-	    act_begin(f, &arena, sandbox_id, deadline_in(0), &act, &err) < 0 ||
-	    act.record.actual != SANDBOX_STARTED)
+	if (cache_is_busy(&f->cache, sandbox_id) ||
+	    operation_begin(f, &arena, sandbox_id, deadline_in(0), &op, &err) < 0 ||
+	    op.record.actual != SANDBOX_STARTED)
 		return;
-	if (services_catch_up(&act, &err) < 0)
+	if (services_catch_up(&op, &err) < 0)
 		log_warning("services wait", TEXT("sandbox", sandbox_id), FAILURE(&err));
 }
 
-int services_settle(struct fleet *f, struct error *err)
+int services_reconcile(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct service_list list;
@@ -185,14 +185,14 @@ int services_settle(struct fleet *f, struct error *err)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
 		if (i == 0 || strcmp(list.items[i].sandbox_id, list.items[i - 1].sandbox_id) != 0)
-			settle(f, list.items[i].sandbox_id);
+			catch_up_sandbox(f, list.items[i].sandbox_id);
 	return 0;
 }
 
 /* ---- to another sandbox ---- */
 
-static int copy_one(struct fleet *f, struct arena *a, const struct service_record *like,
-                    const char *sandbox_id, struct error *err)
+static int copy_service(struct fleet *f, struct arena *a, const struct service_record *like,
+                        const char *sandbox_id, struct error *err)
 {
 	struct service_record r = *like;
 	struct id id = id_new();
@@ -203,22 +203,22 @@ static int copy_one(struct fleet *f, struct arena *a, const struct service_recor
 	return store_service_put(f->store, a, &r, FLEET_SERVICES_MAX, &r, err);
 }
 
-int services_copy(struct fleet *f, struct arena *a, const struct service_list *like,
-                  const char *sandbox_id, struct error *err)
+int services_copy_to(struct fleet *f, struct arena *a, const struct service_list *like,
+                     const char *sandbox_id, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
 	/* Most have none, and pay nothing for it. */
 	if (like->count == 0)
 		return 0;
-	if (act_begin(f, a, sandbox_id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+	if (operation_begin(f, a, sandbox_id, deadline_in(CALL_TIMEOUT_MS), &op, err) < 0)
 		return -1;
 	for (size_t i = 0; i < like->count; i++)
 		if (like->items[i].wish != SERVICE_REMOVED &&
-		    copy_one(f, a, &like->items[i], sandbox_id, err) < 0)
+		    copy_service(f, a, &like->items[i], sandbox_id, err) < 0)
 			return -1;
 	fault_point("api", "service-copied");
-	return act.record.actual == SANDBOX_STARTED ? services_catch_up(&act, err) : 0;
+	return op.record.actual == SANDBOX_STARTED ? services_catch_up(&op, err) : 0;
 }
 
 /* ---- asking ---- */

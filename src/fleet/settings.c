@@ -54,8 +54,8 @@ static struct sandbox_settings settings_of(struct arena *a, const struct sandbox
 }
 
 /* By the rules that a request to make it would be held to. */
-static int check(struct fleet *f, const struct fleet_settings *change,
-                 const struct sandbox_settings *s, struct error *err)
+static int check_settings(struct fleet *f, const struct fleet_settings *change,
+                          const struct sandbox_settings *s, struct error *err)
 {
 	const struct fleet_create request = {
 	        .idle_reap_ms = s->idle_reap_ms,
@@ -76,24 +76,24 @@ static int check(struct fleet *f, const struct fleet_settings *change,
 int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
               const struct fleet_settings *change, struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct fleet_settings within = *change;
 	struct sandbox_settings settings;
 	struct json_map labels;
 
-	if (find_and_act(fleet, a, ref, &act, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
 		return -1;
 	if (change->labels) {
-		if (merge_labels(a, &act.record, change->labels, &labels, err) < 0)
+		if (merge_labels(a, &op.record, change->labels, &labels, err) < 0)
 			return -1;
 		within.labels = &labels;
 	}
-	settings = settings_of(a, &act.record, &within);
-	if (check(fleet, &within, &settings, err) < 0 ||
-	    store_sandbox_set(fleet->store, a, &settings, &act.record, err) < 0)
+	settings = settings_of(a, &op.record, &within);
+	if (check_settings(fleet, &within, &settings, err) < 0 ||
+	    store_sandbox_set(fleet->store, a, &settings, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, act.slot, &act.record);
-	*ret = act.record;
+	cache_update(&fleet->cache, op.entry, &op.record);
+	*ret = op.record;
 	return 0;
 }
 
@@ -142,86 +142,87 @@ static bool is_alive(const struct sandbox_record *r)
 	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
 }
 
-static int limit(struct act *a, const struct sandbox_resources *resources, struct error *err)
+static int apply_limits(struct operation *op, const struct sandbox_resources *resources,
+                        struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 
-	if (!is_alive(&a->record))
+	if (!is_alive(&op->record))
 		return 0;
-	return f->ops->limit(f->provider, a->record.id, resources, deadline_in(CALL_TIMEOUT_MS),
+	return f->ops->limit(f->provider, op->record.id, resources, deadline_in(CALL_TIMEOUT_MS),
 	                     err);
 }
 
 /* What was used until now costs what it had until now: the price is that of the row. */
-static int record_limits(struct act *a, struct arena *arena, const struct sandbox_revision *update,
-                         struct error *err)
+static int record_limits(struct operation *op, struct arena *arena,
+                         const struct sandbox_revision *update, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 
-	if (meters_settle_use(f, a->record.id, err) < 0 ||
-	    store_sandbox_set_resources(f->store, arena, update, &a->record, err) < 0)
+	if (meters_write_use(f, op->record.id, err) < 0 ||
+	    store_sandbox_set_resources(f->store, arena, update, &op->record, err) < 0)
 		return -1;
-	cache_update(&f->cache, a->slot, &a->record);
+	cache_update(&f->cache, op->entry, &op->record);
 	return 0;
 }
 
-static int limit_and_record(struct act *a, struct arena *arena,
+static int limit_and_record(struct operation *op, struct arena *arena,
                             const struct sandbox_revision *update, struct error *err)
 {
-	const struct sandbox_resources before = a->record.resources;
+	const struct sandbox_resources before = op->record.resources;
 	struct error second = {0};
 
-	if (limit(a, &update->resources, err) < 0)
+	if (apply_limits(op, &update->resources, err) < 0)
 		return -1;
 	fault_point("api", "resize-told");
-	if (record_limits(a, arena, update, err) == 0)
+	if (record_limits(op, arena, update, err) == 0)
 		return 0;
-	if (limit(a, &before, &second) < 0)
-		log_warning("limits that were not kept are in force", TEXT("sandbox", a->record.id),
-		            FAILURE(&second));
+	if (apply_limits(op, &before, &second) < 0)
+		log_warning("limits that were not kept are in force",
+		            TEXT("sandbox", op->record.id), FAILURE(&second));
 	return -1;
 }
 
-static int record_and_limit(struct act *a, struct arena *arena,
+static int record_and_limit(struct operation *op, struct arena *arena,
                             const struct sandbox_revision *update, struct error *err)
 {
 	struct sandbox_revision back = *update, quiet = *update;
 	struct error second = {0};
 
-	back.resources = a->record.resources;
+	back.resources = op->record.resources;
 	back.is_quiet = quiet.is_quiet = true;
-	if (record_limits(a, arena, &quiet, err) < 0)
+	if (record_limits(op, arena, &quiet, err) < 0)
 		return -1;
 	fault_point("api", "resize-recorded");
-	if (limit(a, &update->resources, err) == 0) {
+	if (apply_limits(op, &update->resources, err) == 0) {
 		/* Told only now that it is done. */
-		if (record_limits(a, arena, update, &second) < 0)
-			log_warning("nobody is told of a resize", TEXT("sandbox", a->record.id),
+		if (record_limits(op, arena, update, &second) < 0)
+			log_warning("nobody is told of a resize", TEXT("sandbox", op->record.id),
 			            FAILURE(&second));
 		return 0;
 	}
-	if (record_limits(a, arena, &back, &second) < 0)
+	if (record_limits(op, arena, &back, &second) < 0)
 		log_warning("limits are recorded that are not in force",
-		            TEXT("sandbox", a->record.id), FAILURE(&second));
+		            TEXT("sandbox", op->record.id), FAILURE(&second));
 	return -1;
 }
 
 /* Who dies in between leaves a row that allows as much memory as the kernel does, or more: that can
  * always be given afterwards, while what is in use could not be taken back. */
-static int change_limits(struct act *a, struct arena *arena, const struct sandbox_revision *update,
-                         struct error *err)
+static int change_limits(struct operation *op, struct arena *arena,
+                         const struct sandbox_revision *update, struct error *err)
 {
-	bool grows = update->resources.memory_mb > a->record.resources.memory_mb;
+	bool grows = update->resources.memory_mb > op->record.resources.memory_mb;
 
-	return grows ? record_and_limit(a, arena, update, err)
-	             : limit_and_record(a, arena, update, err);
+	return grows ? record_and_limit(op, arena, update, err)
+	             : limit_and_record(op, arena, update, err);
 }
 
-int limits_settle(struct act *a, struct error *err)
+int limits_reconcile(struct operation *op, struct error *err)
 {
-	if (!(a->fleet->ops->abilities & PROVIDER_CAN_LIMIT))
+	if (!(op->fleet->ops->abilities & PROVIDER_CAN_LIMIT))
 		return 0;
-	return limit(a, &a->record.resources, err);
+	return apply_limits(op, &op->record.resources, err);
 }
 
 int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -229,25 +230,25 @@ int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
                  struct error *err)
 {
 	static const struct sandbox_resources no_cap = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct sandbox_revision update;
 
-	if (find_and_act(fleet, a, ref, &act, err) < 0 ||
-	    check_change(fleet, a, &act.record, change, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    check_change(fleet, a, &op.record, change, err) < 0)
 		return -1;
-	const struct sandbox_resources layers[] = {*change, act.record.resources};
+	const struct sandbox_resources layers[] = {*change, op.record.resources};
 
 	update = (struct sandbox_revision){
-	        .id = act.record.id,
+	        .id = op.record.id,
 	        .env_json = "",
 	        .resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &no_cap),
 	};
-	if (!is_alive(&act.record) && act.record.actual != SANDBOX_STOPPED &&
-	    act.record.actual != SANDBOX_ARCHIVED)
-		return refuse_state(&act.record, "resized", err);
-	if (change_limits(&act, a, &update, err) < 0)
+	if (!is_alive(&op.record) && op.record.actual != SANDBOX_STOPPED &&
+	    op.record.actual != SANDBOX_ARCHIVED)
+		return refuse_state(&op.record, "resized", err);
+	if (change_limits(&op, a, &update, err) < 0)
 		return -1;
-	*ret = act.record;
+	*ret = op.record;
 	return 0;
 }
 
@@ -270,8 +271,9 @@ static const char *find_value(const struct json_map *map, const char *key)
 }
 
 /* What there was and stays, and then what is set. */
-static int merge(struct arena *a, const struct sandbox_record *r,
-                 const struct fleet_environment *change, struct json_map *ret, struct error *err)
+static int merge_environment(struct arena *a, const struct sandbox_record *r,
+                             const struct fleet_environment *change, struct json_map *ret,
+                             struct error *err)
 {
 	struct json_map before;
 
@@ -294,18 +296,18 @@ int fleet_set_environment(struct fleet *fleet, struct arena *a, const struct fle
                           const struct fleet_environment *change, struct sandbox_record *ret,
                           struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct sandbox_revision update;
 	struct json_map merged;
 
-	if (find_and_act(fleet, a, ref, &act, err) < 0 ||
-	    merge(a, &act.record, change, &merged, err) < 0)
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    merge_environment(a, &op.record, change, &merged, err) < 0)
 		return -1;
-	update = (struct sandbox_revision){.id = act.record.id,
+	update = (struct sandbox_revision){.id = op.record.id,
 	                                   .env_json = request_map_to_json(a, &merged)};
-	if (store_sandbox_set_env(fleet->store, a, &update, &act.record, err) < 0)
+	if (store_sandbox_set_env(fleet->store, a, &update, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, act.slot, &act.record);
-	*ret = act.record;
+	cache_update(&fleet->cache, op.entry, &op.record);
+	*ret = op.record;
 	return 0;
 }

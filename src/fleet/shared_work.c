@@ -12,9 +12,9 @@
 /* A call that parks looks again after so long, should it miss the announcement. */
 #define AGAIN_MS 1000
 
-/* In the fleet's list; under the mutex of struct waiting. */
+/* In the fleet's list; under the mutex of struct background_work. */
 struct work_entry {
-	struct lane_task task;
+	struct work_lane_task task;
 	struct list item;
 	struct fleet *fleet;
 	struct arena arena; /* of the texts of `work` and of the outcome */
@@ -48,7 +48,7 @@ static struct work_entry *find_entry(struct fleet *f, const char *key)
 	int64_t before_ms = clock_monotonic_ms() - OUTCOME_KEPT_MS;
 	struct work_entry *found = NULL;
 
-	LIST_EACH (&f->waiting.works, item) {
+	LIST_EACH (&f->background.shared, item) {
 		struct work_entry *e = LIST_ENTRY(item, struct work_entry, item);
 
 		if (strcmp(e->work.key, key) == 0)
@@ -59,7 +59,7 @@ static struct work_entry *find_entry(struct fleet *f, const char *key)
 	return found;
 }
 
-static void run_entry(struct lane_task *task)
+static void run_entry(struct work_lane_task *task)
 {
 	struct work_entry *e = CONTAINER_OF(task, struct work_entry, task);
 	struct fleet *f = e->fleet;
@@ -69,15 +69,15 @@ static void run_entry(struct lane_task *task)
 	int result = e->work.run(f, &e->arena, &e->work, &text, &err);
 
 	memcpy(key, e->work.key, sizeof(key));
-	pthread_mutex_lock(&f->waiting.mutex);
+	pthread_mutex_lock(&f->background.mutex);
 	e->result = result;
 	e->text = text;
 	e->err = err;
 	e->done_ms = clock_monotonic_ms();
 	e->is_done = true;
-	pthread_cond_broadcast(&f->waiting.work_done);
-	pthread_mutex_unlock(&f->waiting.mutex);
-	waiting_announce(f, key);
+	pthread_cond_broadcast(&f->background.shared_done);
+	pthread_mutex_unlock(&f->background.mutex);
+	awaited_announce(f, key);
 }
 
 /* With the mutex, which a lane never takes. */
@@ -89,18 +89,18 @@ static struct work_entry *queue_entry(struct fleet *f, const struct shared_work 
 	if (!e)
 		abort();
 	e->fleet = f;
-	e->task = (struct lane_task){.run = run_entry};
+	e->task = (struct work_lane_task){.run = run_entry};
 	e->work = *work;
 	e->work.project_id = arena_text(&e->arena, work->project_id);
 	e->work.what = arena_text(&e->arena, work->what);
 	for (size_t i = 0; i < COUNT_OF(work->texts); i++)
 		e->work.texts[i] = work->texts[i] ? arena_text(&e->arena, work->texts[i]) : NULL;
 	list_init(&e->item);
-	if (lane_submit(work->lane, &e->task, e->work.project_id, err) < 0) {
+	if (work_lane_submit(work->lane, &e->task, e->work.project_id, err) < 0) {
 		free_entry(e);
 		return NULL;
 	}
-	list_append(&f->waiting.works, &e->item);
+	list_append(&f->background.shared, &e->item);
 	return e;
 }
 
@@ -122,7 +122,7 @@ static void wait_for_end(struct fleet *f, struct work_entry *e)
 {
 	e->waiting++;
 	while (!e->is_done)
-		pthread_cond_wait(&f->waiting.work_done, &f->waiting.mutex);
+		pthread_cond_wait(&f->background.shared_done, &f->background.mutex);
 	e->waiting--;
 }
 
@@ -161,12 +161,12 @@ int shared_work_do(struct fleet *f, struct arena *a, const struct shared_work *w
 	struct work_entry *e;
 	int result;
 
-	pthread_mutex_lock(&f->waiting.mutex);
+	pthread_mutex_lock(&f->background.mutex);
 	e = find_to_join(f, work->key, awaited);
 	if (!e)
 		e = queue_entry(f, work, err);
 	result = e ? join_entry(e, a, awaited, ret_text, err) : -1;
-	pthread_mutex_unlock(&f->waiting.mutex);
+	pthread_mutex_unlock(&f->background.mutex);
 	return result;
 }
 
@@ -175,11 +175,11 @@ bool shared_work_join(struct fleet *f, const char *key, const struct fleet_await
 {
 	struct work_entry *e;
 
-	pthread_mutex_lock(&f->waiting.mutex);
+	pthread_mutex_lock(&f->background.mutex);
 	e = find_to_join(f, key, awaited);
 	if (e)
 		*ret_result = join_entry(e, NULL, awaited, NULL, err);
-	pthread_mutex_unlock(&f->waiting.mutex);
+	pthread_mutex_unlock(&f->background.mutex);
 	return e != NULL;
 }
 
@@ -187,14 +187,14 @@ int shared_work_begin(struct fleet *f, const struct shared_work *work, struct er
 {
 	bool is_queued;
 
-	pthread_mutex_lock(&f->waiting.mutex);
+	pthread_mutex_lock(&f->background.mutex);
 	is_queued = find_to_join(f, work->key, NULL) || queue_entry(f, work, err);
-	pthread_mutex_unlock(&f->waiting.mutex);
+	pthread_mutex_unlock(&f->background.mutex);
 	return is_queued ? 0 : -1;
 }
 
 void shared_works_free(struct fleet *f)
 {
-	LIST_EACH (&f->waiting.works, item)
+	LIST_EACH (&f->background.shared, item)
 		free_entry(LIST_ENTRY(item, struct work_entry, item));
 }

@@ -11,10 +11,10 @@
 #include "fleet/waiting.h"
 
 struct shared_work {
-	char key[ERROR_AWAITS_MAX]; /* of waiting_key */
+	char key[ERROR_AWAITS_MAX]; /* of awaited_key */
 	const char *project_id;
 	const char *what; /* "sandbox 'x' is being archived", for those that wait */
-	struct lane *lane;
+	struct work_lane *lane;
 	/* On a thread of the lane. `arena` lives as long as the outcome. */
 	int (*run)(struct fleet *f, struct arena *arena, const struct shared_work *work,
 	           const char **ret_text, struct error *err);

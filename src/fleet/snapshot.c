@@ -28,15 +28,15 @@ int snapshot_check_state(const struct sandbox_record *r, struct error *err)
 }
 
 /* What it lies on: a layer of its template is no snapshot that anybody knows. */
-static int find_parent(struct act *a, const char **ret, struct error *err)
+static int find_parent(struct operation *op, const char **ret, struct error *err)
 {
 	struct snapshot_record parent;
 
-	if (store_snapshot_base(a->fleet->store, a->arena, a->record.id, ret, err) < 0)
+	if (store_snapshot_base(op->fleet->store, op->arena, op->record.id, ret, err) < 0)
 		return -1;
 	if (!**ret)
 		return 0;
-	if (store_snapshot_find(a->fleet->store, a->arena, NULL, *ret, &parent, err) == 0) {
+	if (store_snapshot_find(op->fleet->store, op->arena, NULL, *ret, &parent, err) == 0) {
 		if (parent.kind == SNAPSHOT_LAYER)
 			*ret = "";
 		return 0;
@@ -47,17 +47,17 @@ static int find_parent(struct act *a, const char **ret, struct error *err)
 	return 0;
 }
 
-static int insert(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
-                  struct error *err)
+static int insert_row(struct operation *op, const struct fleet_snapshot *request,
+                      struct snapshot_record *ret, struct error *err)
 {
-	const struct sandbox_record *r = &a->record;
+	const struct sandbox_record *r = &op->record;
 	struct id id = id_new();
 	const char *base;
 
-	if (find_parent(a, &base, err) < 0)
+	if (find_parent(op, &base, err) < 0)
 		return -1;
 	*ret = (struct snapshot_record){
-	        .id = arena_text(a->arena, id.text),
+	        .id = arena_text(op->arena, id.text),
 	        .project_id = r->project_id,
 	        .sandbox_id = r->id,
 	        .sandbox_name = r->name,
@@ -73,10 +73,10 @@ static int insert(struct act *a, const struct fleet_snapshot *request, struct sn
 	        .kind = request->kind,
 	};
 	ret->name = request->name ? request->name : ret->id;
-	return snapshot_insert(a->fleet, ret, err);
+	return snapshot_insert(op->fleet, ret, err);
 }
 
-static void forget(struct fleet *f, const char *id)
+static void remove_row(struct fleet *f, const char *id)
 {
 	struct error err = {0};
 
@@ -100,7 +100,7 @@ int snapshot_drop(struct fleet *f, const char *id, struct error *err)
 }
 
 /* A fork's files are measured later. */
-static int check_room(struct act *a, const struct fleet_snapshot *request,
+static int check_room(struct operation *op, const struct fleet_snapshot *request,
                       const struct snapshot_record *s, struct error *err)
 {
 	const struct storage_claim claim = {s->project_id, s->id, 0};
@@ -109,38 +109,38 @@ static int check_room(struct act *a, const struct fleet_snapshot *request,
 
 	if (s->kind != SNAPSHOT_TAKEN)
 		return 0;
-	if (storage_is_limited(a->fleet, a->arena, s->project_id, &is_limited, err) < 0)
+	if (storage_is_limited(op->fleet, op->arena, s->project_id, &is_limited, err) < 0)
 		return -1;
 	if (!is_limited)
 		return 0;
-	return request->is_fork ? storage_room(a->fleet, &claim, &room, err)
-	                        : storage_expect_files(a->fleet, &claim, s->sandbox_id, err);
+	return request->is_fork ? storage_room(op->fleet, &claim, &room, err)
+	                        : storage_expect_files(op->fleet, &claim, s->sandbox_id, err);
 }
 
-int snapshot_take(struct act *a, const struct fleet_snapshot *request, struct snapshot_record *ret,
-                  struct error *err)
+int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
+                  struct snapshot_record *ret, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 	struct provider_snapshot_made made;
 	struct error second = {0};
 
-	if (insert(a, request, ret, err) < 0)
+	if (insert_row(op, request, ret, err) < 0)
 		return -1;
 	fault_point("api", "snapshot-recorded");
-	if (check_room(a, request, ret, err) < 0) {
-		forget(f, ret->id);
+	if (check_room(op, request, ret, err) < 0) {
+		remove_row(f, ret->id);
 		return -1;
 	}
 	if (f->ops->snapshots->take(
-	            f->provider, &(struct provider_snapshot){a->record.id, ret->id, request->sync},
+	            f->provider, &(struct provider_snapshot){op->record.id, ret->id, request->sync},
 	            deadline_in(CALL_TIMEOUT_MS), &made, err) < 0) {
-		forget(f, ret->id);
-		return FAIL_CONTEXT(err, "snapshot of '%s'", a->record.name);
+		remove_row(f, ret->id);
+		return FAIL_CONTEXT(err, "snapshot of '%s'", op->record.name);
 	}
 	fault_point("api", "snapshot-taken");
 	ret->state = SNAPSHOT_READY;
-	ret->method = arena_text(a->arena, made.method);
-	ret->because = arena_text(a->arena, made.because);
+	ret->method = arena_text(op->arena, made.method);
+	ret->because = arena_text(op->arena, made.because);
 	ret->depth = made.depth;
 	ret->frozen_us = made.frozen_us;
 	if (store_snapshot_update(f->store, ret, !request->sync, err) == 0)
@@ -171,14 +171,14 @@ int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref 
                    const struct fleet_snapshot *request, struct snapshot_record *ret,
                    struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
 	if (snapshot_check_request(fleet, request->name, err) < 0 ||
 	    (request->memory && refuse_memory(fleet, err) < 0) ||
-	    find_and_act(fleet, a, ref, &act, err) < 0 ||
-	    snapshot_check_state(&act.record, err) < 0)
+	    operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    snapshot_check_state(&op.record, err) < 0)
 		return -1;
-	return snapshot_take(&act, request, ret, err);
+	return snapshot_take(&op, request, ret, err);
 }
 
 /* ---- finding and removing ---- */
@@ -202,7 +202,7 @@ static int check_provider(const struct fleet *f, const struct snapshot_record *r
 		            r->provider, f->ops->name);
 	if (strcmp(r->node, f->node) == 0)
 		return 0;
-	return fail_elsewhere(f, &(struct elsewhere){"snapshot", r->name, "is", r->node}, err);
+	return elsewhere_fail(f, &(struct elsewhere){"snapshot", r->name, "is", r->node}, err);
 }
 
 int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
@@ -253,34 +253,35 @@ int fleet_snapshot_remove(struct fleet *fleet, struct arena *a, const struct fle
 
 /* ---- rollback ---- */
 
-static int restore_stopped(struct act *a, const struct snapshot_record *r, struct error *err)
+static int restore_stopped(struct operation *op, const struct snapshot_record *r, struct error *err)
 {
-	struct fleet *f = a->fleet;
+	struct fleet *f = op->fleet;
 
-	if (f->ops->snapshots->restore(f->provider, a->record.id, r->id,
+	if (f->ops->snapshots->restore(f->provider, op->record.id, r->id,
 	                               deadline_in(CALL_TIMEOUT_MS), err) < 0)
-		return FAIL_CONTEXT(err, "restore '%s'", a->record.name);
+		return FAIL_CONTEXT(err, "restore '%s'", op->record.name);
 	fault_point("api", "snapshot-restored");
-	return store_snapshot_set_base(f->store, a->record.id, r->id, err);
+	return store_snapshot_set_base(f->store, op->record.id, r->id, err);
 }
 
-static int restore(struct act *a, const struct snapshot_record *r, struct error *err)
+static int restore_sandbox(struct operation *op, const struct snapshot_record *r, struct error *err)
 {
-	bool was_started = a->record.actual != SANDBOX_STOPPED;
+	bool was_started = op->record.actual != SANDBOX_STOPPED;
 	struct error second = {0};
 	int status;
 
-	if (snapshot_check_state(&a->record, err) < 0)
+	if (snapshot_check_state(&op->record, err) < 0)
 		return -1;
 	/* Before anything is ended. */
-	if (a->fleet->ops->snapshots->can_restore(a->fleet->provider, a->record.id, r->id,
-	                                          deadline_in(CALL_TIMEOUT_MS), err) < 0)
-		return FAIL_CONTEXT(err, "restore '%s'", a->record.name);
-	if (was_started && act_stop(a, SANDBOX_REASON_USER, err) < 0)
+	if (op->fleet->ops->snapshots->can_restore(op->fleet->provider, op->record.id, r->id,
+	                                           deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "restore '%s'", op->record.name);
+	if (was_started && lifecycle_stop(op, SANDBOX_REASON_USER, err) < 0)
 		return -1;
-	status = restore_stopped(a, r, err);
+	status = restore_stopped(op, r, err);
 	/* With the files that it has: those of before, when they could not be restored. */
-	if (was_started && act_start(a, clock_monotonic_ns(), status < 0 ? &second : err) < 0)
+	if (was_started &&
+	    lifecycle_start(op, clock_monotonic_ns(), status < 0 ? &second : err) < 0)
 		return -1;
 	return status;
 }
@@ -292,17 +293,17 @@ static int restore_own(struct fleet *f, struct arena *a, const struct snapshot_r
                        const struct fleet_awaited *awaited, struct sandbox_record *ret,
                        struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 
-	if (act_await(f, a, r->sandbox_id, awaited, &act, err) < 0) {
+	if (operation_await(f, a, r->sandbox_id, awaited, &op, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return RESTORE_FAILED;
 		error_clear(err);
 		return RESTORE_GONE;
 	}
-	if (provider_check(f, &act.record, err) < 0 || restore(&act, r, err) < 0)
+	if (sandbox_check_local(f, &op.record, err) < 0 || restore_sandbox(&op, r, err) < 0)
 		return RESTORE_FAILED;
-	*ret = act.record;
+	*ret = op.record;
 	return RESTORE_DONE;
 }
 
@@ -330,7 +331,7 @@ static int like_its_sandbox(struct fleet *f, struct arena *a, const struct snaps
 	struct sandbox_record was;
 
 	if (store_sandbox_find_ended(f->store, a, r->project_id, r->sandbox_id, &was, err) == 0)
-		return create_like(a, &was, ret, err);
+		return request_like_sandbox(a, &was, ret, err);
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);

@@ -18,7 +18,7 @@ MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struc
 MUST_CHECK int snapshot_check_request(const struct fleet *f, const char *name, struct error *err);
 MUST_CHECK int snapshot_check_state(const struct sandbox_record *r, struct error *err);
 /* From its row to its files. A failure leaves neither. */
-MUST_CHECK int snapshot_take(struct act *a, const struct fleet_snapshot *request,
+MUST_CHECK int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
                              struct snapshot_record *ret, struct error *err);
 /* Removes it from the provider, and then its row. */
 MUST_CHECK int snapshot_drop(struct fleet *f, const char *id, struct error *err);
@@ -34,5 +34,5 @@ MUST_CHECK int snapshot_insert(struct fleet *f, const struct snapshot_record *r,
 MUST_CHECK int snapshot_drop(struct fleet *f, const char *id, struct error *err);
 /* fork.c: a request for another sandbox like this one, with all that its row has but its name, its
  * times and its volumes. */
-MUST_CHECK int create_like(struct arena *a, const struct sandbox_record *r,
-                           struct fleet_create *ret, struct error *err);
+MUST_CHECK int request_like_sandbox(struct arena *a, const struct sandbox_record *r,
+                                    struct fleet_create *ret, struct error *err);

@@ -48,28 +48,28 @@ static int64_t sum_of(const struct project_storage *s)
 	return s->templates + s->snapshots + s->backups + s->volumes;
 }
 
-static int64_t mib_up(int64_t bytes)
+static int64_t round_up_mib(int64_t bytes)
 {
 	return (bytes + MIB - 1) / MIB;
 }
 
-static int refuse(const struct storage_claim *claim, const struct project_storage *used,
-                  int64_t limit, struct error *err)
+static int refuse_growth(const struct storage_claim *claim, const struct project_storage *used,
+                         int64_t limit, struct error *err)
 {
 	(void)FAIL(err, ERROR_LIMIT,
 	           "project '%.64s' keeps %lld MiB (templates %lld, snapshots %lld, backups %lld, "
 	           "volumes %lld) of the %lld MiB that it may, and this would be more",
-	           claim->project_id, (long long)mib_up(sum_of(used)),
-	           (long long)mib_up(used->templates), (long long)mib_up(used->snapshots),
-	           (long long)mib_up(used->backups), (long long)mib_up(used->volumes),
-	           (long long)(limit / MIB));
+	           claim->project_id, (long long)round_up_mib(sum_of(used)),
+	           (long long)round_up_mib(used->templates),
+	           (long long)round_up_mib(used->snapshots), (long long)round_up_mib(used->backups),
+	           (long long)round_up_mib(used->volumes), (long long)(limit / MIB));
 	error_hint(err, "delete some of these, or have storage_max_mb of the project raised");
 	return -1;
 }
 
 /* What is left: INT64_MAX without a limit. */
-static int look(struct fleet *f, const struct storage_claim *claim, struct project_storage *used,
-                int64_t *ret_limit, struct error *err)
+static int read_usage(struct fleet *f, const struct storage_claim *claim,
+                      struct project_storage *used, int64_t *ret_limit, struct error *err)
 {
 	const struct storage_look what = {claim->project_id, claim->id,
 	                                  claim->begun_at > 0 ? claim->begun_at : INT64_MAX};
@@ -85,11 +85,11 @@ int storage_check(struct fleet *f, const struct storage_claim *claim, int64_t by
 	struct project_storage used;
 	int64_t limit;
 
-	if (look(f, claim, &used, &limit, err) < 0)
+	if (read_usage(f, claim, &used, &limit, err) < 0)
 		return -1;
 	if (limit == 0 || sum_of(&used) + bytes <= limit)
 		return 0;
-	return refuse(claim, &used, limit, err);
+	return refuse_growth(claim, &used, limit, err);
 }
 
 int storage_room(struct fleet *f, const struct storage_claim *claim, int64_t *ret_bytes,
@@ -98,16 +98,17 @@ int storage_room(struct fleet *f, const struct storage_claim *claim, int64_t *re
 	struct project_storage used;
 	int64_t limit;
 
-	if (look(f, claim, &used, &limit, err) < 0)
+	if (read_usage(f, claim, &used, &limit, err) < 0)
 		return -1;
 	if (limit > 0 && sum_of(&used) >= limit)
-		return refuse(claim, &used, limit, err);
+		return refuse_growth(claim, &used, limit, err);
 	*ret_bytes = limit > 0 ? limit - sum_of(&used) : INT64_MAX;
 	return 0;
 }
 
 /* Who is measured by another call just then is not measured twice: its size is found later. */
-static int measure(struct fleet *f, const char *sandbox_id, uint64_t *ret, struct error *err)
+static int measure_sandbox(struct fleet *f, const char *sandbox_id, uint64_t *ret,
+                           struct error *err)
 {
 	*ret = 0;
 	if (f->ops->measure(f->provider, BROKER_MEASURE_SANDBOX, sandbox_id,
@@ -144,7 +145,7 @@ int storage_expect_files(struct fleet *f, const struct storage_claim *claim, con
 		return -1;
 	if (room == INT64_MAX)
 		return 0;
-	if (f->ops->measure && measure(f, sandbox_id, &bytes, err) < 0)
+	if (f->ops->measure && measure_sandbox(f, sandbox_id, &bytes, err) < 0)
 		return -1;
 	return storage_expect(f, claim, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, err);
 }

@@ -31,7 +31,7 @@ static int write_size(struct fleet *f, const char *id, int64_t bytes, struct err
 	return store_template_move(f->store, &m, err);
 }
 
-void template_growth_take(struct template_growth *g, int64_t bytes)
+void template_growth_update(struct template_growth *g, int64_t bytes)
 {
 	int64_t now = clock_monotonic_ms();
 	struct error err = {0};
@@ -52,7 +52,7 @@ void template_growth_take(struct template_growth *g, int64_t bytes)
 	g->is_exceeded = true;
 }
 
-void template_growth_tell(const struct template_growth *g, struct error *err)
+void template_growth_explain(const struct template_growth *g, struct error *err)
 {
 	struct error full = {0};
 
@@ -63,7 +63,7 @@ void template_growth_tell(const struct template_growth *g, struct error *err)
 		*err = full;
 }
 
-int template_growth_settle(struct fleet *f, const struct template_record *t, struct error *err)
+int template_growth_finish(struct fleet *f, const struct template_record *t, struct error *err)
 {
 	const struct storage_claim claim = {t->project_id, t->id, 0};
 	bool is_own = t->project_id && *t->project_id;

@@ -20,10 +20,10 @@ MUST_CHECK int template_growth_begin(struct template_growth *g, struct fleet *f,
                                      const struct template_record *t, uint64_t *ret_size_max,
                                      struct error *err);
 /* It has become so large. */
-void template_growth_take(struct template_growth *g, int64_t bytes);
+void template_growth_update(struct template_growth *g, int64_t bytes);
 /* It has failed: an error that comes from the limit says what the project keeps. */
-void template_growth_tell(const struct template_growth *g, struct error *err);
+void template_growth_explain(const struct template_growth *g, struct error *err);
 /* Before it is READY: its size is written down, and then all that there is is counted, what others
  * are still making included. Of two that are done at once one sees the other, or both do. */
-MUST_CHECK int template_growth_settle(struct fleet *f, const struct template_record *t,
+MUST_CHECK int template_growth_finish(struct fleet *f, const struct template_record *t,
                                       struct error *err);

@@ -137,8 +137,8 @@ static void template_copy(struct arena *a, const struct template_record *from,
 	}
 }
 
-static bool cached(struct template_cache *c, struct arena *a, const char *key,
-                   struct template_record *ret)
+static bool find_cached(struct template_cache *c, struct arena *a, const char *key,
+                        struct template_record *ret)
 {
 	const struct template_entry *entry;
 
@@ -151,8 +151,8 @@ static bool cached(struct template_cache *c, struct arena *a, const char *key,
 }
 
 /* `generation`: before the record was read; what has changed since is not kept. */
-static void keep(struct template_cache *c, const char *key, const struct template_record *t,
-                 uint64_t generation)
+static void cache_template(struct template_cache *c, const char *key,
+                           const struct template_record *t, uint64_t generation)
 {
 	struct template_entry *entry = calloc(1, sizeof(*entry)), *old = entry;
 
@@ -179,30 +179,30 @@ int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
 	                    ref->id_or_name);
 	bool fits = size > 0 && size < NAME_KEY_SIZE;
 
-	if (fits && cached(&f->templates, a, name, ret))
+	if (fits && find_cached(&f->templates, a, name, ret))
 		return 0;
 	if (store_template_find(f->store, a, ref->project_id, ref->id_or_name, ret, err) < 0)
 		return -1;
 	if (fits && ret->state == TEMPLATE_READY)
-		keep(&f->templates, name, ret, generation);
+		cache_template(&f->templates, name, ret, generation);
 	return 0;
 }
 
 /* ---- moves ---- */
 
 /* Those who wait for this template look at it again. */
-static void tell_of(struct fleet *f, const char *id)
+static void announce_change(struct fleet *f, const char *id)
 {
 	note_change(&f->templates);
-	waiting_announce(f, id);
+	awaited_announce(f, id);
 	pending_wake(f, id);
 }
 
-static int move(struct fleet *f, const struct template_move *m, struct error *err)
+static int move_template(struct fleet *f, const struct template_move *m, struct error *err)
 {
 	if (store_template_move(f->store, m, err) < 0)
 		return -1;
-	tell_of(f, m->id);
+	announce_change(f, m->id);
 	return 0;
 }
 
@@ -233,7 +233,8 @@ static bool is_built(const struct fleet *f, struct arena *a, const char *folder,
 	return image_config_load(a, templates_dir(f, a), folder, ret, &err) == 0;
 }
 
-static int seed(struct fleet *f, const struct image_seed *s, unsigned *added, struct error *err)
+static int seed_template(struct fleet *f, const struct image_seed *s, unsigned *added,
+                         struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct id id = id_new();
@@ -280,7 +281,7 @@ int fleet_templates_seed(struct fleet *fleet, unsigned *ret_added, struct error 
 	unsigned added = 0;
 
 	for (const struct image_seed *s = image_seeds; s->name; s++)
-		if (seed(fleet, s, &added, err) < 0)
+		if (seed_template(fleet, s, &added, err) < 0)
 			return FAIL_CONTEXT(err, "seed template '%s'", s->name);
 	note_change(&fleet->templates);
 	*ret_added = added;
@@ -317,7 +318,7 @@ int templates_recover(struct fleet *f, struct error *err)
 		};
 
 		if (t->state == TEMPLATE_BUILDING && (!*t->node || strcmp(t->node, f->node) == 0) &&
-		    move(f, &m, err) < 0)
+		    move_template(f, &m, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -325,7 +326,7 @@ int templates_recover(struct fleet *f, struct error *err)
 
 /* ---- work that takes minutes ---- */
 
-struct progress {
+struct import_progress {
 	struct fleet *fleet;
 	const char *id;
 	int64_t told_at; /* monotonic */
@@ -334,7 +335,7 @@ struct progress {
 
 static void on_progress(void *context, int percent, const char *text)
 {
-	struct progress *p = context;
+	struct import_progress *p = context;
 	int64_t now = clock_monotonic_ms();
 	AUTO(arena_done) struct arena arena = {0};
 	struct template_move m = {.id = p->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_BUILDING};
@@ -351,19 +352,20 @@ static void on_progress(void *context, int percent, const char *text)
 
 static void on_size(void *context, int64_t bytes)
 {
-	template_growth_take(&((struct progress *)context)->growth, bytes);
+	template_growth_update(&((struct import_progress *)context)->growth, bytes);
 }
 
 static bool is_given_up(void *context)
 {
-	return ((struct progress *)context)->growth.is_exceeded;
+	return ((struct import_progress *)context)->growth.is_exceeded;
 }
 
-static int run_work(struct fleet *f, const struct template_record *t,
-                    const struct provider_template *work, int64_t deadline, struct error *err)
+static int run_template_work(struct fleet *f, const struct template_record *t,
+                             const struct provider_template *work, int64_t deadline,
+                             struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct progress progress = {.fleet = f, .id = t->id};
+	struct import_progress progress = {.fleet = f, .id = t->id};
 	struct provider_template request = *work;
 	struct image_config built;
 
@@ -378,7 +380,7 @@ static int run_work(struct fleet *f, const struct template_record *t,
 		return -1;
 	if (provider_template(f->provider, &request, deadline, err) == 0)
 		return 0;
-	template_growth_tell(&progress.growth, err);
+	template_growth_explain(&progress.growth, err);
 	/* Built already, by a server that could not tell the store any more. */
 	if (err->code == ERROR_CONFLICT && is_built(f, &arena, t->folder, &built)) {
 		error_clear(err);
@@ -398,8 +400,8 @@ static void take_image_config(struct template_record *t, const struct image_conf
 }
 
 /* BUILDING -> READY, with what the image says of itself and the recipe, if any, over it. */
-static int finish_work(struct fleet *f, struct arena *a, struct template_record *t,
-                       const struct fleet_recipe *recipe, struct error *err)
+static int finish_template(struct fleet *f, struct arena *a, struct template_record *t,
+                           const struct fleet_recipe *recipe, struct error *err)
 {
 	struct image_config built = {0};
 	struct template_move ready = {.id = t->id,
@@ -413,7 +415,7 @@ static int finish_work(struct fleet *f, struct arena *a, struct template_record 
 	if (!is_seed(t)) {
 		if (has_folder)
 			take_image_config(t, &built);
-		if (template_growth_settle(f, t, err) < 0)
+		if (template_growth_finish(f, t, err) < 0)
 			return -1;
 		if (recipe)
 			recipe_apply(a, recipe, t);
@@ -422,7 +424,7 @@ static int finish_work(struct fleet *f, struct arena *a, struct template_record 
 			return -1;
 	}
 	ready.size_bytes = built.size_bytes;
-	if (move(f, &ready, err) < 0)
+	if (move_template(f, &ready, err) < 0)
 		return -1;
 	t->state = TEMPLATE_READY;
 	t->state_text = "";
@@ -431,8 +433,8 @@ static int finish_work(struct fleet *f, struct arena *a, struct template_record 
 }
 
 /* This thread has moved it to BUILDING. */
-static int build(struct fleet *f, struct arena *a, struct template_record *t, int64_t deadline,
-                 struct error *err)
+static int build_template(struct fleet *f, struct arena *a, struct template_record *t,
+                          int64_t deadline, struct error *err)
 {
 	const struct provider_template work = {
 	        .verb = BROKER_TEMPLATE_BUILD, .recipe = t->base_image, .source_fd = -1};
@@ -441,12 +443,13 @@ static int build(struct fleet *f, struct arena *a, struct template_record *t, in
 	struct error second = {0};
 
 	log_info("template is being built", TEXT("template", t->name));
-	if (run_work(f, t, &work, deadline, err) == 0 && finish_work(f, a, t, NULL, err) == 0)
+	if (run_template_work(f, t, &work, deadline, err) == 0 &&
+	    finish_template(f, a, t, NULL, err) == 0)
 		return 0;
 	error_context(err, "build template '%s'", t->name);
 	failed.state_text = err->text;
 	failed.now = clock_unix_ms();
-	if (move(f, &failed, &second) < 0)
+	if (move_template(f, &failed, &second) < 0)
 		log_warning("a failed build is not marked yet", TEXT("template", t->id),
 		            FAILURE(&second));
 	return -1;
@@ -465,7 +468,7 @@ static int check_buildable(const struct template_record *t, struct error *err)
 }
 
 /* 1: this thread is to build it; 0: somebody else is at it; -1: it is of no use. */
-static int claim(struct fleet *f, const struct template_record *t, struct error *err)
+static int claim_template(struct fleet *f, const struct template_record *t, struct error *err)
 {
 	const struct template_move building = {.id = t->id,
 	                                       .from = t->state,
@@ -478,7 +481,7 @@ static int claim(struct fleet *f, const struct template_record *t, struct error 
 		return 0;
 	if (check_buildable(t, err) < 0)
 		return -1;
-	if (move(f, &building, err) == 0)
+	if (move_template(f, &building, err) == 0)
 		return 1;
 	if (err->code != ERROR_CONFLICT)
 		return -1;
@@ -486,7 +489,7 @@ static int claim(struct fleet *f, const struct template_record *t, struct error 
 	return 0;
 }
 
-static int64_t soonest(int64_t a, int64_t b)
+static int64_t earlier_deadline(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -503,13 +506,13 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 			return -1;
 		if (t->state == TEMPLATE_READY)
 			break;
-		claimed = claim(fleet, t, err);
+		claimed = claim_template(fleet, t, err);
 		if (claimed < 0)
 			return -1;
 		if (claimed > 0)
-			return build(fleet, a, t, deadline, err);
+			return build_template(fleet, a, t, deadline, err);
 		if (!wait_for_change(&fleet->templates, generation,
-		                     soonest(deadline, deadline_in(OTHERS_EVERY_MS))) &&
+		                     earlier_deadline(deadline, deadline_in(OTHERS_EVERY_MS))) &&
 		    clock_monotonic_ms() >= deadline)
 			return FAIL(err, ERROR_TIMEOUT, "template '%s' is still being built: %s",
 			            t->name, t->state_text);
@@ -521,7 +524,7 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 
 /* Of the fleet's list while it is queued or runs. */
 struct first_build {
-	struct lane_task task;
+	struct work_lane_task task;
 	struct list item;
 	struct fleet *fleet;
 	char id[ID_SIZE + 1];
@@ -530,7 +533,7 @@ struct first_build {
 /* With the mutex of those who wait. */
 static bool is_queued(struct fleet *f, const char *id)
 {
-	LIST_EACH (&f->waiting.builds, item)
+	LIST_EACH (&f->background.first_builds, item)
 		if (strcmp(LIST_ENTRY(item, struct first_build, item)->id, id) == 0)
 			return true;
 	return false;
@@ -538,13 +541,13 @@ static bool is_queued(struct fleet *f, const char *id)
 
 static void first_build_free(struct first_build *b)
 {
-	pthread_mutex_lock(&b->fleet->waiting.mutex);
+	pthread_mutex_lock(&b->fleet->background.mutex);
 	list_remove(&b->item);
-	pthread_mutex_unlock(&b->fleet->waiting.mutex);
+	pthread_mutex_unlock(&b->fleet->background.mutex);
 	free(b);
 }
 
-static void run_first_build(struct lane_task *task)
+static void run_first_build(struct work_lane_task *task)
 {
 	struct first_build *b = CONTAINER_OF(task, struct first_build, task);
 	AUTO(arena_done) struct arena arena = {0};
@@ -554,15 +557,15 @@ static void run_first_build(struct lane_task *task)
 
 	if (store_template_find(b->fleet->store, &arena, "", b->id, &t, &err) == 0 &&
 	    t.state != TEMPLATE_READY) {
-		claimed = claim(b->fleet, &t, &err);
+		claimed = claim_template(b->fleet, &t, &err);
 		if (claimed > 0)
-			claimed =
-			        build(b->fleet, &arena, &t, deadline_in(TEMPLATE_TIMEOUT_MS), &err);
+			claimed = build_template(b->fleet, &arena, &t,
+			                         deadline_in(TEMPLATE_TIMEOUT_MS), &err);
 		if (claimed < 0)
 			log_warning("template is not built", TEXT("template", t.name),
 			            FAILURE(&err));
 	}
-	tell_of(b->fleet, b->id);
+	announce_change(b->fleet, b->id);
 	first_build_free(b);
 }
 
@@ -577,12 +580,12 @@ static int queue_first_build(struct fleet *f, const struct template_record *t,
 	*b = (struct first_build){.task = {.run = run_first_build}, .fleet = f};
 	list_init(&b->item);
 	memcpy(b->id, t->id, strnlen(t->id, ID_SIZE));
-	pthread_mutex_lock(&f->waiting.mutex);
+	pthread_mutex_lock(&f->background.mutex);
 	is_first = !is_queued(f, b->id);
 	if (is_first)
-		list_append(&f->waiting.builds, &b->item);
-	pthread_mutex_unlock(&f->waiting.mutex);
-	if (is_first && lane_submit(fleet_work(f), &b->task, project_id, err) == 0)
+		list_append(&f->background.first_builds, &b->item);
+	pthread_mutex_unlock(&f->background.mutex);
+	if (is_first && work_lane_submit(fleet_work(f), &b->task, project_id, err) == 0)
 		return 0;
 	first_build_free(b);
 	return is_first ? -1 : 0;
@@ -701,7 +704,7 @@ static void forget_import(struct fleet *f, struct arena *a, const struct templat
 	     provider_template(f->provider, &work, deadline_in(CALL_TIMEOUT_MS), &err) < 0) ||
 	    store_template_remove(f->store, t->project_id, t->id, &err) < 0)
 		log_warning("a failed import is left", TEXT("template", t->id), FAILURE(&err));
-	tell_of(f, t->id);
+	announce_change(f, t->id);
 }
 
 int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fleet_import *request,
@@ -725,8 +728,8 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	if (store_template_insert(fleet->store, &t, err) < 0)
 		return -1;
 	fault_point("api", "import-recorded");
-	if (run_work(fleet, &t, &work, deadline_in(TEMPLATE_TIMEOUT_MS), err) == 0 &&
-	    finish_work(fleet, a, &t, request->recipe, err) == 0)
+	if (run_template_work(fleet, &t, &work, deadline_in(TEMPLATE_TIMEOUT_MS), err) == 0 &&
+	    finish_template(fleet, a, &t, request->recipe, err) == 0)
 		return store_template_find(fleet->store, a, t.project_id, t.id, ret, err);
 	forget_import(fleet, a, &t);
 	return FAIL_CONTEXT(err, "import template '%s'", request->name);
@@ -764,7 +767,7 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	if (remove_row(fleet, &t, err) < 0)
 		return -1;
 	note_drop_of(fleet, NOTE_TEMPLATE, t.id);
-	tell_of(fleet, t.id);
+	announce_change(fleet, t.id);
 	layer_release(fleet, t.snapshot_id);
 	if (store_template_shares(fleet->store, t.folder, &is_shared, err) < 0)
 		return -1;

@@ -24,9 +24,9 @@
 
 /* ---- ends ---- */
 
-static struct ended *take_ended(struct fleet *f)
+static struct ended_sandbox *take_ended(struct fleet *f)
 {
-	struct ended *ended;
+	struct ended_sandbox *ended;
 
 	pthread_mutex_lock(&f->ended_mutex);
 	ended = f->ended;
@@ -36,46 +36,46 @@ static struct ended *take_ended(struct fleet *f)
 }
 
 /* The provider has paused it already: the row is to say so. */
-static int settle_full(struct act *a, struct error *err)
+static int pause_full(struct operation *op, struct error *err)
 {
 	int result;
 
-	if (a->record.actual != SANDBOX_STARTED)
+	if (op->record.actual != SANDBOX_STARTED)
 		return 0;
-	cache_close(&a->fleet->cache, a->slot);
-	result = act_pause(a, SANDBOX_REASON_DISK, err);
-	cache_reopen(&a->fleet->cache, a->slot);
+	cache_close(&op->fleet->cache, op->entry);
+	result = lifecycle_pause(op, SANDBOX_REASON_DISK, err);
+	cache_reopen(&op->fleet->cache, op->entry);
 	return result;
 }
 
 /* By now it may have been started again, or stopped on request: the row and the provider decide,
  * not the message. */
-static int settle_end(struct fleet *f, const struct ended *ended, struct error *err)
+static int reconcile_end(struct fleet *f, const struct ended_sandbox *ended, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
-	enum presence presence;
+	AUTO(operation_end) struct operation op = {0};
+	enum observed_state observed;
 
-	if (act_begin(f, &arena, ended->id, deadline_in(CALL_TIMEOUT_MS), &act, err) < 0)
+	if (operation_begin(f, &arena, ended->id, deadline_in(CALL_TIMEOUT_MS), &op, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? 0 : -1;
-	if (act.record.actual != SANDBOX_STARTED && act.record.actual != SANDBOX_PAUSED)
+	if (op.record.actual != SANDBOX_STARTED && op.record.actual != SANDBOX_PAUSED)
 		return 0;
 	if (ended->reason == SANDBOX_REASON_DISK)
-		return settle_full(&act, err);
-	if (presence_find(f, ended->id, &presence, err) < 0)
+		return pause_full(&op, err);
+	if (observed_state_find(f, ended->id, &observed, err) < 0)
 		return -1;
-	return act_settle(&act, presence, ended->reason, err);
+	return lifecycle_reconcile(&op, observed, ended->reason, err);
 }
 
-void ended_settle(struct fleet *f)
+void ended_reconcile(struct fleet *f)
 {
-	struct ended *ended = take_ended(f);
+	struct ended_sandbox *ended = take_ended(f);
 
 	while (ended) {
-		struct ended *next = ended->next;
+		struct ended_sandbox *next = ended->next;
 		struct error err = {0};
 
-		if (settle_end(f, ended, &err) < 0)
+		if (reconcile_end(f, ended, &err) < 0)
 			log_warning("an end waits for the next sweep", TEXT("sandbox", ended->id),
 			            FAILURE(&err));
 		free(ended);
@@ -98,18 +98,19 @@ static bool is_unfinished(const struct sandbox_record *r)
 }
 
 /* The one who worked on it could not tell the store how it went. */
-static void finish(struct fleet *f, const char *id)
+static void finish_sandbox(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
-	enum presence presence;
+	enum observed_state observed;
 
-	if (cache_is_attended(&f->cache, id) ||
-	    act_begin(f, &arena, id, deadline_in(0), &act, &err) < 0 || !is_unfinished(&act.record))
+	if (cache_is_busy(&f->cache, id) ||
+	    operation_begin(f, &arena, id, deadline_in(0), &op, &err) < 0 ||
+	    !is_unfinished(&op.record))
 		return;
-	if (presence_find(f, id, &presence, &err) < 0 ||
-	    act_settle(&act, presence, SANDBOX_REASON_HOST_LOST, &err) < 0)
+	if (observed_state_find(f, id, &observed, &err) < 0 ||
+	    lifecycle_reconcile(&op, observed, SANDBOX_REASON_HOST_LOST, &err) < 0)
 		log_warning("sandbox is not settled", TEXT("sandbox", id), FAILURE(&err));
 }
 
@@ -179,66 +180,67 @@ static bool has_processes(struct fleet *f, const char *id)
 	return pong.processes > 0;
 }
 
-static int take_step(struct act *act, struct sandbox_due due, struct error *err)
+static int take_step(struct operation *op, struct sandbox_due due, struct error *err)
 {
-	static int (*const steps[])(struct act * a, enum sandbox_reason reason,
+	static int (*const steps[])(struct operation * a, enum sandbox_reason reason,
 	                            struct error * err) = {
-	        [SANDBOX_STEP_PAUSE] = act_pause,
-	        [SANDBOX_STEP_STOP] = act_stop,
-	        [SANDBOX_STEP_DELETE] = act_delete,
+	        [SANDBOX_STEP_PAUSE] = lifecycle_pause,
+	        [SANDBOX_STEP_STOP] = lifecycle_stop,
+	        [SANDBOX_STEP_DELETE] = lifecycle_delete,
 	};
 
-	return steps[due.step](act, due.reason, err);
+	return steps[due.step](op, due.reason, err);
 }
 
 /* From the moment it is closed no call can get hold of it; until then it was nobody's. */
-static int take_idle_step(struct act *act, struct sandbox_due due, struct error *err)
+static int take_idle_step(struct operation *op, struct sandbox_due due, struct error *err)
 {
-	struct fleet *f = act->fleet;
-	const struct sandbox_record *r = &act->record;
+	struct fleet *f = op->fleet;
+	const struct sandbox_record *r = &op->record;
 	int result = 0;
 
-	if (!cache_close_idle(&f->cache, act->slot, r->last_activity_at))
+	if (!cache_close_idle(&f->cache, op->entry, r->last_activity_at))
 		return 0;
 	if (r->actual == SANDBOX_STARTED && has_processes(f, r->id))
 		store_sandbox_touch(f->store, r->id, clock_unix_ms());
 	else
-		result = take_step(act, due, err);
-	cache_reopen(&f->cache, act->slot);
+		result = take_step(op, due, err);
+	cache_reopen(&f->cache, op->entry);
 	return result;
 }
 
 /* Busy or not: a command that comes now must not be sent to what is just being frozen. */
-static int take_timed_step(struct act *act, struct sandbox_due due, struct error *err)
+static int take_timed_step(struct operation *op, struct sandbox_due due, struct error *err)
 {
-	struct cache *cache = &act->fleet->cache;
+	struct cache *cache = &op->fleet->cache;
 	int result;
 
 	if (due.step != SANDBOX_STEP_PAUSE)
-		return take_step(act, due, err);
-	cache_close(cache, act->slot);
-	result = take_step(act, due, err);
-	cache_reopen(cache, act->slot);
+		return take_step(op, due, err);
+	cache_close(cache, op->entry);
+	result = take_step(op, due, err);
+	cache_reopen(cache, op->entry);
 	return result;
 }
 
-static void expire(struct fleet *f, const char *id)
+static void expire_sandbox(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 	struct sandbox_due due;
 	int result = 0;
 
-	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) < 0 || is_unfinished(&act.record))
+	if (operation_begin(f, &arena, id, deadline_in(0), &op, &err) < 0 ||
+	    is_unfinished(&op.record))
 		return;
-	due = find_due(f, &act.record);
+	due = find_due(f, &op.record);
 	if (due.step == SANDBOX_STEP_ARCHIVE)
 		return;
 	if (due.reason == SANDBOX_REASON_IDLE)
-		result = take_idle_step(&act, due, &err);
+		result = take_idle_step(&op, due, &err);
 	else if (due.step != SANDBOX_STEP_NONE)
-		result = take_timed_step(&act, due, &err);
+		result = take_timed_step(&op, due, &err);
 	if (result < 0)
 		log_warning("sandbox outlives its time", TEXT("sandbox", id), FAILURE(&err));
 }
@@ -251,11 +253,11 @@ static void expire(struct fleet *f, const char *id)
 static void archive_due(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0}, second = {0};
 
-	if (act_begin(f, &arena, id, deadline_in(0), &act, &err) < 0 ||
-	    find_due(f, &act.record).step != SANDBOX_STEP_ARCHIVE || act_archive(&act, &err) == 0)
+	if (operation_begin(f, &arena, id, deadline_in(0), &op, &err) < 0 ||
+	    find_due(f, &op.record).step != SANDBOX_STEP_ARCHIVE || archive_create(&op, &err) == 0)
 		return;
 	log_warning("sandbox is not archived, and not tried again", TEXT("sandbox", id),
 	            FAILURE(&err));
@@ -275,13 +277,13 @@ static void archive_later(struct fleet *f, const struct sandbox_record *r)
 {
 	struct shared_work work = {.project_id = r->project_id,
 	                           .what = "the sandbox is being archived",
-	                           .lane = f->waiting.backups,
+	                           .lane = f->background.backup_lane,
 	                           .run = run_archiving,
 	                           .texts = {r->id}};
 	struct error err = {0};
 
 	/* Else it is its turn in one of the next rounds. */
-	if (cache_is_attended(&f->cache, r->id))
+	if (cache_is_busy(&f->cache, r->id))
 		return;
 	archive_key(r->id, work.key);
 	if (shared_work_begin(f, &work, &err) < 0)
@@ -289,19 +291,19 @@ static void archive_later(struct fleet *f, const struct sandbox_record *r)
 		          FAILURE(&err));
 }
 
-static void look_at(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
+static void tick_sandbox(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
 {
 	struct sandbox_due due = find_due(f, r);
 
-	samples_look_at(f, r);
+	samples_add(f, r);
 	note_row(f, r);
 	fleet_events_add_unresponsive(f, r);
 	if (is_unfinished(r))
-		finish(f, r->id);
+		finish_sandbox(f, r->id);
 	else if (due.step == SANDBOX_STEP_ARCHIVE)
 		archive_later(f, r);
 	else if (due.step != SANDBOX_STEP_NONE)
-		expire(f, r->id);
+		expire_sandbox(f, r->id);
 }
 
 /* An undelete needs the row as long as the trash has the files. */
@@ -321,16 +323,16 @@ static int purge_usage(struct fleet *f, struct error *err)
 	return keep_ms > 0 ? store_usage_purge(f->store, fleet_retention_ms(f) - keep_ms, err) : 0;
 }
 
-static int tick(struct fleet *f, struct error *err)
+static int run_tick(struct fleet *f, struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
 
-	jump_look(f);
-	ended_settle(f);
-	egress_tell_again(f);
+	jump_check_clock(f);
+	ended_reconcile(f);
+	egress_repeat_rules(f);
 	fleet_events_add_ends(f);
 	pairing_tick(f);
-	notes_look_at_keys(f);
+	notes_check_keys(f);
 	pending_wake(f, NULL);
 	browsers_tidy(f, false);
 	/* What cannot be written now is written later: the rows keep it. */
@@ -339,16 +341,16 @@ static int tick(struct fleet *f, struct error *err)
 		error_clear(err);
 	}
 	samples_begin(f);
-	if (each_sandbox(f, look_at, NULL, err) < 0 || leases_settle(f, err) < 0 ||
-	    pools_settle(f, err) < 0 || services_settle(f, err) < 0)
+	if (fleet_each_sandbox(f, tick_sandbox, NULL, err) < 0 || leases_reconcile(f, err) < 0 ||
+	    pools_reconcile(f, err) < 0 || services_reconcile(f, err) < 0)
 		return -1;
 	if (now - f->swept_at >= SWEEP_EVERY_MS) {
 		f->swept_at = now;
-		if (fleet_sweep(f, err) < 0 || volumes_settle(f, false, err) < 0 ||
-		    mounts_settle(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
+		if (fleet_sweep(f, err) < 0 || volumes_reconcile(f, false, err) < 0 ||
+		    mounts_reconcile(f, err) < 0 || snapshots_sweep(f, false, err) < 0 ||
 		    purge_deleted(f, err) < 0 || purge_usage(f, err) < 0)
 			return -1;
-		if (artifacts_settle(f, false, err) < 0 || artifacts_meter(f, err) < 0)
+		if (artifacts_purge(f, false, err) < 0 || artifacts_meter(f, err) < 0)
 			return -1;
 		holdings_tick(f);
 		layers_sweep(f, false);
@@ -372,7 +374,7 @@ void fleet_tick(struct fleet *fleet)
 	/* A tick that takes longer than the time between two is not joined by a second. */
 	if (atomic_exchange(&fleet->is_ticking, true))
 		return;
-	if (tick(fleet, &err) < 0)
+	if (run_tick(fleet, &err) < 0)
 		log_warning("a round of the fleet was cut short", FAILURE(&err));
 	atomic_store(&fleet->is_ticking, false);
 }

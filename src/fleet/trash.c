@@ -129,7 +129,7 @@ struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet)
 
 /* ---- bringing back ---- */
 
-static int bring_back(struct fleet *f, const char *id, struct error *err)
+static int restore_sandbox(struct fleet *f, const char *id, struct error *err)
 {
 	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX, .id = id};
 
@@ -140,7 +140,7 @@ static int bring_back(struct fleet *f, const char *id, struct error *err)
 }
 
 /* Its row does not come back after all. */
-static void put_back(struct fleet *f, const char *id, enum broker_trash_reason reason)
+static void return_to_trash(struct fleet *f, const char *id, enum broker_trash_reason reason)
 {
 	bool is_orphan = reason == BROKER_TRASH_ORPHAN;
 	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX,
@@ -223,31 +223,31 @@ static int check_template(struct fleet *f, struct arena *a, const struct sandbox
 	return -1;
 }
 
-static int undelete(struct act *act, const struct sandbox_record *r, struct sandbox_record *ret,
-                    struct error *err)
+static int undelete_sandbox(struct operation *op, const struct sandbox_record *r,
+                            struct sandbox_record *ret, struct error *err)
 {
-	struct fleet *f = act->fleet;
+	struct fleet *f = op->fleet;
 
 	if (r->actual != SANDBOX_DELETED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not deleted", r->name,
 		            sandbox_state_name(r->actual));
-	if (check_name(f, act->arena, r, err) < 0 || check_template(f, act->arena, r, err) < 0 ||
-	    bring_back(f, r->id, err) < 0)
+	if (check_name(f, op->arena, r, err) < 0 || check_template(f, op->arena, r, err) < 0 ||
+	    restore_sandbox(f, r->id, err) < 0)
 		return -1;
 	fault_point("api", "undelete-files");
-	if (move_row(f, act->arena, r, ret, err) == 0) {
-		cache_update(&f->cache, act->slot, ret);
+	if (move_row(f, op->arena, r, ret, err) == 0) {
+		cache_update(&f->cache, op->entry, ret);
 		note_drop_of(f, NOTE_KEPT, r->id);
 		return 0;
 	}
-	put_back(f, r->id, BROKER_TRASH_DELETED);
+	return_to_trash(f, r->id, BROKER_TRASH_DELETED);
 	return -1;
 }
 
 int fleet_undelete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                    struct sandbox_record *ret, struct error *err)
 {
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct sandbox_record r;
 
 	if (!id_is_valid(ref->id_or_name))
@@ -255,24 +255,24 @@ int fleet_undelete(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 		            ref->id_or_name);
 	if (store_sandbox_find_ended(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) <
 	            0 ||
-	    provider_check(fleet, &r, err) < 0)
+	    sandbox_check_local(fleet, &r, err) < 0)
 		return -1;
-	act_begin_new(fleet, a, r.id, &act);
-	return undelete(&act, &r, ret, err);
+	operation_begin_new(fleet, a, r.id, &op);
+	return undelete_sandbox(&op, &r, ret, err);
 }
 
 int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(act_end) struct act act = {0};
+	AUTO(operation_end) struct operation op = {0};
 	struct notes_made made = {0};
 
-	act_begin_new(fleet, &arena, id, &act);
-	if (bring_back(fleet, id, err) < 0)
+	operation_begin_new(fleet, &arena, id, &op);
+	if (restore_sandbox(fleet, id, err) < 0)
 		return -1;
 	if (note_make_row(fleet, id, SANDBOX_STOPPED, &made, err) == 0)
 		return 0;
-	put_back(fleet, id, BROKER_TRASH_ORPHAN);
+	return_to_trash(fleet, id, BROKER_TRASH_ORPHAN);
 	return -1;
 }
 

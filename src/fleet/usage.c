@@ -96,7 +96,7 @@ static bool read_meter(struct writing *w, const struct meter_record *r, const st
 /* ---- what it used ---- */
 
 /* Processor time since the last sample. The counter begins anew with each start. */
-static int64_t sample(struct writing *w, struct usage_part *part)
+static int64_t sample_cpu(struct writing *w, struct usage_part *part)
 {
 	struct fleet *f = w->fleet;
 	int64_t seen = part->seen->metered_cpu_us, cpu_us;
@@ -156,7 +156,7 @@ static void add_row(struct writing *w, struct usage_part *part, struct usage_rec
 	};
 }
 
-static size_t split(struct writing *w, const struct usage_due *due, struct usage_piece **ret)
+static size_t split_hours(struct writing *w, const struct usage_due *due, struct usage_piece **ret)
 {
 	size_t hours = (size_t)(due->ms / USAGE_HOUR_MS) + 2;
 	size_t max = hours < PIECES_MAX ? hours : PIECES_MAX;
@@ -169,12 +169,12 @@ static void add_rows(struct writing *w, struct usage_part *part, const struct us
                      const struct meter *meter)
 {
 	struct usage_piece *pieces;
-	size_t piece_count = split(w, due, &pieces);
+	size_t piece_count = split_hours(w, due, &pieces);
 	size_t uses = meter->count > 0 ? meter->count : 1;
 	struct usage_record *rows =
 	        ARENA_ARRAY(&w->arena, struct usage_record, piece_count * uses + 1);
 	int64_t weights[METER_USES_MAX] = {0}, ms[METER_USES_MAX], cpu_us[METER_USES_MAX];
-	int64_t used_us = sample(w, part);
+	int64_t used_us = sample_cpu(w, part);
 
 	for (unsigned i = 0; i < meter->count; i++)
 		weights[i] = meter->uses[i].begun;
@@ -284,7 +284,7 @@ static void add_stored(struct writing *w, const struct meter_record *r)
 	int64_t since = is_new || r->stored_at == 0 ? r->active_changed_at : r->stored_at;
 	const struct usage_due due = {since, w->now, w->now - since};
 	struct usage_piece *pieces;
-	size_t count = split(w, &due, &pieces);
+	size_t count = split_hours(w, &due, &pieces);
 	struct usage_record *rows = ARENA_ARRAY(&w->arena, struct usage_record, count + 1);
 	struct usage_part *part = &w->parts[w->count++];
 
@@ -309,7 +309,7 @@ static int write_stored(struct writing *w, struct error *err)
 	return write_batch(w, err);
 }
 
-static int write_all(struct fleet *f, bool is_whole, struct error *err)
+static int write_usage(struct fleet *f, bool is_whole, struct error *err)
 {
 	AUTO(writing_done)
 	struct writing w = {.fleet = f, .now = clock_unix_ms(), .is_whole = is_whole};
@@ -328,7 +328,7 @@ int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error 
 
 	pthread_mutex_lock(&m->writing);
 	if (now - (is_whole ? m->whole_at : m->written_at) >= every_ms) {
-		result = write_all(f, is_whole, err);
+		result = write_usage(f, is_whole, err);
 		if (result == 0)
 			m->written_at = now;
 		if (result == 0 && is_whole)
@@ -346,8 +346,9 @@ static void add_files(struct writing *w, const struct meter_record *r)
 		add_stored(w, r);
 }
 
-static int settle(struct fleet *f, const char *id,
-                  void (*add)(struct writing *w, const struct meter_record *r), struct error *err)
+static int write_sandbox(struct fleet *f, const char *id,
+                         void (*add)(struct writing *w, const struct meter_record *r),
+                         struct error *err)
 {
 	AUTO(writing_done) struct writing w = {.fleet = f, .is_ours = true};
 	struct meter_record r;
@@ -365,14 +366,14 @@ static int settle(struct fleet *f, const char *id,
 	return result < 0 ? FAIL_CONTEXT(err, "write the usage of sandbox '%s'", id) : 0;
 }
 
-int meters_settle_use(struct fleet *f, const char *id, struct error *err)
+int meters_write_use(struct fleet *f, const char *id, struct error *err)
 {
-	return settle(f, id, add_part, err);
+	return write_sandbox(f, id, add_part, err);
 }
 
-int meters_settle_files(struct fleet *f, const char *id, struct error *err)
+int meters_write_files(struct fleet *f, const char *id, struct error *err)
 {
-	return settle(f, id, add_files, err);
+	return write_sandbox(f, id, add_files, err);
 }
 
 int fleet_usage_sum(struct fleet *fleet, struct arena *a, const struct usage_query *query,

@@ -24,47 +24,48 @@
 
 /* ---- one thread, one volume ---- */
 
-static int act_on(struct volume_act *v, const char *id, int64_t deadline, struct error *err)
+static int begin_operation(struct volume_operation *v, const char *id, int64_t deadline,
+                           struct error *err)
 {
 	struct cache *cache = &v->fleet->cache;
-	struct slot *slot = cache_pin(cache, id);
+	struct cache_entry *entry = cache_pin(cache, id);
 
-	if (!cache_act(cache, slot, deadline)) {
-		cache_unpin(cache, slot);
+	if (!cache_operation_begin(cache, entry, deadline)) {
+		cache_unpin(cache, entry);
 		return FAIL(err, ERROR_TIMEOUT, "volume '%s': what goes on with it takes long", id);
 	}
-	v->slot = slot;
+	v->entry = entry;
 	return 0;
 }
 
-int volume_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
-                 struct volume_act *ret, struct error *err)
+int volume_operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
+                           struct volume_operation *ret, struct error *err)
 {
-	struct volume_act v = {.fleet = f, .arena = a};
+	struct volume_operation v = {.fleet = f, .arena = a};
 
-	if (act_on(&v, id, deadline, err) < 0)
+	if (begin_operation(&v, id, deadline, err) < 0)
 		return -1;
 	if (store_volume_find(f->store, a, NULL, id, &v.record, err) < 0) {
-		volume_end(&v);
+		volume_operation_end(&v);
 		return -1;
 	}
 	*ret = v;
 	return 0;
 }
 
-void volume_end(struct volume_act *v)
+void volume_operation_end(struct volume_operation *v)
 {
-	if (!v->slot)
+	if (!v->entry)
 		return;
-	cache_act_end(&v->fleet->cache, v->slot);
-	cache_unpin(&v->fleet->cache, v->slot);
-	v->slot = NULL;
+	cache_operation_end(&v->fleet->cache, v->entry);
+	cache_unpin(&v->fleet->cache, v->entry);
+	v->entry = NULL;
 }
 
-int volume_check(const struct fleet *f, const struct volume_record *r, struct error *err)
+int volume_check_local(const struct fleet *f, const struct volume_record *r, struct error *err)
 {
 	if (strcmp(r->node, f->node) != 0)
-		return fail_elsewhere(f, &(struct elsewhere){"volume", r->name, "is", r->node},
+		return elsewhere_fail(f, &(struct elsewhere){"volume", r->name, "is", r->node},
 		                      err);
 	if (strcmp(r->provider, f->ops->name) == 0)
 		return 0;
@@ -72,19 +73,20 @@ int volume_check(const struct fleet *f, const struct volume_record *r, struct er
 	            r->name, r->provider, f->ops->name);
 }
 
-/* volume_begin that does not wait where the caller may park, as act_await does. */
+/* volume_operation_begin that does not wait where the caller may park, as operation_await does. */
 static int await_volume(struct fleet *f, struct arena *a, const char *id,
-                        const struct fleet_awaited *awaited, struct volume_act *ret,
+                        const struct fleet_awaited *awaited, struct volume_operation *ret,
                         struct error *err)
 {
 	char key[ERROR_AWAITS_MAX];
 	int64_t waited_ms;
 
 	if (!awaited)
-		return volume_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), ret, err);
-	waiting_key("volume", id, key);
-	waited_ms = clock_monotonic_ms() - waiting_begun(awaited, key);
-	if (volume_begin(f, a, id, deadline_in(waited_ms > 0 ? 0 : FIRST_WAIT_MS), ret, err) == 0)
+		return volume_operation_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+	awaited_key("volume", id, key);
+	waited_ms = clock_monotonic_ms() - awaited_since(awaited, key);
+	if (volume_operation_begin(f, a, id, deadline_in(waited_ms > 0 ? 0 : FIRST_WAIT_MS), ret,
+	                           err) == 0)
 		return 0;
 	if (err->code == ERROR_TIMEOUT && waited_ms < CALL_TIMEOUT_MS)
 		error_await(err, key, LOOK_AGAIN_MS, -1);
@@ -92,19 +94,19 @@ static int await_volume(struct fleet *f, struct arena *a, const char *id,
 }
 
 static int find_and_begin(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
-                          struct volume_act *ret, struct error *err)
+                          struct volume_operation *ret, struct error *err)
 {
 	struct volume_record r;
 
 	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
 	    store_volume_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    volume_check(f, &r, err) < 0)
+	    volume_check_local(f, &r, err) < 0)
 		return -1;
 	return await_volume(f, a, r.id, ref->awaited, ret, err);
 }
 
 /* `change` says what it is to be. */
-static int move(struct volume_act *v, struct volume_move change, struct error *err)
+static int move_volume(struct volume_operation *v, struct volume_move change, struct error *err)
 {
 	change.id = v->record.id;
 	change.from = v->record.state;
@@ -112,7 +114,7 @@ static int move(struct volume_act *v, struct volume_move change, struct error *e
 	return store_volume_move(v->fleet->store, v->arena, &change, &v->record, err);
 }
 
-static int ask_provider(struct volume_act *v, enum broker_volume_verb verb, int64_t size_mb,
+static int ask_provider(struct volume_operation *v, enum broker_volume_verb verb, int64_t size_mb,
                         struct provider_volume_state *ret, struct error *err)
 {
 	const struct provider_volume request = {
@@ -129,12 +131,12 @@ static int ask_provider(struct volume_act *v, enum broker_volume_verb verb, int6
 /* ---- delete ---- */
 
 /* The row goes last: as long as it is there, the next sweep finishes this. */
-static int finish_delete(struct volume_act *v, struct error *err)
+static int finish_delete(struct volume_operation *v, struct error *err)
 {
 	struct provider_volume_state ignored;
 
 	if (v->record.state != VOLUME_DELETING &&
-	    move(v, (struct volume_move){.to = VOLUME_DELETING}, err) < 0)
+	    move_volume(v, (struct volume_move){.to = VOLUME_DELETING}, err) < 0)
 		return -1;
 	fault_point("api", "volume-deleting");
 	if (browser_close(v->fleet, v->record.id, err) < 0 ||
@@ -148,7 +150,7 @@ static int finish_delete(struct volume_act *v, struct error *err)
 int fleet_volume_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                         struct error *err)
 {
-	AUTO(volume_end) struct volume_act v = {0};
+	AUTO(volume_operation_end) struct volume_operation v = {0};
 
 	if (find_and_begin(fleet, a, ref, &v, err) < 0 || finish_delete(&v, err) < 0)
 		return -1;
@@ -167,7 +169,7 @@ static int check_request(const struct fleet_volume *request, struct error *err)
 	return 0;
 }
 
-static int make(struct volume_act *v, int64_t size_mb, struct error *err)
+static int make_volume(struct volume_operation *v, int64_t size_mb, struct error *err)
 {
 	struct provider_volume_state state;
 
@@ -175,16 +177,16 @@ static int make(struct volume_act *v, int64_t size_mb, struct error *err)
 	if (ask_provider(v, BROKER_VOLUME_MAKE, size_mb, &state, err) < 0)
 		return -1;
 	fault_point("api", "volume-made");
-	return move(v,
-	            (struct volume_move){.to = VOLUME_READY,
-	                                 .size_is_advisory = state.size_is_advisory},
-	            err);
+	return move_volume(v,
+	                   (struct volume_move){.to = VOLUME_READY,
+	                                        .size_is_advisory = state.size_is_advisory},
+	                   err);
 }
 
 int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet_volume *request,
                         struct volume_record *ret, struct error *err)
 {
-	AUTO(volume_end) struct volume_act v = {.fleet = fleet, .arena = a};
+	AUTO(volume_operation_end) struct volume_operation v = {.fleet = fleet, .arena = a};
 	struct id id = id_new();
 	int64_t now = clock_unix_ms();
 	const struct storage_claim claim = {request->project_id, "", 0};
@@ -205,10 +207,10 @@ int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet
 	        .created_at = now,
 	        .updated_at = now,
 	};
-	if (act_on(&v, id.text, deadline_in(CALL_TIMEOUT_MS), err) < 0 ||
+	if (begin_operation(&v, id.text, deadline_in(CALL_TIMEOUT_MS), err) < 0 ||
 	    store_volume_insert(fleet->store, &v.record, VOLUMES_MAX, err) < 0)
 		return -1;
-	if (make(&v, request->size_mb, err) < 0) {
+	if (make_volume(&v, request->size_mb, err) < 0) {
 		if (finish_delete(&v, &second) < 0)
 			log_warning("half a volume waits for the next sweep",
 			            TEXT("volume", id.text), FAILURE(&second));
@@ -220,7 +222,7 @@ int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet
 }
 
 /* The provider first: what the row says is there. */
-static int grow(struct volume_act *v, int64_t size_mb, struct error *err)
+static int grow_volume(struct volume_operation *v, int64_t size_mb, struct error *err)
 {
 	const struct volume_record *r = &v->record;
 	struct provider_volume_state ignored;
@@ -243,17 +245,17 @@ static int grow(struct volume_act *v, int64_t size_mb, struct error *err)
 	if (ask_provider(v, BROKER_VOLUME_GROW, size_mb, &ignored, err) < 0)
 		return FAIL_CONTEXT(err, "grow volume '%s'", r->name);
 	fault_point("api", "volume-grown");
-	return move(v, (struct volume_move){.to = VOLUME_READY, .size_mb = size_mb}, err);
+	return move_volume(v, (struct volume_move){.to = VOLUME_READY, .size_mb = size_mb}, err);
 }
 
 int fleet_volume_grow(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                       int64_t size_mb, struct volume_record *ret, struct error *err)
 {
-	AUTO(volume_end) struct volume_act v = {0};
+	AUTO(volume_operation_end) struct volume_operation v = {0};
 
 	if (size_mb < 1 || size_mb > SIZE_MB_MAX)
 		return FAIL(err, ERROR_INVALID, "a volume has 1 to %d MiB", SIZE_MB_MAX);
-	if (find_and_begin(fleet, a, ref, &v, err) < 0 || grow(&v, size_mb, err) < 0)
+	if (find_and_begin(fleet, a, ref, &v, err) < 0 || grow_volume(&v, size_mb, err) < 0)
 		return -1;
 	log_info("volume grown", TEXT("volume", v.record.id));
 	*ret = v.record;
@@ -263,7 +265,7 @@ int fleet_volume_grow(struct fleet *fleet, struct arena *a, const struct fleet_r
 int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                        uint64_t *ret, struct error *err)
 {
-	AUTO(volume_end) struct volume_act v = {0};
+	AUTO(volume_operation_end) struct volume_operation v = {0};
 	struct provider_volume_state state;
 
 	if (find_and_begin(fleet, a, ref, &v, err) < 0 ||
@@ -276,19 +278,19 @@ int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_
 /* ---- what nobody finished ---- */
 
 /* One in MAKING was never answered to anybody, so that it may go. */
-static void settle(struct fleet *f, const struct volume_record *r, bool at_boot)
+static void reconcile_volume(struct fleet *f, const struct volume_record *r, bool at_boot)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(volume_end) struct volume_act v = {0};
+	AUTO(volume_operation_end) struct volume_operation v = {0};
 	int64_t before = clock_unix_ms() - MAKING_MS;
 	struct error err = {0};
 
 	/* Another server's are that one's to settle. */
-	if (r->state == VOLUME_READY || volume_check(f, r, &err) < 0 ||
+	if (r->state == VOLUME_READY || volume_check_local(f, r, &err) < 0 ||
 	    (r->state == VOLUME_MAKING && !at_boot && r->updated_at > before) ||
-	    cache_is_attended(&f->cache, r->id))
+	    cache_is_busy(&f->cache, r->id))
 		return;
-	if (volume_begin(f, &arena, r->id, deadline_in(0), &v, &err) < 0 ||
+	if (volume_operation_begin(f, &arena, r->id, deadline_in(0), &v, &err) < 0 ||
 	    v.record.state == VOLUME_READY)
 		return;
 	if (finish_delete(&v, &err) < 0)
@@ -297,7 +299,7 @@ static void settle(struct fleet *f, const struct volume_record *r, bool at_boot)
 
 /* Its row is written before a volume is made and goes after it: files without a row are the mark of
  * another or an older database, and nobody's to delete. */
-static int tell_strangers(struct fleet *f, const struct volume_list *rows, struct error *err)
+static int log_strangers(struct fleet *f, const struct volume_list *rows, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(map_done) struct map known = {0};
@@ -314,7 +316,7 @@ static int tell_strangers(struct fleet *f, const struct volume_list *rows, struc
 	return 0;
 }
 
-int volumes_settle(struct fleet *f, bool at_boot, struct error *err)
+int volumes_reconcile(struct fleet *f, bool at_boot, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct volume_list rows;
@@ -326,11 +328,11 @@ int volumes_settle(struct fleet *f, bool at_boot, struct error *err)
 	for (size_t i = 0; i < rows.count; i++) {
 		struct error other = {0};
 
-		settle(f, &rows.items[i], at_boot);
-		if (!at_boot && volume_check(f, &rows.items[i], &other) == 0)
+		reconcile_volume(f, &rows.items[i], at_boot);
+		if (!at_boot && volume_check_local(f, &rows.items[i], &other) == 0)
 			note_volume(f, &rows.items[i]);
 	}
-	if (at_boot && tell_strangers(f, &rows, err) < 0)
+	if (at_boot && log_strangers(f, &rows, err) < 0)
 		return -1;
 	return store_mounts_tidy(f->store, err);
 }

@@ -15,66 +15,66 @@
 #define WAITING_PROJECT_MAX 64
 #define REST_MAX_MS 1000
 
-void waiting_init(struct fleet *f)
+void awaited_init(struct fleet *f)
 {
-	const struct lane_options work = {
+	const struct work_lane_options work = {
 	        .at_once = (unsigned)f->config->builds_at_once,
 	        .waiting_max = WAITING_MAX,
 	        .waiting_project_max = WAITING_PROJECT_MAX,
 	        .what = "builds and imports",
 	};
-	const struct lane_options backups = {
+	const struct work_lane_options backups = {
 	        .at_once = FLEET_BACKUPS_AT_ONCE,
 	        .waiting_max = WAITING_MAX,
 	        .waiting_project_max = WAITING_PROJECT_MAX,
 	        .what = "backups and archives",
 	};
 
-	pthread_mutex_init(&f->waiting.mutex, NULL);
-	list_init(&f->waiting.creations);
-	list_init(&f->waiting.builds);
-	list_init(&f->waiting.works);
-	pthread_cond_init(&f->waiting.work_done, NULL);
-	f->waiting.work = lane_new(&work);
-	f->waiting.backups = lane_new(&backups);
+	pthread_mutex_init(&f->background.mutex, NULL);
+	list_init(&f->background.creations);
+	list_init(&f->background.first_builds);
+	list_init(&f->background.shared);
+	pthread_cond_init(&f->background.shared_done, NULL);
+	f->background.lane = work_lane_new(&work);
+	f->background.backup_lane = work_lane_new(&backups);
 }
 
-void waiting_done(struct fleet *f)
+void awaited_done(struct fleet *f)
 {
 	shared_works_free(f);
-	pthread_cond_destroy(&f->waiting.work_done);
-	pthread_mutex_destroy(&f->waiting.mutex);
+	pthread_cond_destroy(&f->background.shared_done);
+	pthread_mutex_destroy(&f->background.mutex);
 }
 
-struct lane *fleet_work(struct fleet *fleet)
+struct work_lane *fleet_work(struct fleet *fleet)
 {
-	return fleet->waiting.work;
+	return fleet->background.lane;
 }
 
-struct lane *fleet_backup_work(struct fleet *fleet)
+struct work_lane *fleet_backup_work(struct fleet *fleet)
 {
-	return fleet->waiting.backups;
+	return fleet->background.backup_lane;
 }
 
 void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char *key),
                      void *context)
 {
-	pthread_mutex_lock(&fleet->waiting.mutex);
-	fleet->waiting.tell = tell;
-	fleet->waiting.context = context;
-	pthread_mutex_unlock(&fleet->waiting.mutex);
+	pthread_mutex_lock(&fleet->background.mutex);
+	fleet->background.tell = tell;
+	fleet->background.context = context;
+	pthread_mutex_unlock(&fleet->background.mutex);
 }
 
-void waiting_announce(struct fleet *f, const char *key)
+void awaited_announce(struct fleet *f, const char *key)
 {
-	pthread_mutex_lock(&f->waiting.mutex);
-	if (f->waiting.tell)
-		f->waiting.tell(f->waiting.context, key);
-	pthread_mutex_unlock(&f->waiting.mutex);
+	pthread_mutex_lock(&f->background.mutex);
+	if (f->background.tell)
+		f->background.tell(f->background.context, key);
+	pthread_mutex_unlock(&f->background.mutex);
 }
 
 /* FNV-1a of 64 bits: names are longer than a key may be. */
-void waiting_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX])
+void awaited_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX])
 {
 	uint64_t hash = UINT64_C(14695981039346656037);
 
@@ -83,16 +83,16 @@ void waiting_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX])
 	(void)snprintf(ret, ERROR_AWAITS_MAX, "%s:%016" PRIx64, kind, hash);
 }
 
-int64_t waiting_begun(const struct fleet_awaited *awaited, const char *key)
+int64_t awaited_since(const struct fleet_awaited *awaited, const char *key)
 {
 	int64_t now = clock_monotonic_ms();
 
 	return awaited->key && strcmp(awaited->key, key) == 0 ? now - awaited->for_ms : now;
 }
 
-int waiting_rest_ms(const struct fleet_awaited *awaited, const char *key, int least_ms)
+int awaited_rest_ms(const struct fleet_awaited *awaited, const char *key, int least_ms)
 {
-	int64_t rest = (clock_monotonic_ms() - waiting_begun(awaited, key)) / 4;
+	int64_t rest = (clock_monotonic_ms() - awaited_since(awaited, key)) / 4;
 
 	if (rest > REST_MAX_MS)
 		return REST_MAX_MS;

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "fleet/fleet.h"
-#include "fleet/lane.h"
+#include "fleet/work_lane.h"
 
 /* What a call that is made again has awaited before. */
 struct fleet_awaited {
@@ -24,9 +24,9 @@ void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char
                      void *context);
 
 /* Builds on first use, imports and pulls; option builds_at_once. */
-struct lane *fleet_work(struct fleet *fleet);
+struct work_lane *fleet_work(struct fleet *fleet);
 /* What is packed, unpacked or read whole: backups and archives; FLEET_BACKUPS_AT_ONCE. */
-struct lane *fleet_backup_work(struct fleet *fleet);
+struct work_lane *fleet_backup_work(struct fleet *fleet);
 
 /* fleet_template_ready that does not wait: fails with an error that awaits the template, whose
  * build it has queued for `project_id` if need be. */

@@ -190,7 +190,7 @@ int warm_wish(const struct fleet *f, struct arena *a, const struct template_reco
 	if (!keeps_any(t))
 		return 0;
 	if (json_load(a, span_of(t->warm_json), &list, err) < 0 ||
-	    defaults_of(f, a, &nobodys, t, &defaults, err) < 0)
+	    defaults_compute(f, a, &nobodys, t, &defaults, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_count(list); i++) {
 		wish = make_wish(a, json_at(list, i), &defaults);
@@ -202,40 +202,40 @@ int warm_wish(const struct fleet *f, struct arena *a, const struct template_reco
 	return 0;
 }
 
-static int ask(struct act *a, const struct json_value *item, const struct fleet_defaults *defaults,
-               struct error *err)
+static int send_warm(struct operation *op, const struct json_value *item,
+                     const struct fleet_defaults *defaults, struct error *err)
 {
-	const struct agent_warm warm = make_wish(a->arena, item, defaults);
+	const struct agent_warm warm = make_wish(op->arena, item, defaults);
 	struct agent_done done;
 	const struct compute_call call = {
 	        .type = AGENT_WARM, .shape = agent_warm_shape, .message = &warm, .done = &done};
 
-	return compute_call(a->fleet->provider, a->record.id, a->arena, &call,
+	return compute_call(op->fleet->provider, op->record.id, op->arena, &call,
 	                    deadline_in(CALL_TIMEOUT_MS), err);
 }
 
-static int ask_all(struct act *a, const struct template_record *t, struct error *err)
+static int send_all_warm(struct operation *op, const struct template_record *t, struct error *err)
 {
 	struct fleet_defaults defaults;
 	const struct json_value *list;
 
-	if (json_load(a->arena, span_of(t->warm_json), &list, err) < 0 ||
-	    defaults_of(a->fleet, a->arena, &a->record, t, &defaults, err) < 0)
+	if (json_load(op->arena, span_of(t->warm_json), &list, err) < 0 ||
+	    defaults_compute(op->fleet, op->arena, &op->record, t, &defaults, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_count(list); i++)
-		if (ask(a, json_at(list, i), &defaults, err) < 0)
+		if (send_warm(op, json_at(list, i), &defaults, err) < 0)
 			return -1;
 	return 0;
 }
 
-void warm_start(struct act *a, const struct template_record *t)
+void warm_start(struct operation *op, const struct template_record *t)
 {
 	struct error err = {0};
 
 	/* Most have none, and pay nothing for it. */
 	if (!keeps_any(t))
 		return;
-	if (ask_all(a, t, &err) < 0)
-		log_warning("a sandbox keeps no warm interpreter", TEXT("sandbox", a->record.id),
+	if (send_all_warm(op, t, &err) < 0)
+		log_warning("a sandbox keeps no warm interpreter", TEXT("sandbox", op->record.id),
 		            FAILURE(&err));
 }

@@ -17,4 +17,4 @@ MUST_CHECK int warm_wish(const struct fleet *f, struct arena *a, const struct te
                          struct span *ret, struct error *err);
 /* Has the agent of a sandbox that runs keep the interpreters that its template wishes for. Without
  * them all works, more slowly: a failure is logged. */
-void warm_start(struct act *a, const struct template_record *t);
+void warm_start(struct operation *op, const struct template_record *t);

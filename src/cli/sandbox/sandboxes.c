@@ -6,7 +6,7 @@
 
 #include "cli/text_out.h"
 
-#define BUILD_LABEL "atoll.build" /* as of fleet/build_box.c */
+#define BUILD_LABEL "atoll.build" /* as of fleet/build_sandbox.c */
 
 static bool is_living(const struct json_value *sandbox)
 {

@@ -7,10 +7,10 @@
 #include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/meter.h"
-#include "fleet/lane.h"
 #include "fleet/pools.h"
 #include "fleet/retention.h"
 #include "fleet/trash.h"
+#include "fleet/work_lane.h"
 #include "http/parked.h"
 #include "provider/agent_health.h"
 #include "provider/disk.h"
@@ -271,8 +271,8 @@ static void write_disk(struct buf *out)
 static void write_waiting(struct buf *out, const struct api *api)
 {
 	struct parked_counts parked = parked_counts_get(api->server);
-	struct lane_load work = lane_load_get(fleet_work(api->fleet));
-	struct lane_load backups = lane_load_get(fleet_backup_work(api->fleet));
+	struct work_lane_load work = work_lane_load_get(fleet_work(api->fleet));
+	struct work_lane_load backups = work_lane_load_get(fleet_backup_work(api->fleet));
 	struct receiver_counts uploads = receiver_counts_get(api->receiver);
 	const struct {
 		const char *name, *type, *help;

@@ -23,7 +23,7 @@ void harness_start(struct harness *h)
 
 void harness_drain(struct harness *h)
 {
-	lane_wait(fleet_work(h->fleet));
+	work_lane_wait(fleet_work(h->fleet));
 	worker_pool_stop(h->workers);
 	h->workers = NULL;
 }

@@ -57,7 +57,7 @@ static inline size_t count_strays(struct harness *h)
 }
 
 /* What one round of the tick found somebody at work on is the next one's. */
-static inline void settle_strays(struct harness *h)
+static inline void reconcile_strays(struct harness *h)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
 

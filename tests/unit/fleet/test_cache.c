@@ -33,15 +33,15 @@ TEST(only_a_started_row_is_known_and_only_to_its_project)
 {
 	AUTO(cache_done) struct cache c;
 	struct sandbox_record r = row(SANDBOX_CREATING, 1);
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
-	cache_update(&c, slot, &r);
+	entry = cache_pin(&c, ID);
+	cache_update(&c, entry, &r);
 	assert_false(is_known(&c, "project", ID));
 	r = row(SANDBOX_STARTED, 2);
-	cache_update(&c, slot, &r);
-	cache_unpin(&c, slot);
+	cache_update(&c, entry, &r);
+	cache_unpin(&c, entry);
 	assert_true(is_known(&c, "project", ID));
 	assert_true(is_known(&c, "project", "box"));
 	assert_true(is_known(&c, NULL, ID));
@@ -54,34 +54,34 @@ TEST(an_older_row_never_covers_a_newer_one)
 {
 	AUTO(cache_done) struct cache c;
 	struct sandbox_record newer = row(SANDBOX_STOPPED, 5), older = row(SANDBOX_STARTED, 4);
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
-	cache_update(&c, slot, &newer);
-	cache_update(&c, slot, &older);
+	entry = cache_pin(&c, ID);
+	cache_update(&c, entry, &newer);
+	cache_update(&c, entry, &older);
 	assert_false(is_known(&c, "project", ID));
 	newer = row(SANDBOX_STARTED, 6);
-	cache_update(&c, slot, &newer);
+	cache_update(&c, entry, &newer);
 	assert_true(is_known(&c, "project", ID));
-	cache_unpin(&c, slot);
+	cache_unpin(&c, entry);
 }
 
 TEST(a_slot_that_nobody_needs_is_forgotten)
 {
 	AUTO(cache_done) struct cache c;
 	struct sandbox_record r = row(SANDBOX_STARTED, 1);
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
-	cache_update(&c, slot, &r);
-	cache_unpin(&c, slot);
+	entry = cache_pin(&c, ID);
+	cache_update(&c, entry, &r);
+	cache_unpin(&c, entry);
 	assert_int_equal(c.by_id.count, 1);
-	slot = cache_pin(&c, ID);
+	entry = cache_pin(&c, ID);
 	r = row(SANDBOX_DELETED, 2);
-	cache_update(&c, slot, &r);
-	cache_unpin(&c, slot);
+	cache_update(&c, entry, &r);
+	cache_unpin(&c, entry);
 	assert_int_equal(c.by_id.count, 0);
 	assert_int_equal(c.by_name.count, 0);
 }
@@ -91,15 +91,15 @@ TEST(a_held_slot_outlives_its_sandbox)
 	AUTO(cache_done) struct cache c;
 	AUTO(arena_done) struct arena arena = {0};
 	struct sandbox_record r = row(SANDBOX_STARTED, 1), held;
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
-	cache_update(&c, slot, &r);
-	assert_ptr_equal(cache_hold(&c, &arena, "project", "box", &held), slot);
+	entry = cache_pin(&c, ID);
+	cache_update(&c, entry, &r);
+	assert_ptr_equal(cache_hold(&c, &arena, "project", "box", &held), entry);
 	r = row(SANDBOX_DELETED, 2);
-	cache_update(&c, slot, &r);
-	cache_unpin(&c, slot);
+	cache_update(&c, entry, &r);
+	cache_unpin(&c, entry);
 	assert_true(cache_is_held(&c, ID));
 	assert_string_equal(held.name, "box");
 	cache_unhold(&c, ID);
@@ -112,55 +112,55 @@ TEST(the_reaper_closes_only_what_nobody_holds_or_has_used_since)
 	AUTO(cache_done) struct cache c;
 	AUTO(arena_done) struct arena arena = {0};
 	struct sandbox_record r = row(SANDBOX_STARTED, 1);
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
-	cache_update(&c, slot, &r);
+	entry = cache_pin(&c, ID);
+	cache_update(&c, entry, &r);
 	assert_non_null(cache_hold(&c, &arena, "project", ID, &r));
-	assert_false(cache_close_idle(&c, slot, 1000));
+	assert_false(cache_close_idle(&c, entry, 1000));
 	cache_unhold(&c, ID);
 	assert_true(cache_touch(&c, ID, 1001));
-	assert_false(cache_close_idle(&c, slot, 1000));
-	assert_true(cache_close_idle(&c, slot, 1001));
+	assert_false(cache_close_idle(&c, entry, 1000));
+	assert_true(cache_close_idle(&c, entry, 1001));
 	assert_false(is_known(&c, "project", ID));
-	cache_reopen(&c, slot);
+	cache_reopen(&c, entry);
 	assert_true(is_known(&c, "project", ID));
-	cache_unpin(&c, slot);
+	cache_unpin(&c, entry);
 }
 
 TEST(touches_are_told_on_at_most_once_a_second)
 {
 	AUTO(cache_done) struct cache c;
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
+	entry = cache_pin(&c, ID);
 	assert_true(cache_touch(&c, ID, 5000));
 	assert_false(cache_touch(&c, ID, 5999));
 	assert_true(cache_touch(&c, ID, 6000));
 	assert_true(cache_touch(&c, "unknown", 6000));
-	cache_unpin(&c, slot);
+	cache_unpin(&c, entry);
 }
 
 TEST(an_actor_is_waited_for_until_the_deadline)
 {
 	AUTO(cache_done) struct cache c;
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
-	assert_false(cache_is_attended(&c, ID));
-	assert_true(cache_act(&c, slot, deadline_in(0)));
-	assert_true(cache_is_attended(&c, ID));
-	assert_false(cache_act(&c, slot, deadline_in(0)));
-	assert_false(cache_act(&c, slot, deadline_in(2)));
-	cache_act_end(&c, slot);
-	assert_true(cache_act(&c, slot, deadline_in(0)));
-	cache_act_end(&c, slot);
-	cache_set_queued(&c, slot, true);
-	assert_true(cache_is_attended(&c, ID));
-	cache_unpin(&c, slot);
+	entry = cache_pin(&c, ID);
+	assert_false(cache_is_busy(&c, ID));
+	assert_true(cache_operation_begin(&c, entry, deadline_in(0)));
+	assert_true(cache_is_busy(&c, ID));
+	assert_false(cache_operation_begin(&c, entry, deadline_in(0)));
+	assert_false(cache_operation_begin(&c, entry, deadline_in(2)));
+	cache_operation_end(&c, entry);
+	assert_true(cache_operation_begin(&c, entry, deadline_in(0)));
+	cache_operation_end(&c, entry);
+	cache_set_queued(&c, entry, true);
+	assert_true(cache_is_busy(&c, ID));
+	cache_unpin(&c, entry);
 }
 
 struct actor {
@@ -173,13 +173,13 @@ static void *act_often(void *argument)
 	struct actor *actor = argument;
 
 	for (unsigned i = 0; i < 500; i++) {
-		struct slot *slot = cache_pin(actor->cache, ID);
+		struct cache_entry *entry = cache_pin(actor->cache, ID);
 
-		if (cache_act(actor->cache, slot, deadline_in(60000))) {
+		if (cache_operation_begin(actor->cache, entry, deadline_in(60000))) {
 			++*actor->unguarded;
-			cache_act_end(actor->cache, slot);
+			cache_operation_end(actor->cache, entry);
 		}
-		cache_unpin(actor->cache, slot);
+		cache_unpin(actor->cache, entry);
 	}
 	return NULL;
 }
@@ -205,32 +205,32 @@ TEST(one_that_sleeps_is_taken_by_one_who_wakes_it)
 {
 	AUTO(cache_done) struct cache c;
 	struct sandbox_record r = row(SANDBOX_STARTED, 1);
-	struct slot *slot;
+	struct cache_entry *entry;
 
 	cache_init(&c);
-	slot = cache_pin(&c, ID);
-	cache_update(&c, slot, &r);
-	assert_null(cache_take_sleeper(&c, ID));
-	assert_null(cache_take_sleeper(&c, "bbbbbbbbbbbbbbbbbbbb"));
+	entry = cache_pin(&c, ID);
+	cache_update(&c, entry, &r);
+	assert_null(cache_take_sleeping(&c, ID));
+	assert_null(cache_take_sleeping(&c, "bbbbbbbbbbbbbbbbbbbb"));
 	r = row(SANDBOX_PAUSED, 2);
-	cache_update(&c, slot, &r);
-	assert_true(cache_act(&c, slot, deadline_in(1000)));
-	assert_null(cache_take_sleeper(&c, ID));
-	cache_act_end(&c, slot);
-	assert_ptr_equal(cache_take_sleeper(&c, ID), slot);
-	assert_null(cache_take_sleeper(&c, ID));
-	cache_set_queued(&c, slot, false);
-	cache_unpin(&c, slot);
-	assert_ptr_equal(cache_take_sleeper(&c, ID), slot);
-	cache_set_queued(&c, slot, false);
-	cache_unpin(&c, slot);
-	cache_unpin(&c, slot);
+	cache_update(&c, entry, &r);
+	assert_true(cache_operation_begin(&c, entry, deadline_in(1000)));
+	assert_null(cache_take_sleeping(&c, ID));
+	cache_operation_end(&c, entry);
+	assert_ptr_equal(cache_take_sleeping(&c, ID), entry);
+	assert_null(cache_take_sleeping(&c, ID));
+	cache_set_queued(&c, entry, false);
+	cache_unpin(&c, entry);
+	assert_ptr_equal(cache_take_sleeping(&c, ID), entry);
+	cache_set_queued(&c, entry, false);
+	cache_unpin(&c, entry);
+	cache_unpin(&c, entry);
 	assert_int_equal(c.by_id.count, 0);
 }
 
 struct queue {
 	struct cache *cache;
-	struct slot *slot;
+	struct cache_entry *entry;
 	unsigned order[8], count;
 };
 struct queuer {
@@ -243,9 +243,9 @@ static void *queue_up(void *context)
 	struct queuer *q = context;
 	struct queue *queue = q->queue;
 
-	assert_true(cache_act(queue->cache, queue->slot, deadline_in(10000)));
+	assert_true(cache_operation_begin(queue->cache, queue->entry, deadline_in(10000)));
 	queue->order[queue->count++] = q->number;
-	cache_act_end(queue->cache, queue->slot);
+	cache_operation_end(queue->cache, queue->entry);
 	return NULL;
 }
 
@@ -254,7 +254,7 @@ static unsigned count_waiting(struct queue *queue)
 	unsigned count = 0;
 
 	pthread_mutex_lock(&queue->cache->mutex);
-	LIST_EACH (&queue->slot->actors, item)
+	LIST_EACH (&queue->entry->waiters, item)
 		count++;
 	pthread_mutex_unlock(&queue->cache->mutex);
 	return count;
@@ -269,8 +269,8 @@ TEST(actors_have_their_turn_in_the_order_in_which_they_came)
 	struct queue queue = {.cache = &c};
 
 	cache_init(&c);
-	queue.slot = cache_pin(&c, ID);
-	assert_true(cache_act(&c, queue.slot, deadline_in(1000)));
+	queue.entry = cache_pin(&c, ID);
+	assert_true(cache_operation_begin(&c, queue.entry, deadline_in(1000)));
 	for (unsigned i = 0; i < THREADS; i++) {
 		queuers[i] = (struct queuer){&queue, i};
 		assert_int_equal(pthread_create(&threads[i], NULL, queue_up, &queuers[i]), 0);
@@ -278,13 +278,13 @@ TEST(actors_have_their_turn_in_the_order_in_which_they_came)
 			sched_yield();
 	}
 	/* Who has no time leaves the queue as it was. */
-	assert_false(cache_act(&c, queue.slot, clock_monotonic_ms()));
-	cache_act_end(&c, queue.slot);
+	assert_false(cache_operation_begin(&c, queue.entry, clock_monotonic_ms()));
+	cache_operation_end(&c, queue.entry);
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(queue.order[i], i);
-	cache_unpin(&c, queue.slot);
+	cache_unpin(&c, queue.entry);
 }
 
 int main(void)

@@ -306,8 +306,8 @@ static void a_month_in_the_archive_is_not_charged_as_files(void **state)
 		move(h, r.id, &steps[i], made);
 	while (clock_unix_ms() < made + 1000)
 		(void)usleep(10000);
-	assert_done(holdings_settle(h->fleet, r.id, &err));
-	assert_done(holdings_settle(h->fleet, "nosuch", &err));
+	assert_done(holdings_meter_sandbox(h->fleet, r.id, &err));
+	assert_done(holdings_meter_sandbox(h->fleet, "nosuch", &err));
 	assert_in_range(sum_of(h, "storage").storage_mib_s, 1023, 1024 * 60);
 	move(h, r.id, &steps[2], made);
 	for (unsigned i = 3; i < 5; i++)

@@ -157,7 +157,7 @@ static void a_deleted_or_failed_sandbox_is_replaced_under_a_new_epoch(void **sta
 	third = acquire(h);
 	assert_string_not_equal(third.sandbox.id, second.sandbox.id);
 	assert_int_equal(h->fake.sandboxes.count, 1);
-	settle_strays(h);
+	reconcile_strays(h);
 	assert_gone(h, second.sandbox.id);
 }
 
@@ -235,7 +235,7 @@ static void where_it_can_be_the_one_that_is_there_is_reset(void **state)
 	assert_int_equal(second.lease.epoch, first.lease.epoch + 1);
 	assert_int_equal(resets, 1);
 	assert_false(acquire(h).reset);
-	settle_strays(h);
+	reconcile_strays(h);
 	assert_string_equal(look(h).sandbox_id, first.sandbox.id);
 }
 
@@ -299,7 +299,7 @@ static void one_whose_reset_fails_is_replaced(void **state)
 	assert_true(second.created && !second.reset);
 	assert_int_equal(resets, 1);
 	assert_gone(h, first.sandbox.id);
-	settle_strays(h);
+	reconcile_strays(h);
 }
 
 /* The epoch says whose files are new: it grows when the reset is done, not when it begins. */

@@ -134,7 +134,7 @@ static void a_claim_whose_sandbox_failed_is_given_up_at_boot(void **state)
 	harness_restart(h);
 	assert_refused(fleet_lease_find(h->fleet, &h->arena, REF, &r, &err), ERROR_NOT_FOUND);
 	assert_gone(h, claim.sandbox_id);
-	settle_strays(h);
+	reconcile_strays(h);
 }
 
 static void a_claim_that_is_too_old_is_given_up_by_the_tick(void **state)

@@ -266,15 +266,15 @@ static enum sandbox_state pause_with_bytes(struct harness *h, bool meanwhile, bo
 	struct sandbox_record r = create(h), ignored;
 	const struct fleet_ref ref = {PROJECT, r.id, NULL};
 	struct fleet_hold hold;
-	struct act act;
+	struct operation op;
 	struct error err = {0};
 
 	assert_done(fleet_hold(h->fleet, &h->arena, &ref, &ignored, &hold, &err));
-	assert_done(act_begin(h->fleet, &h->arena, r.id, deadline_in(5000), &act, &err));
+	assert_done(operation_begin(h->fleet, &h->arena, r.id, deadline_in(5000), &op, &err));
 	if (meanwhile)
 		fleet_wake(&hold);
-	assert_done(act_pause(&act, SANDBOX_REASON_USER, &err));
-	act_end(&act);
+	assert_done(lifecycle_pause(&op, SANDBOX_REASON_USER, &err));
+	operation_end(&op);
 	if (afterwards)
 		fleet_wake(&hold);
 	harness_drain(h);

@@ -13,8 +13,9 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool may_end, is_announced;
 static unsigned runs;
 
-static int run_work(UNUSED struct fleet *f, struct arena *arena, const struct shared_work *work,
-                    const char **ret_text, struct error *err)
+static int run_template_work(UNUSED struct fleet *f, struct arena *arena,
+                             const struct shared_work *work, const char **ret_text,
+                             struct error *err)
 {
 	pthread_mutex_lock(&mutex);
 	runs++;
@@ -50,10 +51,10 @@ static struct shared_work work_for(struct harness *h, const char *failure)
 	struct shared_work work = {.project_id = PROJECT,
 	                           .what = "it is being worked on",
 	                           .lane = fleet_backup_work(h->fleet),
-	                           .run = run_work,
+	                           .run = run_template_work,
 	                           .texts = {"this", failure}};
 
-	waiting_key("test", "one", work.key);
+	awaited_key("test", "one", work.key);
 	fleet_on_change(h->fleet, on_change, NULL);
 	may_end = is_announced = false;
 	runs = 0;
@@ -130,7 +131,7 @@ static void a_thread_that_may_not_park_waits(void **state)
 	assert_done(shared_work_do(h->fleet, &h->arena, &work, NULL, &text, &err));
 	assert_string_equal(text, "of this");
 	assert_done(shared_work_begin(h->fleet, &work, &err));
-	lane_wait(fleet_backup_work(h->fleet));
+	work_lane_wait(fleet_backup_work(h->fleet));
 	assert_int_equal(runs, 2);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/lane.h — a lane for work that takes minutes: builds, imports, pulls, backups. Part of the
- * fleet's contract, see fleet.h.
+/* fleet/work_lane.h — a lane for work that takes minutes: builds, imports, pulls, backups. Part of
+ * the fleet's contract, see fleet.h.
  *
  * A lane has threads of its own, so that such work never takes a worker that serves calls. Projects
  * take turns: the next task is that of the project that has waited longest for its turn. A project
@@ -15,8 +15,8 @@
 
 #define LANE_SPARE 4
 
-struct lane;
-struct lane_options {
+struct work_lane;
+struct work_lane_options {
 	unsigned at_once;             /* ..LANE_AT_ONCE_MAX; 0 = 1 */
 	unsigned waiting_max;         /* tasks that wait */
 	unsigned waiting_project_max; /* of one project */
@@ -24,27 +24,27 @@ struct lane_options {
 };
 #define LANE_AT_ONCE_MAX 128
 /* Its threads start with its first task. */
-struct lane *lane_new(const struct lane_options *options);
+struct work_lane *work_lane_new(const struct work_lane_options *options);
 /* Returns when nothing runs or waits; NULL is fine. */
-void lane_wait(struct lane *lane);
+void work_lane_wait(struct work_lane *lane);
 /* The same, and ends. NULL is fine. */
-void lane_free(struct lane *lane);
+void work_lane_free(struct work_lane *lane);
 
 /* Embedded in its owner's struct, which lives until `run` has been called; run may free it. */
-struct lane_project;
-struct lane_task {
-	void (*run)(struct lane_task *task);
+struct work_lane_project;
+struct work_lane_task {
+	void (*run)(struct work_lane_task *task);
 	/* the lane's own: */
 	struct worker_task task;
 	struct list item;
-	struct lane *lane;
-	struct lane_project *project;
+	struct work_lane *lane;
+	struct work_lane_project *project;
 };
 /* Any thread. ERROR_UNAVAILABLE when too much waits; the task is then untouched. */
-MUST_CHECK int lane_submit(struct lane *lane, struct lane_task *task, const char *project_id,
-                           struct error *err);
+MUST_CHECK int work_lane_submit(struct work_lane *lane, struct work_lane_task *task,
+                                const char *project_id, struct error *err);
 
-struct lane_load {
+struct work_lane_load {
 	unsigned running, waiting;
 };
-struct lane_load lane_load_get(struct lane *lane);
+struct work_lane_load work_lane_load_get(struct work_lane *lane);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/lease_desk.h — who in this process makes which lease's sandbox, and who waits. Private to
- * this folder.
+/* fleet/leases_in_flight.h — who in this process makes which lease's sandbox, and who waits.
+ * Private to this folder.
  *
  * The store decides who makes one. But who waits is woken here by the others of his process, and
  * of those only one at a time tries. Any thread. */
@@ -14,33 +14,33 @@
 #include "base/map.h"
 #include "store/leases.h"
 
-struct lease_desk {
+struct leases_in_flight {
 	pthread_mutex_t mutex; /* over all of this */
 	pthread_cond_t changed;
 	uint64_t generation;           /* counts changes */
 	struct map making;             /* "PROJECT/KEY" */
 	unsigned waiting, waiting_max; /* for other processes */
 };
-void lease_desk_init(struct lease_desk *desk, unsigned waiting_max);
-void lease_desk_done(struct lease_desk *desk);
+void leases_in_flight_init(struct leases_in_flight *leases, unsigned waiting_max);
+void leases_in_flight_done(struct leases_in_flight *leases);
 
 /* "PROJECT/KEY" */
 const char *lease_name(struct arena *a, const struct lease_ref *ref);
 /* False when somebody of this process is making it already. */
-bool lease_desk_enter(struct lease_desk *desk, const char *name);
-void lease_desk_leave(struct lease_desk *desk, const char *name);
-bool lease_desk_has(struct lease_desk *desk, const char *name);
+bool leases_in_flight_add(struct leases_in_flight *leases, const char *name);
+void leases_in_flight_remove(struct leases_in_flight *leases, const char *name);
+bool leases_in_flight_has(struct leases_in_flight *leases, const char *name);
 /* Wakes those who wait: some lease has changed. */
-void lease_desk_tell(struct lease_desk *desk);
-uint64_t lease_desk_generation(struct lease_desk *desk);
+void leases_in_flight_announce(struct leases_in_flight *leases);
+uint64_t leases_in_flight_generation(struct leases_in_flight *leases);
 struct lease_wait {
 	const char *name;
 	uint64_t generation; /* waits for a change since this one */
 	int64_t until;       /* monotonic ms */
 };
 /* Waits, but fails with ERROR_UNAVAILABLE when too many threads wait for other processes. */
-MUST_CHECK int lease_desk_wait(struct lease_desk *desk, const struct lease_wait *wait,
-                               struct error *err);
+MUST_CHECK int leases_in_flight_wait(struct leases_in_flight *leases, const struct lease_wait *wait,
+                                     struct error *err);
 
 /* ---- lease_tick.c ---- */
 
@@ -53,4 +53,4 @@ int64_t lease_epoch_of(const struct lease_claim *claim);
 bool lease_sweep(struct fleet *f, const char *sandbox_id, int64_t epoch);
 /* At boot and every few seconds: leases whose makers or sandboxes have gone, and sandboxes that no
  * lease wants. */
-MUST_CHECK int leases_settle(struct fleet *f, struct error *err);
+MUST_CHECK int leases_reconcile(struct fleet *f, struct error *err);

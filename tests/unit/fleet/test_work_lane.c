@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fleet/lane.h"
+#include "fleet/work_lane.h"
 #include "unit.h"
 
 #define TASKS (10 + LANE_SPARE + 1)
 
 struct work {
-	struct lane_task task;
+	struct work_lane_task task;
 	char project;
 	bool may_end, runs, has_ended;
 };
@@ -19,7 +19,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct work works[TASKS];
 
-static void run_work(struct lane_task *task)
+static void run_template_work(struct work_lane_task *task)
 {
 	struct work *w = CONTAINER_OF(task, struct work, task);
 
@@ -32,12 +32,12 @@ static void run_work(struct lane_task *task)
 	pthread_mutex_unlock(&mutex);
 }
 
-static int submit(struct lane *lane, unsigned number, char project, struct error *err)
+static int submit(struct work_lane *lane, unsigned number, char project, struct error *err)
 {
 	const char id[] = {project, '\0'};
 
-	works[number] = (struct work){.task = {.run = run_work}, .project = project};
-	return lane_submit(lane, &works[number].task, id, err);
+	works[number] = (struct work){.task = {.run = run_template_work}, .project = project};
+	return work_lane_submit(lane, &works[number].task, id, err);
 }
 
 static void end_work(unsigned number)
@@ -62,27 +62,27 @@ static void end_all(void)
 		end_work(i);
 }
 
-static struct lane *open_lane(void)
+static struct work_lane *open_lane(void)
 {
-	return lane_new(&(struct lane_options){
+	return work_lane_new(&(struct work_lane_options){
 	        .at_once = 2, .waiting_max = 10, .waiting_project_max = 8, .what = "tests"});
 }
 
 TEST(a_project_with_ten_tasks_does_not_stop_anothers_only_one)
 {
-	struct lane *lane = open_lane();
+	struct work_lane *lane = open_lane();
 	struct error err = {0};
 
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(submit(lane, i, 'a', &err), 0);
 	await_start(0);
 	await_start(1);
-	assert_int_equal(lane_load_get(lane).running, 2);
+	assert_int_equal(work_lane_load_get(lane).running, 2);
 	for (unsigned i = 0; i < LANE_SPARE; i++) {
 		assert_int_equal(submit(lane, 10 + i, (char)('b' + i), &err), 0);
 		await_start(10 + i);
 	}
-	assert_int_equal(lane_load_get(lane).running, 2 + LANE_SPARE);
+	assert_int_equal(work_lane_load_get(lane).running, 2 + LANE_SPARE);
 	/* The spare threads are taken: the next project comes first all the same. */
 	assert_int_equal(submit(lane, TASKS - 1, 'z', &err), 0);
 	assert_false(works[TASKS - 1].runs);
@@ -90,14 +90,14 @@ TEST(a_project_with_ten_tasks_does_not_stop_anothers_only_one)
 	await_start(TASKS - 1);
 	assert_false(works[2].runs);
 	end_all();
-	lane_free(lane);
+	work_lane_free(lane);
 	for (unsigned i = 0; i < TASKS; i++)
 		assert_true(works[i].has_ended);
 }
 
 TEST(a_project_alone_has_no_more_than_its_bound)
 {
-	struct lane *lane = open_lane();
+	struct work_lane *lane = open_lane();
 	struct error err = {0};
 
 	for (unsigned i = 0; i < 10; i++)
@@ -106,15 +106,15 @@ TEST(a_project_alone_has_no_more_than_its_bound)
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "8 of them this project's"));
 	await_start(1);
-	assert_int_equal(lane_load_get(lane).running, 2);
-	assert_int_equal(lane_load_get(lane).waiting, 8);
+	assert_int_equal(work_lane_load_get(lane).running, 2);
+	assert_int_equal(work_lane_load_get(lane).waiting, 8);
 	end_all();
-	lane_free(lane);
+	work_lane_free(lane);
 }
 
 TEST(tasks_of_a_project_run_in_order)
 {
-	struct lane *lane = open_lane();
+	struct work_lane *lane = open_lane();
 	struct error err = {0};
 
 	for (unsigned i = 0; i < 4; i++)
@@ -125,7 +125,7 @@ TEST(tasks_of_a_project_run_in_order)
 	await_start(2);
 	assert_false(works[3].runs);
 	end_all();
-	lane_free(lane);
+	work_lane_free(lane);
 }
 
 int main(void)

@@ -20,7 +20,7 @@
 
 /* ---- the sandbox ---- */
 
-static int create(struct build *b, struct build_box *box, struct error *err)
+static int create_sandbox(struct build *b, struct build_sandbox *box, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct json_pair label = {LABEL, b->record.id};
@@ -52,25 +52,25 @@ static int create(struct build *b, struct build_box *box, struct error *err)
 	return fleet_hold(b->fleet, &arena, &ref, &made, &box->hold, err);
 }
 
-int build_box_open(struct build *b, struct build_box *ret, struct error *err)
+int build_sandbox_open(struct build *b, struct build_sandbox *ret, struct error *err)
 {
 	struct id id = id_new();
 
 	if (build_is_cancelled(b))
 		return build_refuse_cancelled(b, err);
-	*ret = (struct build_box){.build = b};
+	*ret = (struct build_sandbox){.build = b};
 	memcpy(ret->id, id.text, sizeof(id.text));
 	b->record.sandbox_id = arena_text(&b->arena, id.text);
 	if (store_build_update(b->fleet->store, &b->record, err) < 0)
 		return -1;
 	fault_point("api", "build-recorded");
-	if (create(b, ret, err) == 0)
+	if (create_sandbox(b, ret, err) == 0)
 		return 0;
-	build_box_close(ret);
+	build_sandbox_close(ret);
 	return -1;
 }
 
-void build_box_close(struct build_box *box)
+void build_sandbox_close(struct build_sandbox *box)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct build *b = box->build;
@@ -90,7 +90,7 @@ void build_box_close(struct build_box *box)
 	box->id[0] = '\0';
 }
 
-int build_box_make_folders(struct build_box *box, struct error *err)
+int build_sandbox_make_folders(struct build_sandbox *box, struct error *err)
 {
 	struct build *b = box->build;
 
@@ -120,7 +120,7 @@ int build_box_make_folders(struct build_box *box, struct error *err)
 
 /* ---- messages ---- */
 
-int build_wait(struct build *b, int fd, int64_t deadline, struct error *err)
+int build_wait_until(struct build *b, int fd, int64_t deadline, struct error *err)
 {
 	struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
 	                       {.fd = b->cancel_fd, .events = POLLIN}};
@@ -138,8 +138,8 @@ int build_wait(struct build *b, int fd, int64_t deadline, struct error *err)
 	return count > 0;
 }
 
-int build_ask(struct build_box *box, struct agent_reader *ret,
-              const struct compute_request *request, struct error *err)
+int build_open_call(struct build_sandbox *box, struct agent_reader *ret,
+                    const struct compute_request *request, struct error *err)
 {
 	struct build *b = box->build;
 	const struct agent_limits limits = {.deadline = b->deadline, .frame_ms = MESSAGE_MS};
@@ -153,9 +153,9 @@ int build_ask(struct build_box *box, struct agent_reader *ret,
 	return 0;
 }
 
-int build_receive(struct build *b, struct agent_reader *r, int64_t until, struct error *err)
+int build_receive_message(struct build *b, struct agent_reader *r, int64_t until, struct error *err)
 {
-	int result = build_wait(b, r->fd, until, err);
+	int result = build_wait_until(b, r->fd, until, err);
 
 	if (result <= 0)
 		return result;
@@ -201,8 +201,8 @@ struct agent_exec build_exec_of(struct build *b, struct arena *a,
 }
 
 /* 1: the command has ended. */
-int build_take_output(struct build_lines *lines, const struct agent_reader *r,
-                      struct agent_process *ret, struct error *err)
+int build_log_output(struct build_lines *lines, const struct agent_reader *r,
+                     struct agent_process *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct span payload = buf_span(&r->payload);
@@ -226,36 +226,36 @@ int build_take_output(struct build_lines *lines, const struct agent_reader *r,
 	return 1;
 }
 
-static int follow(struct build_box *box, struct agent_reader *r, struct agent_process *ret,
-                  struct error *err)
+static int follow_command(struct build_sandbox *box, struct agent_reader *r,
+                          struct agent_process *ret, struct error *err)
 {
 	AUTO(build_lines_done) struct build_lines lines = {0};
 	int ended = 0;
 
 	build_lines_init(&lines, box->build);
 	while (!ended) {
-		int result = build_receive(box->build, r, box->build->deadline, err);
+		int result = build_receive_message(box->build, r, box->build->deadline, err);
 
 		if (result == 0)
 			return FAIL(err, ERROR_TIMEOUT, "the build took longer than it may");
 		if (result < 0)
 			return -1;
-		ended = build_take_output(&lines, r, ret, err);
+		ended = build_log_output(&lines, r, ret, err);
 		if (ended < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int build_box_run(struct build_box *box, const struct build_command *command,
-                  struct agent_process *ret, struct error *err)
+int build_sandbox_run(struct build_sandbox *box, const struct build_command *command,
+                      struct agent_process *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct agent_exec exec = build_exec_of(box->build, &arena, command);
 	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
 	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 
-	return build_ask(box, &r, &request, err) < 0 ? -1 : follow(box, &r, ret, err);
+	return build_open_call(box, &r, &request, err) < 0 ? -1 : follow_command(box, &r, ret, err);
 }
 
 /* ---- files ---- */
@@ -281,9 +281,9 @@ static int send_files(struct build *b, struct agent_reader *r, int files, struct
 	return wire_send(r->fd, buf_span(&frame), deadline_in(CALL_TIMEOUT_MS), err);
 }
 
-static int expect(struct build *b, struct agent_reader *r, uint16_t type, struct error *err)
+static int receive_type(struct build *b, struct agent_reader *r, uint16_t type, struct error *err)
 {
-	int result = build_receive(b, r, b->deadline, err);
+	int result = build_receive_message(b, r, b->deadline, err);
 
 	if (result == 0)
 		return FAIL(err, ERROR_TIMEOUT, "the build took longer than it may");
@@ -301,8 +301,8 @@ static uint32_t parse_mode(const char *mode)
 	return value;
 }
 
-int build_box_copy(struct build_box *box, const struct build_step *step, const char *path,
-                   struct error *err)
+int build_sandbox_copy(struct build_sandbox *box, const struct build_step *step, const char *path,
+                       struct error *err)
 {
 	struct build *b = box->build;
 	const struct agent_path message = {
@@ -318,15 +318,15 @@ int build_box_copy(struct build_box *box, const struct build_step *step, const c
 	AUTO_CLOSE int files = -1;
 
 	if (build_files_open(b, step->files, &files, err) < 0 ||
-	    build_ask(box, &r, &request, err) < 0 || expect(b, &r, AGENT_READY, err) < 0 ||
-	    send_files(b, &r, files, err) < 0)
+	    build_open_call(box, &r, &request, err) < 0 ||
+	    receive_type(b, &r, AGENT_READY, err) < 0 || send_files(b, &r, files, err) < 0)
 		return -1;
-	return expect(b, &r, AGENT_DONE, err);
+	return receive_type(b, &r, AGENT_DONE, err);
 }
 
 /* ---- the layer ---- */
 
-static int64_t measure(struct build_box *box)
+static int64_t measure_layer(struct build_sandbox *box)
 {
 	struct fleet *f = box->build->fleet;
 	struct provider_stats stats;
@@ -339,7 +339,7 @@ static int64_t measure(struct build_box *box)
 	return (int64_t)stats.disk_bytes;
 }
 
-int build_box_keep(struct build_box *box, struct build_layer *ret, struct error *err)
+int build_sandbox_keep(struct build_sandbox *box, struct build_layer *ret, struct error *err)
 {
 	struct build *b = box->build;
 	const struct fleet_ref ref = {b->record.project_id, box->id};
@@ -347,7 +347,7 @@ int build_box_keep(struct build_box *box, struct build_layer *ret, struct error 
 	struct sandbox_record stopped;
 	struct snapshot_record made;
 
-	ret->size_bytes = measure(box);
+	ret->size_bytes = measure_layer(box);
 	fleet_unhold(&box->hold);
 	/* Nothing that it left behind may still write. */
 	if (fleet_stop(b->fleet, &b->arena, &ref, &stopped, err) < 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/lane.h"
+#include "fleet/work_lane.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -9,15 +9,15 @@
 #include "base/log.h"
 
 /* Of the lane's list while it has tasks, in the order of turns. */
-struct lane_project {
+struct work_lane_project {
 	struct list item;
-	struct list waiting; /* of lane_task.item */
+	struct list waiting; /* of work_lane_task.item */
 	unsigned waiting_count, running;
 	char id[];
 };
 
-struct lane {
-	struct lane_options options;
+struct work_lane {
+	struct work_lane_options options;
 	pthread_mutex_t mutex;    /* over all below */
 	pthread_cond_t idle;      /* nothing runs or waits */
 	struct worker_pool *pool; /* NULL until the first task comes */
@@ -25,9 +25,9 @@ struct lane {
 	unsigned running, waiting;
 };
 
-struct lane *lane_new(const struct lane_options *options)
+struct work_lane *work_lane_new(const struct work_lane_options *options)
 {
-	struct lane *lane = calloc(1, sizeof(*lane));
+	struct work_lane *lane = calloc(1, sizeof(*lane));
 
 	assert(options->at_once <= LANE_AT_ONCE_MAX);
 	if (!lane)
@@ -41,7 +41,7 @@ struct lane *lane_new(const struct lane_options *options)
 	return lane;
 }
 
-void lane_wait(struct lane *lane)
+void work_lane_wait(struct work_lane *lane)
 {
 	if (!lane)
 		return;
@@ -51,11 +51,11 @@ void lane_wait(struct lane *lane)
 	pthread_mutex_unlock(&lane->mutex);
 }
 
-void lane_free(struct lane *lane)
+void work_lane_free(struct work_lane *lane)
 {
 	if (!lane)
 		return;
-	lane_wait(lane);
+	work_lane_wait(lane);
 	worker_pool_stop(lane->pool);
 	pthread_cond_destroy(&lane->idle);
 	pthread_mutex_destroy(&lane->mutex);
@@ -64,13 +64,13 @@ void lane_free(struct lane *lane)
 
 /* ---- turns; with the mutex ---- */
 
-static struct lane_project *find_project(struct lane *lane, const char *id)
+static struct work_lane_project *find_project(struct work_lane *lane, const char *id)
 {
-	struct lane_project *project;
+	struct work_lane_project *project;
 	size_t size = strlen(id);
 
 	LIST_EACH (&lane->projects, item) {
-		project = LIST_ENTRY(item, struct lane_project, item);
+		project = LIST_ENTRY(item, struct work_lane_project, item);
 		if (strcmp(project->id, id) == 0)
 			return project;
 	}
@@ -83,7 +83,7 @@ static struct lane_project *find_project(struct lane *lane, const char *id)
 	return project;
 }
 
-static void drop_if_empty(struct lane_project *project)
+static void drop_if_empty(struct work_lane_project *project)
 {
 	if (project->waiting_count > 0 || project->running > 0)
 		return;
@@ -91,7 +91,7 @@ static void drop_if_empty(struct lane_project *project)
 	free(project);
 }
 
-static bool has_turn(const struct lane *lane, const struct lane_project *project)
+static bool has_turn(const struct work_lane *lane, const struct work_lane_project *project)
 {
 	unsigned at_once = lane->options.at_once;
 
@@ -101,10 +101,11 @@ static bool has_turn(const struct lane *lane, const struct lane_project *project
 	       (lane->running < at_once + LANE_SPARE && project->running == 0);
 }
 
-static struct lane_task *choose_task(struct lane *lane)
+static struct work_lane_task *choose_task(struct work_lane *lane)
 {
 	LIST_EACH (&lane->projects, item) {
-		struct lane_project *project = LIST_ENTRY(item, struct lane_project, item);
+		struct work_lane_project *project =
+		        LIST_ENTRY(item, struct work_lane_project, item);
 		struct list *first = project->waiting.next;
 
 		if (!has_turn(lane, project))
@@ -117,15 +118,15 @@ static struct lane_task *choose_task(struct lane *lane)
 		/* Behind all others: they have waited longer. */
 		list_remove(&project->item);
 		list_append(&lane->projects, &project->item);
-		return LIST_ENTRY(first, struct lane_task, item);
+		return LIST_ENTRY(first, struct work_lane_task, item);
 	}
 	return NULL;
 }
 
 /* The pool has a thread for each task that may run, and room for it to be handed over. */
-static void start_tasks(struct lane *lane)
+static void start_tasks(struct work_lane *lane)
 {
-	struct lane_task *task;
+	struct work_lane_task *task;
 	struct error err = {0};
 
 	while ((task = choose_task(lane)))
@@ -137,9 +138,9 @@ static void start_tasks(struct lane *lane)
 
 static void run_task(struct worker_task *worker_task)
 {
-	struct lane_task *task = CONTAINER_OF(worker_task, struct lane_task, task);
-	struct lane_project *project = task->project;
-	struct lane *lane = task->lane;
+	struct work_lane_task *task = CONTAINER_OF(worker_task, struct work_lane_task, task);
+	struct work_lane_project *project = task->project;
+	struct work_lane *lane = task->lane;
 
 	task->run(task);
 	pthread_mutex_lock(&lane->mutex);
@@ -152,7 +153,7 @@ static void run_task(struct worker_task *worker_task)
 	pthread_mutex_unlock(&lane->mutex);
 }
 
-static int open_pool(struct lane *lane, struct error *err)
+static int open_pool(struct work_lane *lane, struct error *err)
 {
 	unsigned threads = lane->options.at_once + LANE_SPARE;
 	const struct worker_options options = {.threads = threads, .queue_max = 2 * threads};
@@ -160,11 +161,11 @@ static int open_pool(struct lane *lane, struct error *err)
 	return lane->pool ? 0 : worker_pool_start(&options, &lane->pool, err);
 }
 
-static int enqueue(struct lane *lane, struct lane_task *task, const char *project_id,
-                   struct error *err)
+static int enqueue_task(struct work_lane *lane, struct work_lane_task *task, const char *project_id,
+                        struct error *err)
 {
-	const struct lane_options *options = &lane->options;
-	struct lane_project *project;
+	const struct work_lane_options *options = &lane->options;
+	struct work_lane_project *project;
 
 	if (open_pool(lane, err) < 0)
 		return -1;
@@ -188,24 +189,24 @@ static int enqueue(struct lane *lane, struct lane_task *task, const char *projec
 	return 0;
 }
 
-int lane_submit(struct lane *lane, struct lane_task *task, const char *project_id,
-                struct error *err)
+int work_lane_submit(struct work_lane *lane, struct work_lane_task *task, const char *project_id,
+                     struct error *err)
 {
 	int result;
 
 	assert(task->run);
 	pthread_mutex_lock(&lane->mutex);
-	result = enqueue(lane, task, project_id, err);
+	result = enqueue_task(lane, task, project_id, err);
 	pthread_mutex_unlock(&lane->mutex);
 	return result;
 }
 
-struct lane_load lane_load_get(struct lane *lane)
+struct work_lane_load work_lane_load_get(struct work_lane *lane)
 {
-	struct lane_load load;
+	struct work_lane_load load;
 
 	pthread_mutex_lock(&lane->mutex);
-	load = (struct lane_load){lane->running, lane->waiting};
+	load = (struct work_lane_load){lane->running, lane->waiting};
 	pthread_mutex_unlock(&lane->mutex);
 	return load;
 }
