@@ -128,15 +128,15 @@ int api_open(struct api *api, struct error *err)
 	api->interpreter_router = router_new(interpreter_routes);
 	api->mcp = mcp_sessions_new();
 	api->mcp_calls = mcp_calls_new();
-	api->e2b_drafts = e2b_drafts_new();
+	api->e2b_announced_builds = e2b_announced_builds_new();
 	api->shell_queue = shell_queue_new();
 	api->daytona_pending = daytona_pending_new();
-	api->daytona_lsp_turns = daytona_lsp_turns_new();
+	api->daytona_lsp_queue = daytona_lsp_queue_new();
 	api->feed = api_feed_new(api);
 	api->receiver = receiver_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	api->write_failure = api_write_failure;
-	api->refuse_port = envd_refuse_port;
+	api->refuse_port = envd_port_refuse;
 	return api_peers_open(api->config, &api->peers, err);
 }
 
@@ -162,10 +162,10 @@ void api_close(struct api *api)
 	router_free(api->interpreter_router);
 	mcp_sessions_free(api->mcp);
 	mcp_calls_free(api->mcp_calls);
-	e2b_drafts_free(api->e2b_drafts);
+	e2b_announced_builds_free(api->e2b_announced_builds);
 	shell_queue_free(api->shell_queue);
 	daytona_pending_free(api->daytona_pending);
-	daytona_lsp_turns_free(api->daytona_lsp_turns);
+	daytona_lsp_queue_free(api->daytona_lsp_queue);
 	api_feed_free(api->feed);
 	receiver_free(api->receiver);
 	api_peers_close(api->peers);
@@ -187,7 +187,7 @@ struct http_host api_find_host(void *context, const struct request *rq)
 		return (struct http_host){.is_elsewhere = true};
 	if (name && strcmp(rq->peer, "unix") != 0)
 		host = preview_find_host(context, span_of(name));
-	return host.is_refused ? host : envd_find_host(context, rq, host);
+	return host.is_refused ? host : envd_host_find(context, rq, host);
 }
 
 /* The surfaces whose failures have a form of their own; each knows its paths. */

@@ -51,11 +51,12 @@ struct api {
 	struct router *interpreter_router;   /* of those for its code interpreter */
 	struct envd_watchers *envd_watchers; /* that are asked for what they have seen */
 	struct router *envd_router;          /* of requests that are for a sandbox's inside */
-	atomic_uint envd_searches;       /* for the sandbox that has signed an address; running */
-	struct e2b_drafts *e2b_drafts;   /* builds that E2B's clients have announced */
-	struct shell_queue *shell_queue; /* commands of sessions that wait */
+	atomic_uint envd_searches; /* for the sandbox that has signed an address; running */
+	struct e2b_announced_builds
+	        *e2b_announced_builds;           /* builds that E2B's clients have announced */
+	struct shell_queue *shell_queue;         /* commands of sessions that wait */
 	struct daytona_pending *daytona_pending; /* sandboxes whose images are being built */
-	struct daytona_lsp_turns *daytona_lsp_turns;
+	struct daytona_lsp_queue *daytona_lsp_queue;
 	/* Writes the body of a failed request in its surface's form; false: the server's own form.
 	 */
 	bool (*write_failure)(const struct request *rq, struct http_failure *failure,

@@ -37,9 +37,9 @@ extern const struct route daytona_sandboxes_routes[], daytona_process_routes[],
 struct daytona_pending;
 struct daytona_pending *daytona_pending_new(void);
 void daytona_pending_free(struct daytona_pending *p); /* NULL is fine */
-struct daytona_lsp_turns;
-struct daytona_lsp_turns *daytona_lsp_turns_new(void);
-void daytona_lsp_turns_free(struct daytona_lsp_turns *t); /* NULL is fine */
+struct daytona_lsp_queue;
+struct daytona_lsp_queue *daytona_lsp_queue_new(void);
+void daytona_lsp_queue_free(struct daytona_lsp_queue *queue); /* NULL is fine */
 struct http_failure;
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* receiver.c: see receiver.h */
@@ -54,9 +54,9 @@ void receiver_free(struct receiver *receiver);
 extern const struct route e2b_sandboxes_routes[], e2b_life_routes[], e2b_snapshots_routes[],
         e2b_metrics_routes[], e2b_logs_routes[], e2b_volumes_routes[], e2b_volume_content_routes[],
         e2b_secrets_routes[], e2b_templates_routes[], e2b_builds_routes[];
-struct e2b_drafts;
-struct e2b_drafts *e2b_drafts_new(void);
-void e2b_drafts_free(struct e2b_drafts *d);
+struct e2b_announced_builds;
+struct e2b_announced_builds *e2b_announced_builds_new(void);
+void e2b_announced_builds_free(struct e2b_announced_builds *builds);
 bool e2b_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 /* operator/ */
 extern const struct route operator_routes[], openapi_routes[];
@@ -67,7 +67,7 @@ extern const struct route envd_signed_routes[];
 /* NULL-terminated: of requests that are for the inside of a sandbox. */
 extern const struct route *const envd_routes[], *const interpreter_routes[];
 /* For server_options, after the Host has been looked at: `host` as previews say it. */
-struct http_host envd_find_host(struct api *api, const struct request *rq, struct http_host host);
+struct http_host envd_host_find(struct api *api, const struct request *rq, struct http_host host);
 /* {"code":404,"message":"…"} of ENVD_TAG, that of connect.h of CONNECT_TAG. */
 bool envd_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);
 
@@ -77,7 +77,7 @@ void envd_watchers_free(struct envd_watchers *w); /* NULL is fine */
 /* Why a port of a sandbox does not answer, as E2B's proxy says it; false for what it has no words
  * for. */
 struct preview_port;
-bool envd_refuse_port(struct reply *reply, const struct preview_port *at, const struct error *err);
+bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const struct error *err);
 
 /* Shapes of replies that streams write by hand, for the reference. */
 extern const struct json_shape result_shape, gateway_result_shape, file_entry_shape,

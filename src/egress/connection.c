@@ -298,7 +298,7 @@ static void drop_attempt(struct side *server)
 }
 
 /* The address that is looked at is the one that is connected to: nobody is asked twice. */
-static void connect_next(struct connection *c)
+static void connect_take_envelope(struct connection *c)
 {
 	bool was_tried = c->server.fd >= 0 || c->state == CONNECTING;
 
@@ -329,7 +329,7 @@ static void on_server(void *context, uint32_t epoll_events)
 	if (c->state == CONNECTING) {
 		if (getsockopt(c->server.fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 ||
 		    failure != 0) {
-			connect_next(c);
+			connect_take_envelope(c);
 			return;
 		}
 		enter(c, CARRYING, SILENCE_MS);
@@ -353,7 +353,7 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 	c->lookup = NULL;
 	c->addresses = *addresses;
 	if (code == DNS_OK && addresses->count > 0)
-		connect_next(c);
+		connect_take_envelope(c);
 	else
 		refuse(c, UNREACHABLE,
 		       code == DNS_FAILED ? "no nameserver answers" : "the name has no address");
@@ -481,7 +481,7 @@ static void on_timer(void *context)
 	else if (c->state == LOOKING_UP)
 		refuse(c, UNREACHABLE, "no nameserver answers in time");
 	else if (c->state == CONNECTING)
-		connect_next(c);
+		connect_take_envelope(c);
 	else
 		connection_free(c);
 }

@@ -21,13 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		buf_add(&pending, data + at, count);
 		rest = buf_span(&pending);
-		while ((result = connect_next(&rest, &flags, &message, &err)) > 0)
+		while ((result = connect_take_envelope(&rest, &flags, &message, &err)) > 0)
 			for (size_t i = 0; i < message.size; i++)
 				last = message.data[i];
 		buf_consume(&pending, pending.size - rest.size);
 	}
 	(void)last;
 	if (size > 0)
-		(void)!connect_single((struct span){(const char *)data, size}, &message, &err);
+		(void)!connect_read_single((struct span){(const char *)data, size}, &message, &err);
 	return 0;
 }

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct build_spec spec = {.name = "x"};
-	struct e2b_draft draft = {.is_started = false};
+	struct e2b_announced_build draft = {.is_started = false};
 	struct error err = {0};
 	struct body b;
 

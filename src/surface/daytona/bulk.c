@@ -19,7 +19,7 @@
 
 /* ---- upload: "files[0].path" says where "files[0].file", which follows, goes ---- */
 
-struct upload {
+struct bulk_upload {
 	struct stream stream;
 	struct multipart multipart;
 	struct relay *relay; /* while a callback runs */
@@ -33,14 +33,14 @@ struct upload {
 	unsigned begun, written;
 };
 
-static struct upload *upload_of(struct stream *s)
+static struct bulk_upload *upload_of(struct stream *s)
 {
-	return CONTAINER_OF(s, struct upload, stream);
+	return CONTAINER_OF(s, struct bulk_upload, stream);
 }
 
 static void upload_done(struct stream *s)
 {
-	struct upload *u = upload_of(s);
+	struct bulk_upload *u = upload_of(s);
 
 	multipart_done(&u->multipart);
 	buf_done(&u->workdir);
@@ -59,14 +59,14 @@ static struct span index_of(struct span name)
 	return name;
 }
 
-static bool ends_in(struct span name, const char *end)
+static bool name_ends_in(struct span name, const char *end)
 {
 	size_t size = strlen(end);
 
 	return name.size >= size && memcmp(name.data + name.size - size, end, size) == 0;
 }
 
-static int begin_file(struct upload *u, const struct multipart_part *part, struct error *err)
+static int begin_file(struct bulk_upload *u, const struct multipart_part *part, struct error *err)
 {
 	struct agent_path message = {.flags = AGENT_PATH_PARENTS, .user = buf_text(&u->user)};
 
@@ -89,13 +89,13 @@ static int begin_file(struct upload *u, const struct multipart_part *part, struc
 
 static int upload_on_part(void *context, const struct multipart_part *part, struct error *err)
 {
-	struct upload *u = context;
+	struct bulk_upload *u = context;
 
 	u->in_file = u->is_one && part->file_name.data;
 	if (u->is_one)
 		return u->in_file ? begin_file(u, part, err) : 0;
-	u->in_path = ends_in(part->name, ".path");
-	u->in_file = !u->in_path && ends_in(part->name, ".file");
+	u->in_path = name_ends_in(part->name, ".path");
+	u->in_file = !u->in_path && name_ends_in(part->name, ".file");
 	if (u->in_file)
 		return begin_file(u, part, err);
 	if (!u->in_path)
@@ -108,7 +108,7 @@ static int upload_on_part(void *context, const struct multipart_part *part, stru
 
 static int upload_on_bytes(void *context, struct span bytes, struct error *err)
 {
-	struct upload *u = context;
+	struct bulk_upload *u = context;
 
 	if (u->in_file)
 		stream_send_bytes(u->relay, AGENT_DATA, bytes);
@@ -122,7 +122,7 @@ static int upload_on_bytes(void *context, struct span bytes, struct error *err)
 
 static int upload_on_part_end(void *context, struct error *err)
 {
-	struct upload *u = context;
+	struct bulk_upload *u = context;
 
 	return u->in_file ? stream_send(u->relay, AGENT_DATA_END, NULL, NULL, err) : 0;
 }
@@ -133,7 +133,7 @@ static const struct multipart_ops upload_multipart = {
         .on_part_end = upload_on_part_end,
 };
 
-static void answer_if_done(struct upload *u, struct relay *relay)
+static void answer_finished_upload(struct bulk_upload *u, struct relay *relay)
 {
 	if (!u->body_ended || u->written < u->begun)
 		return;
@@ -143,7 +143,7 @@ static void answer_if_done(struct upload *u, struct relay *relay)
 	relay_answer(relay, 200, "application/json", buf_span(&u->items));
 }
 
-static void answer_one(struct upload *u, const char *path)
+static void write_single_answer(struct bulk_upload *u, const char *path)
 {
 	buf_reset(&u->items);
 	buf_add_text(&u->items, "{\"name\":");
@@ -156,7 +156,7 @@ static void answer_one(struct upload *u, const char *path)
 static int upload_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                             struct error *err)
 {
-	struct upload *u = upload_of(s);
+	struct bulk_upload *u = upload_of(s);
 	int result;
 
 	if (u->body_ended)
@@ -171,14 +171,14 @@ static int upload_on_client(struct stream *s, struct relay *relay, struct span b
 	if (u->begun == 0)
 		return FAIL(err, ERROR_INVALID, "the form has no part 'files[0].file'");
 	u->body_ended = true;
-	answer_if_done(u, relay);
+	answer_finished_upload(u, relay);
 	return 0;
 }
 
 static int upload_on_message(struct stream *s, struct relay *relay, uint16_t type,
                              struct span payload, struct error *err)
 {
-	struct upload *u = upload_of(s);
+	struct bulk_upload *u = upload_of(s);
 	const char *path = u->paths.data + u->paths_at;
 	struct agent_file file;
 
@@ -186,7 +186,7 @@ static int upload_on_message(struct stream *s, struct relay *relay, uint16_t typ
 		return 0;
 	if (type == AGENT_DONE && u->written < u->begun) {
 		u->written++;
-		answer_if_done(u, relay);
+		answer_finished_upload(u, relay);
 		return 0;
 	}
 	if (type != AGENT_FILE || u->paths_at >= u->paths.size)
@@ -195,7 +195,7 @@ static int upload_on_message(struct stream *s, struct relay *relay, uint16_t typ
 		return -1;
 	u->paths_at += strlen(path) + 1;
 	if (u->is_one) {
-		answer_one(u, path);
+		write_single_answer(u, path);
 		return 0;
 	}
 	buf_add_text(&u->items, path > u->paths.data ? ",{\"path\":" : "{\"path\":");
@@ -205,15 +205,15 @@ static int upload_on_message(struct stream *s, struct relay *relay, uint16_t typ
 }
 
 static const struct stream_ops upload_ops = {
-        .size = sizeof(struct upload),
+        .size = sizeof(struct bulk_upload),
         .on_message = upload_on_message,
         .on_client = upload_on_client,
         .done = upload_done,
 };
 
-static struct upload *upload_new(struct api_target *t)
+static struct bulk_upload *upload_new(struct api_target *t)
 {
-	struct upload *u = upload_of(stream_new(&upload_ops, &t->hold));
+	struct bulk_upload *u = upload_of(stream_new(&upload_ops, &t->hold));
 	const char *workdir = t->defaults.workdir;
 
 	u->workdir = BUF(PATH_SIZE_MAX + 1);
@@ -229,7 +229,7 @@ static struct upload *upload_new(struct api_target *t)
 }
 
 /* The stream's from here on. */
-static int upload_start(struct request *rq, struct upload *u, struct reply *reply,
+static int upload_start(struct request *rq, struct bulk_upload *u, struct reply *reply,
                         struct error *err)
 {
 	const char *type = request_header(rq, "Content-Type");
@@ -244,8 +244,8 @@ static int upload_start(struct request *rq, struct upload *u, struct reply *repl
 	return 0;
 }
 
-static int upload(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int upload_files(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 
@@ -257,7 +257,7 @@ static int upload(struct request *rq, UNUSED const void *body, struct reply *rep
 int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, struct reply *reply,
                     struct error *err)
 {
-	struct upload *u = upload_new(t);
+	struct bulk_upload *u = upload_new(t);
 
 	u->is_one = true;
 	buf_add_text(&u->path, path);
@@ -268,7 +268,7 @@ int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, 
 
 #define BOUNDARY "atoll-5c1fe0a2d9b74e68"
 
-struct download {
+struct bulk_download {
 	struct stream stream;
 	struct buf names, paths; /* as asked for, and absolute; each with its NUL */
 	struct buf user;
@@ -277,21 +277,21 @@ struct download {
 	bool in_part;
 };
 
-static struct download *download_of(struct stream *s)
+static struct bulk_download *download_of(struct stream *s)
 {
-	return CONTAINER_OF(s, struct download, stream);
+	return CONTAINER_OF(s, struct bulk_download, stream);
 }
 
 static void download_done(struct stream *s)
 {
-	struct download *d = download_of(s);
+	struct bulk_download *d = download_of(s);
 
 	buf_done(&d->names);
 	buf_done(&d->paths);
 	buf_done(&d->user);
 }
 
-static void write_text(struct relay *relay, const char *text)
+static void relay_write_text(struct relay *relay, const char *text)
 {
 	relay_write(relay, span_of(text));
 }
@@ -317,7 +317,7 @@ static void add_file_name(struct buf *out, const char *name)
 		buf_addf(out, "%%%02X", (unsigned char)*c);
 }
 
-static void begin_part(struct download *d, struct relay *relay, const char *field,
+static void begin_part(struct bulk_download *d, struct relay *relay, const char *field,
                        const char *headers)
 {
 	AUTO(buf_done) struct buf head = BUF(8 * PATH_SIZE_MAX);
@@ -329,7 +329,7 @@ static void begin_part(struct download *d, struct relay *relay, const char *fiel
 	d->in_part = true;
 }
 
-static void on_file(struct download *d, struct relay *relay, const struct agent_file *file)
+static void on_file(struct bulk_download *d, struct relay *relay, const struct agent_file *file)
 {
 	AUTO(buf_done) struct buf headers = BUF(256);
 
@@ -341,7 +341,7 @@ static void on_file(struct download *d, struct relay *relay, const struct agent_
 	begin_part(d, relay, "file", buf_text(&headers));
 }
 
-static void on_data(struct download *d, struct relay *relay, struct span bytes)
+static void on_data(struct bulk_download *d, struct relay *relay, struct span bytes)
 {
 	/* A file that grows meanwhile has more than was announced. */
 	if (bytes.size > d->left)
@@ -362,7 +362,7 @@ static const struct {
         {ERROR_INVALID, 400, "INVALID_FILE_PATH"},
 };
 
-static void on_failed(struct download *d, struct relay *relay, struct span payload)
+static void on_failed(struct bulk_download *d, struct relay *relay, struct span payload)
 {
 	AUTO(buf_done) struct buf text = BUF(4096);
 	struct error err = {0};
@@ -383,7 +383,7 @@ static void on_failed(struct download *d, struct relay *relay, struct span paylo
 	relay_write(relay, buf_span(&text));
 }
 
-static int ask(struct download *d, struct relay *relay, struct error *err)
+static int request_next_file(struct bulk_download *d, struct relay *relay, struct error *err)
 {
 	const struct agent_path message = {.path = d->paths.data + d->path_at,
 	                                   .user = buf_text(&d->user)};
@@ -392,16 +392,16 @@ static int ask(struct download *d, struct relay *relay, struct error *err)
 }
 
 /* The part is whole: the next one, or the end. */
-static int go_on(struct download *d, struct relay *relay, struct error *err)
+static int finish_part(struct bulk_download *d, struct relay *relay, struct error *err)
 {
-	write_text(relay, "\r\n");
+	relay_write_text(relay, "\r\n");
 	d->in_part = false;
 	d->name_at += strlen(d->names.data + d->name_at) + 1;
 	d->path_at += strlen(d->paths.data + d->path_at) + 1;
 	if (d->path_at < d->paths.size)
-		return ask(d, relay, err);
+		return request_next_file(d, relay, err);
 	d->stream.ended = true;
-	write_text(relay, "--" BOUNDARY "--\r\n");
+	relay_write_text(relay, "--" BOUNDARY "--\r\n");
 	relay_finish(relay);
 	return 0;
 }
@@ -415,7 +415,7 @@ static void download_on_start(struct stream *s, struct relay *relay)
 static int download_on_message(struct stream *s, struct relay *relay, uint16_t type,
                                struct span payload, struct error *err)
 {
-	struct download *d = download_of(s);
+	struct bulk_download *d = download_of(s);
 	struct agent_file file;
 
 	switch (type) {
@@ -435,34 +435,34 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 		if (d->in_part)
 			return compute_failed(payload, err);
 		on_failed(d, relay, payload);
-		return go_on(d, relay, err);
+		return finish_part(d, relay, err);
 	case AGENT_DONE:
 		if (!d->in_part || (d->left > 0 && d->left != UINT64_MAX))
 			return FAIL(err, ERROR_CONFLICT,
 			            "the file became shorter while it was read");
-		return go_on(d, relay, err);
+		return finish_part(d, relay, err);
 	default:
 		return stream_unexpected(type, err);
 	}
 }
 
 static const struct stream_ops download_ops = {
-        .size = sizeof(struct download),
+        .size = sizeof(struct bulk_download),
         .on_start = download_on_start,
         .on_message = download_on_message,
         .done = download_done,
         .takes_failures = true,
 };
 
-struct download_body {
+struct bulk_download_body {
 	const char **paths;
 };
 static const struct json_member download_request_members[] = {
-        JSON_TEXT_LIST_MEMBER(download_body, paths, .flags = JSON_REQUIRED, .min = 1,
+        JSON_TEXT_LIST_MEMBER(bulk_download_body, paths, .flags = JSON_REQUIRED, .min = 1,
                               .max = FILES_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(download_request, "DaytonaDownload", download_body, "Files to read");
+static JSON_OPEN_SHAPE(download_request, "DaytonaDownload", bulk_download_body, "Files to read");
 
 static int check_name(const char *name, struct error *err)
 {
@@ -472,8 +472,8 @@ static int check_name(const char *name, struct error *err)
 	return name[0] ? 0 : FAIL(err, ERROR_INVALID, "paths: one is empty");
 }
 
-static int add_paths(struct request *rq, const struct api_target *t, const struct download_body *b,
-                     struct download *d, struct error *err)
+static int add_paths(struct request *rq, const struct api_target *t,
+                     const struct bulk_download_body *b, struct bulk_download *d, struct error *err)
 {
 	for (size_t i = 0; b->paths[i]; i++) {
 		const char *path;
@@ -489,12 +489,13 @@ static int add_paths(struct request *rq, const struct api_target *t, const struc
 	               : 0;
 }
 
-static int download(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int download_files(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct stream_options options = {.fd = -1, .request = AGENT_READ};
 	struct files_call call = {.type = AGENT_READ};
-	struct download *d;
+	struct bulk_download *d;
 
 	if (daytona_target_open(rq, &t, err) < 0)
 		return -1;
@@ -518,8 +519,9 @@ static int download(struct request *rq, const void *body, struct reply *reply, s
 
 const struct route daytona_bulk_routes[] = {
         {HTTP_POST, BASE "/bulk-upload", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY | ROUTE_HIDDEN,
-         .handle = upload, .tag = "daytona", .summary = "Write files"},
+         .handle = upload_files, .tag = "daytona", .summary = "Write files"},
         {HTTP_POST, BASE "/bulk-download", SCOPE_SANDBOX_READ, ROUTE_HIDDEN,
-         .body = &download_request, .handle = download, .tag = "daytona", .summary = "Read files"},
+         .body = &download_request, .handle = download_files, .tag = "daytona",
+         .summary = "Read files"},
         {.path = NULL},
 };

@@ -13,7 +13,7 @@ const char *daytona_origin(const struct request *rq)
 	                    host ? host : "localhost");
 }
 
-void daytona_failure_name(struct request *rq, const char *name)
+void daytona_failure_set_name(struct request *rq, const char *name)
 {
 	((struct api_caller *)rq->caller)->failure = name;
 }
@@ -24,11 +24,11 @@ int daytona_target_open(struct request *rq, struct api_target *ret, struct error
 		return 0;
 	/* What is run again by a worker may fail otherwise there. */
 	if (!request_is_deferred(rq))
-		daytona_failure_name(rq, "");
+		daytona_failure_set_name(rq, "");
 	return -1;
 }
 
-int daytona_refuse(const char *what, struct error *err)
+int daytona_fail_unsupported(const char *what, struct error *err)
 {
 	return FAIL(err, ERROR_UNSUPPORTED, "this server has no %s", what);
 }

@@ -21,9 +21,9 @@ const char *daytona_origin(const struct request *rq);
 /* The started sandbox that the path names, held. What fails then is not the toolbox's. */
 MUST_CHECK int daytona_target_open(struct request *rq, struct api_target *ret, struct error *err);
 /* The name that clients know this failure by; borrowed, static. */
-void daytona_failure_name(struct request *rq, const char *name);
+void daytona_failure_set_name(struct request *rq, const char *name);
 /* For what the surface has and this server has not. Always -1. */
-int daytona_refuse(const char *what, struct error *err);
+int daytona_fail_unsupported(const char *what, struct error *err);
 
 /* One sandbox, whole. */
 int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
@@ -46,11 +46,11 @@ int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
                              const struct sandbox_record *r, const struct daytona_state *state,
                              struct error *err);
 /* Makes one as the body of a create says, of that template. Does not wait until it has started. */
-struct daytona_birth {
+struct daytona_sandbox_request {
 	struct span body;
 	const char *id, *key_id, *template;
 };
-MUST_CHECK int daytona_sandbox_make(struct request *rq, const struct daytona_birth *birth,
+MUST_CHECK int daytona_sandbox_make(struct request *rq, const struct daytona_sandbox_request *birth,
                                     struct sandbox_record *ret, struct error *err);
 /* A build, as the snapshot that it is to become; 0. */
 struct build_record;

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "edge/tables.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/inside.h"
+#include "surface/daytona/toolbox.h"
 #include "tool/search.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/files"
@@ -20,27 +20,28 @@
 
 /* ---- what is asked for ---- */
 
-struct files_query {
+struct daytona_files_query {
 	const char *path, *pattern, *source, *destination, *mode, *owner, *group;
 	int64_t depth;
 	bool recursive;
 };
-#define PATH_ROW(m, ...) JSON_TEXT_MEMBER(files_query, m, .max = PATH_SIZE_MAX - 1, __VA_ARGS__)
+#define PATH_ROW(m, ...)                                                                           \
+	JSON_TEXT_MEMBER(daytona_files_query, m, .max = PATH_SIZE_MAX - 1, __VA_ARGS__)
 static const struct json_member files_query_members[] = {
         PATH_ROW(path),
         PATH_ROW(source),
         PATH_ROW(destination),
-        JSON_TEXT_MEMBER(files_query, pattern, .max = SEARCH_PATTERN_MAX),
-        JSON_TEXT_MEMBER(files_query, mode, .max = 8),
-        JSON_TEXT_MEMBER(files_query, owner, .max = 64),
-        JSON_TEXT_MEMBER(files_query, group, .max = 64),
-        JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64),
-        JSON_BOOL_MEMBER(files_query, recursive),
+        JSON_TEXT_MEMBER(daytona_files_query, pattern, .max = SEARCH_PATTERN_MAX),
+        JSON_TEXT_MEMBER(daytona_files_query, mode, .max = 8),
+        JSON_TEXT_MEMBER(daytona_files_query, owner, .max = 64),
+        JSON_TEXT_MEMBER(daytona_files_query, group, .max = 64),
+        JSON_WHOLE_MEMBER(daytona_files_query, depth, .min = 1, .max = 64),
+        JSON_BOOL_MEMBER(daytona_files_query, recursive),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(files_query, "DaytonaFilesQuery", files_query, "Which file");
+static JSON_OPEN_SHAPE(files_query, "DaytonaFilesQuery", daytona_files_query, "Which file");
 
-static int need(const char *text, const char *name, struct error *err)
+static int require_text(const char *text, const char *name, struct error *err)
 {
 	return text && text[0] ? 0 : FAIL(err, ERROR_INVALID, "%s: required", name);
 }
@@ -103,31 +104,32 @@ static void write_entry(struct buf *out, const struct agent_file *f, const char 
 	         f->mode & 07777, f->uid, f->gid, buf_text(&time), buf_text(&time));
 }
 
-static int info(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_file_info(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_STAT};
 	struct agent_file file;
 
-	if (need(q->path, "path", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
-	    inside_file(rq, &t, &call, &file, err) < 0)
+	if (require_text(q->path, "path", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
+	    toolbox_call_file(rq, &t, &call, &file, err) < 0)
 		return -1;
 	write_entry(reply_buf(reply, "application/json"), &file, call.path.path);
 	return 0;
 }
 
 /* What a folder has, or a pattern fits, as it comes. */
-struct gathering {
+struct daytona_entry_list {
 	struct buf *out;
 	const char *folder;
 	size_t count;
 	bool paths_only;
 };
 
-static int gather(void *context, const void *reply, struct error *err)
+static int add_entry(void *context, const void *reply, struct error *err)
 {
-	struct gathering *g = context;
+	struct daytona_entry_list *g = context;
 	const struct agent_file *file = reply;
 	AUTO(buf_done) struct buf path = BUF(2 * PATH_SIZE_MAX);
 
@@ -143,8 +145,9 @@ static int gather(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int gather_all(struct request *rq, const struct api_target *t, const struct files_call *call,
-                      struct gathering *g, struct error *err)
+static int collect_entries(struct request *rq, const struct api_target *t,
+                           const struct files_call *call, struct daytona_entry_list *g,
+                           struct error *err)
 {
 	struct agent_file file;
 	const struct compute_call ask = {
@@ -155,7 +158,7 @@ static int gather_all(struct request *rq, const struct api_target *t, const stru
 	        .reply_shape = agent_file_shape,
 	        .reply = &file,
 	        .reply_size = sizeof(file),
-	        .on_reply = gather,
+	        .on_reply = add_entry,
 	        .context = g,
 	};
 
@@ -164,39 +167,42 @@ static int gather_all(struct request *rq, const struct api_target *t, const stru
 	return compute_call(t->hold.provider, t->hold.id, rq->arena, &ask, rq->deadline, err);
 }
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_LIST, .path = {.size_max = ENTRIES_MAX}};
-	struct gathering g = {.out = reply_buf(reply, "application/json")};
+	struct daytona_entry_list g = {.out = reply_buf(reply, "application/json")};
 
 	call.path.depth = q->depth ? (uint32_t)q->depth : 1;
 	if (open_path(rq, q->path, &t, &call, err) < 0)
 		return -1;
 	g.folder = call.path.path;
 	buf_add_byte(g.out, '[');
-	if (gather_all(rq, &t, &call, &g, err) < 0)
+	if (collect_entries(rq, &t, &call, &g, err) < 0)
 		return -1;
 	buf_add_byte(g.out, ']');
 	return 0;
 }
 
 /* Names that fit a pattern, anywhere below the folder. */
-static int search(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int search_names(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_GLOB, .path = {.size_max = ENTRIES_MAX}};
-	struct gathering g = {.out = reply_buf(reply, "application/json"), .paths_only = true};
+	struct daytona_entry_list g = {.out = reply_buf(reply, "application/json"),
+	                               .paths_only = true};
 
-	if (need(q->pattern, "pattern", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0)
+	if (require_text(q->pattern, "pattern", err) < 0 ||
+	    open_path(rq, q->path, &t, &call, err) < 0)
 		return -1;
 	call.path.target = arena_format(rq->arena, "**/%s", q->pattern);
 	g.folder = call.path.path;
 	buf_add_text(g.out, "{\"files\":[");
-	if (gather_all(rq, &t, &call, &g, err) < 0)
+	if (collect_entries(rq, &t, &call, &g, err) < 0)
 		return -1;
 	buf_add_text(g.out, "]}");
 	return 0;
@@ -205,7 +211,7 @@ static int search(struct request *rq, UNUSED const void *body, struct reply *rep
 /* ---- find: a text in the contents ---- */
 
 /* The pattern that fits the text and nothing else. */
-static const char *quote(struct arena *a, const char *text)
+static const char *escape_pattern(struct arena *a, const char *text)
 {
 	AUTO(buf_done) struct buf out = BUF(2 * strlen(text) + 1);
 
@@ -242,9 +248,10 @@ static void write_matches(struct buf *out, const char *root, const struct search
 	buf_add_byte(out, ']');
 }
 
-static int find(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int find_text(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_STAT};
 	struct search_request what = {.path = ".", .mode = SEARCH_CONTENT};
@@ -252,10 +259,11 @@ static int find(struct request *rq, UNUSED const void *body, struct reply *reply
 	struct search_found found;
 	struct agent_file file;
 
-	if (need(q->pattern, "pattern", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
-	    inside_file(rq, &t, &call, &file, err) < 0)
+	if (require_text(q->pattern, "pattern", err) < 0 ||
+	    open_path(rq, q->path, &t, &call, err) < 0 ||
+	    toolbox_call_file(rq, &t, &call, &file, err) < 0)
 		return -1;
-	what.pattern = quote(rq->arena, q->pattern);
+	what.pattern = escape_pattern(rq->arena, q->pattern);
 	place.root = call.path.path;
 	if (file.type != AGENT_FILE_FOLDER) {
 		what.path = path_last(call.path.path);
@@ -280,14 +288,15 @@ static int find(struct request *rq, UNUSED const void *body, struct reply *reply
 static int make_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_MKDIR,
 	                          .path = {.flags = AGENT_PATH_PARENTS | AGENT_PATH_MAY_EXIST}};
 
-	if (need(q->path, "path", err) < 0 ||
+	if (require_text(q->path, "path", err) < 0 ||
 	    (q->mode && parse_mode(q->mode, &call.path.mode, err) < 0) ||
-	    open_path(rq, q->path, &t, &call, err) < 0 || inside_file(rq, &t, &call, NULL, err) < 0)
+	    open_path(rq, q->path, &t, &call, err) < 0 ||
+	    toolbox_call_file(rq, &t, &call, NULL, err) < 0)
 		return -1;
 	reply_status(reply, 201);
 	return 0;
@@ -296,28 +305,30 @@ static int make_folder(struct request *rq, UNUSED const void *body, struct reply
 static int delete_file(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_REMOVE};
 
 	call.path.flags = q->recursive ? AGENT_PATH_RECURSIVE : 0;
-	if (need(q->path, "path", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
-	    inside_file(rq, &t, &call, NULL, err) < 0)
+	if (require_text(q->path, "path", err) < 0 || open_path(rq, q->path, &t, &call, err) < 0 ||
+	    toolbox_call_file(rq, &t, &call, NULL, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;
 }
 
-static int move(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int move_file(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_RENAME};
 
-	if (need(q->source, "source", err) < 0 || need(q->destination, "destination", err) < 0 ||
+	if (require_text(q->source, "source", err) < 0 ||
+	    require_text(q->destination, "destination", err) < 0 ||
 	    open_path(rq, q->source, &t, &call, err) < 0 ||
 	    files_resolve(rq, &t, q->destination, &call.path.target, err) < 0 ||
-	    inside_file(rq, &t, &call, NULL, err) < 0)
+	    toolbox_call_file(rq, &t, &call, NULL, err) < 0)
 		return -1;
 	reply_status(reply, 200);
 	return 0;
@@ -325,18 +336,18 @@ static int move(struct request *rq, UNUSED const void *body, struct reply *reply
 
 /* ---- permissions ---- */
 
-static int change(struct request *rq, const struct api_target *t, const char **args,
-                  struct error *err)
+static int run_change(struct request *rq, const struct api_target *t, const char **args,
+                      struct error *err)
 {
-	const struct inside_run run = {.args = args, .cwd = "/", .out_max = 4096};
+	const struct toolbox_command run = {.args = args, .cwd = "/", .out_max = 4096};
 	struct compute_result result;
 	const char *complaint;
 
-	if (inside_run(rq, t, &run, &result, err) < 0)
+	if (toolbox_run(rq, t, &run, &result, err) < 0)
 		return -1;
 	if (result.process.exit_code == 0)
 		return 0;
-	complaint = inside_complaint(rq->arena, &result);
+	complaint = toolbox_complaint(rq->arena, &result);
 	return FAIL(err, strstr(complaint, "invalid") ? ERROR_INVALID : ERROR_FORBIDDEN, "%s",
 	            complaint);
 }
@@ -349,29 +360,32 @@ static int check_name(const char *name, const char *what, struct error *err)
 	return FAIL(err, ERROR_INVALID, "%s: '%.40s' is no name", what, name);
 }
 
-static int permissions(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
+static int set_permissions(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_STAT};
 	const char *owner = q->owner ? q->owner : "", *group = q->group ? q->group : "";
 	uint32_t mode;
 
-	if (need(q->path, "path", err) < 0 || (q->mode && parse_mode(q->mode, &mode, err) < 0) ||
+	if (require_text(q->path, "path", err) < 0 ||
+	    (q->mode && parse_mode(q->mode, &mode, err) < 0) ||
 	    check_name(q->owner, "owner", err) < 0 || check_name(q->group, "group", err) < 0 ||
-	    open_path(rq, q->path, &t, &call, err) < 0 || inside_file(rq, &t, &call, NULL, err) < 0)
+	    open_path(rq, q->path, &t, &call, err) < 0 ||
+	    toolbox_call_file(rq, &t, &call, NULL, err) < 0)
 		return -1;
 	if ((owner[0] || group[0]) &&
-	    change(rq, &t,
-	           (const char *[]){
-	                   "chown", "--",
-	                   arena_format(rq->arena, "%s%s%s", owner, group[0] ? ":" : "", group),
-	                   call.path.path, NULL},
-	           err) < 0)
+	    run_change(rq, &t,
+	               (const char *[]){
+	                       "chown", "--",
+	                       arena_format(rq->arena, "%s%s%s", owner, group[0] ? ":" : "", group),
+	                       call.path.path, NULL},
+	               err) < 0)
 		return -1;
 	if (q->mode && q->mode[0] &&
-	    change(rq, &t, (const char *[]){"chmod", "--", q->mode, call.path.path, NULL}, err) < 0)
+	    run_change(rq, &t, (const char *[]){"chmod", "--", q->mode, call.path.path, NULL},
+	               err) < 0)
 		return -1;
 	reply_status(reply, 200);
 	return 0;
@@ -379,19 +393,21 @@ static int permissions(struct request *rq, UNUSED const void *body, struct reply
 
 /* ---- replace ---- */
 
-struct replace_body {
+struct daytona_replace_body {
 	const char **files, *pattern, *value;
 };
 static const struct json_member replace_request_members[] = {
-        JSON_TEXT_LIST_MEMBER(replace_body, files, .flags = JSON_REQUIRED, .max = FILES_MAX),
-        JSON_TEXT_MEMBER(replace_body, pattern, .flags = JSON_REQUIRED, .min = 1),
-        JSON_TEXT_MEMBER(replace_body, value, .name = "newValue", .flags = JSON_REQUIRED),
+        JSON_TEXT_LIST_MEMBER(daytona_replace_body, files, .flags = JSON_REQUIRED,
+                              .max = FILES_MAX),
+        JSON_TEXT_MEMBER(daytona_replace_body, pattern, .flags = JSON_REQUIRED, .min = 1),
+        JSON_TEXT_MEMBER(daytona_replace_body, value, .name = "newValue", .flags = JSON_REQUIRED),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(replace_request, "DaytonaReplace", replace_body, "What to replace");
+static JSON_OPEN_SHAPE(replace_request, "DaytonaReplace", daytona_replace_body, "What to replace");
 
 /* How often it was there. */
-static size_t substitute(struct span content, const struct replace_body *b, struct buf *out)
+static size_t substitute_text(struct span content, const struct daytona_replace_body *b,
+                              struct buf *out)
 {
 	size_t size = strlen(b->pattern), count = 0;
 	const char *found;
@@ -410,27 +426,28 @@ static size_t substitute(struct span content, const struct replace_body *b, stru
 	return count;
 }
 
-static int replace_in(struct request *rq, const struct api_target *t, const char *file,
-                      const struct replace_body *b, struct error *err)
+static int replace_in_file(struct request *rq, const struct api_target *t, const char *file,
+                           const struct daytona_replace_body *b, struct error *err)
 {
 	AUTO(buf_done) struct buf before = BUF(REPLACE_MAX), after = BUF(2 * REPLACE_MAX);
 	const char *path;
 
 	if (files_resolve(rq, t, file, &path, err) < 0 ||
-	    inside_read(rq, t, path, &before, err) < 0)
+	    toolbox_read_file(rq, t, path, &before, err) < 0)
 		return -1;
-	if (substitute(buf_span(&before), b, &after) == 0)
+	if (substitute_text(buf_span(&before), b, &after) == 0)
 		return 0;
 	if (after.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "'%s' would be larger than %zu bytes", path,
 		            2 * REPLACE_MAX);
-	return inside_write(rq, t, path, buf_span(&after), err);
+	return toolbox_write_file(rq, t, path, buf_span(&after), err);
 }
 
 /* Each file has a result of its own. */
-static int replace(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int replace_in_files(struct request *rq, const void *body, struct reply *reply,
+                            struct error *err)
 {
-	const struct replace_body *b = body;
+	const struct daytona_replace_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct buf *out = reply_buf(reply, "application/json");
 
@@ -439,7 +456,7 @@ static int replace(struct request *rq, const void *body, struct reply *reply, st
 	buf_add_byte(out, '[');
 	for (size_t i = 0; b->files[i]; i++) {
 		struct error failed = {0};
-		bool ok = replace_in(rq, &t, b->files[i], b, &failed) == 0;
+		bool ok = replace_in_file(rq, &t, b->files[i], b, &failed) == 0;
 
 		buf_add_text(out, i > 0 ? ",{\"file\":" : "{\"file\":");
 		json_write_text(out, span_of(b->files[i]));
@@ -458,18 +475,19 @@ static int replace(struct request *rq, const void *body, struct reply *reply, st
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .query = &files_query, .tag = "daytona"
 const struct route daytona_files_routes[] = {
-        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "What a folder has"},
+        {HTTP_GET, BASE, READ, .handle = list_folder, TAG, .summary = "What a folder has"},
         {HTTP_DELETE, BASE, WRITE, .status = 204, .handle = delete_file, TAG,
          .summary = "Delete a file or folder"},
-        {HTTP_GET, BASE "/info", READ, .handle = info, TAG, .summary = "About a file"},
+        {HTTP_GET, BASE "/info", READ, .handle = get_file_info, TAG, .summary = "About a file"},
         {HTTP_POST, BASE "/folder", WRITE, .status = 201, .handle = make_folder, TAG,
          .summary = "Make a folder"},
-        {HTTP_POST, BASE "/move", WRITE, .handle = move, TAG, .summary = "Move a file"},
-        {HTTP_POST, BASE "/permissions", WRITE, .handle = permissions, TAG,
+        {HTTP_POST, BASE "/move", WRITE, .handle = move_file, TAG, .summary = "Move a file"},
+        {HTTP_POST, BASE "/permissions", WRITE, .handle = set_permissions, TAG,
          .summary = "Set mode and owner"},
-        {HTTP_GET, BASE "/find", READ, .handle = find, TAG, .summary = "Find text in files"},
-        {HTTP_GET, BASE "/search", READ, .handle = search, TAG, .summary = "Find files by name"},
+        {HTTP_GET, BASE "/find", READ, .handle = find_text, TAG, .summary = "Find text in files"},
+        {HTTP_GET, BASE "/search", READ, .handle = search_names, TAG,
+         .summary = "Find files by name"},
         {HTTP_POST, BASE "/replace", WRITE, ROUTE_CANCEL, .body = &replace_request,
-         .handle = replace, .tag = "daytona", .summary = "Replace text in files"},
+         .handle = replace_in_files, .tag = "daytona", .summary = "Replace text in files"},
         {.path = NULL},
 };

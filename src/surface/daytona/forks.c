@@ -7,7 +7,7 @@
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define ANCESTORS_MAX 64
 
-static int find(struct request *rq, struct sandbox_record *ret, struct error *err)
+static int find_sandbox(struct request *rq, struct sandbox_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 
@@ -23,8 +23,8 @@ static const struct json_member forks_query_members[] = {
 };
 static JSON_OPEN_SHAPE(forks_query, "DaytonaForksQuery", forks_query, "Which forks");
 
-static int forks(struct request *rq, UNUSED const void *body, struct reply *reply,
-                 struct error *err)
+static int list_forks(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	const struct forks_query *q = rq->query;
 	struct buf *out = reply_buf(reply, "application/json");
@@ -33,7 +33,7 @@ static int forks(struct request *rq, UNUSED const void *body, struct reply *repl
 	struct sandbox_record record;
 	struct sandbox_list found;
 
-	if (find(rq, &record, err) < 0)
+	if (find_sandbox(rq, &record, err) < 0)
 		return -1;
 	search.sandbox_id = record.id;
 	if (store_sandbox_forks(api_of(rq)->store, rq->arena, &search, &found, err) < 0)
@@ -55,24 +55,24 @@ static int find_parent(struct request *rq, const char *child, struct sandbox_rec
 	return fleet_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
 }
 
-static int parent(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int get_parent(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct sandbox_record record, above;
 
-	if (find(rq, &record, err) < 0 || find_parent(rq, record.id, &above, err) < 0)
+	if (find_sandbox(rq, &record, err) < 0 || find_parent(rq, record.id, &above, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &above, err);
 }
 
 /* The nearest first, as far as there are sandboxes. */
-static int ancestors(struct request *rq, UNUSED const void *body, struct reply *reply,
-                     struct error *err)
+static int list_ancestors(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct sandbox_record record, above;
 
-	if (find(rq, &record, err) < 0)
+	if (find_sandbox(rq, &record, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
 	for (unsigned i = 0; i < ANCESTORS_MAX; i++) {
@@ -94,11 +94,11 @@ static int ancestors(struct request *rq, UNUSED const void *body, struct reply *
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_forks_routes[] = {
-        {HTTP_GET, SANDBOX "/forks", READ, .query = &forks_query, .handle = forks, TAG,
+        {HTTP_GET, SANDBOX "/forks", READ, .query = &forks_query, .handle = list_forks, TAG,
          .summary = "The forks of a sandbox, the oldest first"},
-        {HTTP_GET, SANDBOX "/parent", READ, .handle = parent, TAG,
+        {HTTP_GET, SANDBOX "/parent", READ, .handle = get_parent, TAG,
          .summary = "The sandbox that it is a fork of"},
-        {HTTP_GET, SANDBOX "/ancestors", READ, .handle = ancestors, TAG,
+        {HTTP_GET, SANDBOX "/ancestors", READ, .handle = list_ancestors, TAG,
          .summary = "That one, the one that it is a fork of, and so on"},
         {.path = NULL},
 };

@@ -62,19 +62,19 @@ BODY(login_request, "DaytonaGitLogin", TEXT_ROW(username, .flags = JSON_REQUIRED
 
 /* ---- where ---- */
 
-struct place {
+struct git_repository {
 	struct api_target target;
 	struct git_at at;
 };
 
-static void place_done(struct place *p)
+static void git_repository_done(struct git_repository *p)
 {
 	api_target_done(&p->target);
 }
-#define PLACE AUTO(place_done) struct place
+#define PLACE AUTO(git_repository_done) struct git_repository
 
-static int open_place(struct request *rq, const struct git_body *b, struct place *ret,
-                      struct error *err)
+static int open_repository(struct request *rq, const struct git_body *b, struct git_repository *ret,
+                           struct error *err)
 {
 	if (daytona_target_open(rq, &ret->target, err) < 0)
 		return -1;
@@ -82,10 +82,10 @@ static int open_place(struct request *rq, const struct git_body *b, struct place
 }
 
 /* What git has refused goes by its name. */
-static int done(struct request *rq, const struct place *p, int result)
+static int record_failure(struct request *rq, const struct git_repository *p, int result)
 {
 	if (result < 0 && p->at.failure)
-		daytona_failure_name(rq, p->at.failure);
+		daytona_failure_set_name(rq, p->at.failure);
 	return result;
 }
 
@@ -93,13 +93,13 @@ static int done(struct request *rq, const struct place *p, int result)
 typedef int git_call(struct git_at *at, struct arena *a, const struct git_body *b,
                      struct error *err);
 
-static int run(struct request *rq, const struct git_body *b, git_call *call, struct error *err)
+static int run_call(struct request *rq, const struct git_body *b, git_call *call, struct error *err)
 {
 	PLACE p = {.at = {.path = NULL}};
 
-	if (open_place(rq, b, &p, err) < 0)
+	if (open_repository(rq, b, &p, err) < 0)
 		return -1;
-	return done(rq, &p, call(&p.at, rq->arena, b, err));
+	return record_failure(rq, &p, call(&p.at, rq->arena, b, err));
 }
 
 /* ---- calls ---- */
@@ -234,13 +234,13 @@ static const struct {
         {HTTP_POST, BASE "/credentials", 200, call_login},
 };
 
-static int change(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int handle_call(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		if (calls[i].method != rq->route->method ||
 		    strcmp(calls[i].path, rq->route->path) != 0)
 			continue;
-		if (run(rq, body, calls[i].call, err) < 0)
+		if (run_call(rq, body, calls[i].call, err) < 0)
 			return -1;
 		reply_status(reply, calls[i].status);
 		return 0;
@@ -248,15 +248,16 @@ static int change(struct request *rq, const void *body, struct reply *reply, str
 	return FAIL(err, ERROR_SYSTEM, "no call for '%s'", rq->route->path);
 }
 
-static int commit(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int commit_staged(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
 	const struct git_body *b = body;
 	const struct git_commit_request what = {b->message, b->author, b->email, b->allow_empty};
 	PLACE p = {.at = {.path = NULL}};
 	const char *hash;
 
-	if (open_place(rq, b, &p, err) < 0 ||
-	    done(rq, &p, git_commit(&p.at, rq->arena, &what, &hash, err)) < 0)
+	if (open_repository(rq, b, &p, err) < 0 ||
+	    record_failure(rq, &p, git_commit(&p.at, rq->arena, &what, &hash, err)) < 0)
 		return -1;
 	buf_addf(reply_buf(reply, "application/json"), "{\"hash\":\"%s\"}", hash);
 	return 0;
@@ -306,28 +307,28 @@ static void write_status(struct buf *out, const struct git_status *s)
 	buf_add_text(out, "]}");
 }
 
-static int status(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int get_status(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	PLACE p = {.at = {.path = NULL}};
 	struct git_status found;
 
-	if (open_place(rq, rq->query, &p, err) < 0 ||
-	    done(rq, &p, git_status(&p.at, rq->arena, &found, err)) < 0)
+	if (open_repository(rq, rq->query, &p, err) < 0 ||
+	    record_failure(rq, &p, git_status(&p.at, rq->arena, &found, err)) < 0)
 		return -1;
 	write_status(reply_buf(reply, "application/json"), &found);
 	return 0;
 }
 
-static int branches(struct request *rq, UNUSED const void *body, struct reply *reply,
-                    struct error *err)
+static int list_branches(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	PLACE p = {.at = {.path = NULL}};
 	struct git_branches found;
 
-	if (open_place(rq, rq->query, &p, err) < 0 ||
-	    done(rq, &p, git_branches(&p.at, rq->arena, &found, err)) < 0)
+	if (open_repository(rq, rq->query, &p, err) < 0 ||
+	    record_failure(rq, &p, git_branches(&p.at, rq->arena, &found, err)) < 0)
 		return -1;
 	buf_add_text(out, "{\"current\":");
 	json_write_text(out, span_of(found.current));
@@ -354,15 +355,15 @@ static void write_commit(struct buf *out, const struct git_commit *c)
 	buf_add_text(out, "\"}");
 }
 
-static int history(struct request *rq, UNUSED const void *body, struct reply *reply,
-                   struct error *err)
+static int list_commits(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	PLACE p = {.at = {.path = NULL}};
 	struct git_log found;
 
-	if (open_place(rq, rq->query, &p, err) < 0 ||
-	    done(rq, &p, git_log(&p.at, rq->arena, HISTORY_MAX, &found, err)) < 0)
+	if (open_repository(rq, rq->query, &p, err) < 0 ||
+	    record_failure(rq, &p, git_log(&p.at, rq->arena, HISTORY_MAX, &found, err)) < 0)
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
@@ -374,15 +375,15 @@ static int history(struct request *rq, UNUSED const void *body, struct reply *re
 	return 0;
 }
 
-static int remotes(struct request *rq, UNUSED const void *body, struct reply *reply,
-                   struct error *err)
+static int list_remotes(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	PLACE p = {.at = {.path = NULL}};
 	struct git_remotes found;
 
-	if (open_place(rq, rq->query, &p, err) < 0 ||
-	    done(rq, &p, git_remotes(&p.at, rq->arena, &found, err)) < 0)
+	if (open_repository(rq, rq->query, &p, err) < 0 ||
+	    record_failure(rq, &p, git_remotes(&p.at, rq->arena, &found, err)) < 0)
 		return -1;
 	buf_add_text(out, "{\"remotes\":[");
 	for (size_t i = 0; i < found.count; i++) {
@@ -396,8 +397,8 @@ static int remotes(struct request *rq, UNUSED const void *body, struct reply *re
 	return 0;
 }
 
-static int config(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int get_config(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	const struct git_body *q = rq->query;
 	const struct git_setting what = {.scope = q->scope, .key = q->key};
@@ -405,8 +406,8 @@ static int config(struct request *rq, UNUSED const void *body, struct reply *rep
 	PLACE p = {.at = {.path = NULL}};
 	const char *value;
 
-	if (open_place(rq, q, &p, err) < 0 ||
-	    done(rq, &p, git_config_get(&p.at, rq->arena, &what, &value, err)) < 0)
+	if (open_repository(rq, q, &p, err) < 0 ||
+	    record_failure(rq, &p, git_config_get(&p.at, rq->arena, &what, &value, err)) < 0)
 		return -1;
 	buf_add_byte(out, '{');
 	if (value) {
@@ -421,45 +422,45 @@ static int config(struct request *rq, UNUSED const void *body, struct reply *rep
 #define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_git_routes[] = {
-        {HTTP_POST, BASE "/clone", SLOW, .body = &clone_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/clone", SLOW, .body = &clone_request, .handle = handle_call, TAG,
          .summary = "Clone a repository"},
-        {HTTP_GET, BASE "/status", READ, .query = &path_query, .handle = status, TAG,
+        {HTTP_GET, BASE "/status", READ, .query = &path_query, .handle = get_status, TAG,
          .summary = "What has changed"},
-        {HTTP_POST, BASE "/add", SLOW, .body = &add_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/add", SLOW, .body = &add_request, .handle = handle_call, TAG,
          .summary = "Stage files"},
-        {HTTP_POST, BASE "/commit", SLOW, .body = &commit_request, .handle = commit, TAG,
+        {HTTP_POST, BASE "/commit", SLOW, .body = &commit_request, .handle = commit_staged, TAG,
          .summary = "Commit what is staged"},
-        {HTTP_GET, BASE "/branches", READ, .query = &path_query, .handle = branches, TAG,
+        {HTTP_GET, BASE "/branches", READ, .query = &path_query, .handle = list_branches, TAG,
          .summary = "List branches"},
-        {HTTP_POST, BASE "/branches", SLOW, .body = &branch_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/branches", SLOW, .body = &branch_request, .handle = handle_call, TAG,
          .summary = "Make a branch and go over to it"},
-        {HTTP_DELETE, BASE "/branches", SLOW, .body = &branch_request, .handle = change, TAG,
+        {HTTP_DELETE, BASE "/branches", SLOW, .body = &branch_request, .handle = handle_call, TAG,
          .summary = "Delete a branch"},
-        {HTTP_POST, BASE "/checkout", SLOW, .body = &checkout_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/checkout", SLOW, .body = &checkout_request, .handle = handle_call, TAG,
          .summary = "Go over to a branch or commit"},
-        {HTTP_POST, BASE "/push", SLOW, .body = &exchange_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/push", SLOW, .body = &exchange_request, .handle = handle_call, TAG,
          .summary = "Push"},
-        {HTTP_POST, BASE "/pull", SLOW, .body = &exchange_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/pull", SLOW, .body = &exchange_request, .handle = handle_call, TAG,
          .summary = "Pull"},
-        {HTTP_GET, BASE "/history", READ, .query = &path_query, .handle = history, TAG,
+        {HTTP_GET, BASE "/history", READ, .query = &path_query, .handle = list_commits, TAG,
          .summary = "Commits, newest first"},
-        {HTTP_POST, BASE "/init", SLOW, .body = &init_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/init", SLOW, .body = &init_request, .handle = handle_call, TAG,
          .summary = "Make a repository"},
-        {HTTP_POST, BASE "/reset", SLOW, .body = &reset_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/reset", SLOW, .body = &reset_request, .handle = handle_call, TAG,
          .summary = "Reset the head, the index, the files"},
-        {HTTP_POST, BASE "/restore", SLOW, .body = &restore_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/restore", SLOW, .body = &restore_request, .handle = handle_call, TAG,
          .summary = "Restore files"},
-        {HTTP_GET, BASE "/remotes", READ, .query = &path_query, .handle = remotes, TAG,
+        {HTTP_GET, BASE "/remotes", READ, .query = &path_query, .handle = list_remotes, TAG,
          .summary = "List remotes"},
-        {HTTP_POST, BASE "/remotes", SLOW, .body = &remote_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/remotes", SLOW, .body = &remote_request, .handle = handle_call, TAG,
          .summary = "Add a remote"},
-        {HTTP_GET, BASE "/config", READ, .query = &config_query, .handle = config, TAG,
+        {HTTP_GET, BASE "/config", READ, .query = &config_query, .handle = get_config, TAG,
          .summary = "Get a setting"},
-        {HTTP_POST, BASE "/config", SLOW, .body = &config_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/config", SLOW, .body = &config_request, .handle = handle_call, TAG,
          .summary = "Change a setting"},
-        {HTTP_POST, BASE "/config/user", SLOW, .body = &user_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/config/user", SLOW, .body = &user_request, .handle = handle_call, TAG,
          .summary = "Who commits"},
-        {HTTP_POST, BASE "/credentials", SLOW, .body = &login_request, .handle = change, TAG,
+        {HTTP_POST, BASE "/credentials", SLOW, .body = &login_request, .handle = handle_call, TAG,
          .summary = "Keep a login for later calls"},
         {.path = NULL},
 };

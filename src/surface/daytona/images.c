@@ -37,13 +37,13 @@ static JSON_OPEN_SHAPE(build_info, "DaytonaBuildInfo", build_info, "An image to 
 
 static int refuse_files(struct error *err)
 {
-	(void)daytona_refuse("files of an image: they would go to an object store", err);
+	(void)daytona_fail_unsupported("files of an image: they would go to an object store", err);
 	error_hint(err, "put them into the sandbox, or 'atoll template build' from a Dockerfile");
 	return -1;
 }
 
-static int read_info(struct request *rq, struct span text, struct build_info *ret,
-                     struct error *err)
+static int read_build_info(struct request *rq, struct span text, struct build_info *ret,
+                           struct error *err)
 {
 	if (json_parse(rq->arena, text, &build_info, ret, err) < 0)
 		return FAIL_CONTEXT(err, "buildInfo");
@@ -53,8 +53,8 @@ static int read_info(struct request *rq, struct span text, struct build_info *re
 }
 
 /* `spec->name` is the caller's. The image that FROM names is imported once, as a template. */
-static int translate(struct request *rq, const char *dockerfile, struct build_spec *ret,
-                     struct error *err)
+static int translate_dockerfile(struct request *rq, const char *dockerfile, struct build_spec *ret,
+                                struct error *err)
 {
 	AUTO(buf_done) struct buf body = BUF(SPEC_MAX), whole = BUF(SPEC_MAX),
 	                          notes = BUF(SPEC_MAX);
@@ -83,7 +83,7 @@ static int translate(struct request *rq, const char *dockerfile, struct build_sp
 static int read_spec(struct request *rq, const char *dockerfile, struct build_spec *ret,
                      struct error *err)
 {
-	if (translate(rq, dockerfile, ret, err) < 0)
+	if (translate_dockerfile(rq, dockerfile, ret, err) < 0)
 		return -1;
 	ret->from = build_image_template(rq->arena, ret->image);
 	return 0;
@@ -91,8 +91,8 @@ static int read_spec(struct request *rq, const char *dockerfile, struct build_sp
 
 /* ---- what is there already ---- */
 
-static int look_for(struct request *rq, const char *name, struct template_record *ret,
-                    bool *ret_is_there, struct error *err)
+static int find_template_record(struct request *rq, const char *name, struct template_record *ret,
+                                bool *ret_is_there, struct error *err)
 {
 	*ret_is_there = store_template_find(api_of(rq)->store, rq->arena, api_project(rq), name,
 	                                    ret, err) == 0;
@@ -109,7 +109,7 @@ static int find_template(struct request *rq, const char *name, bool *ret_is_ther
 {
 	struct template_record ignored;
 
-	return look_for(rq, name, &ignored, ret_is_there, err);
+	return find_template_record(rq, name, &ignored, ret_is_there, err);
 }
 
 /* The template of the image itself. */
@@ -118,7 +118,7 @@ static int find_imported(struct request *rq, const struct build_spec *spec, bool
 {
 	struct template_record t;
 
-	if (look_for(rq, spec->from, &t, ret_is_there, err) < 0)
+	if (find_template_record(rq, spec->from, &t, ret_is_there, err) < 0)
 		return -1;
 	return *ret_is_there ? fleet_template_check_image(&t, spec->image, err) : 0;
 }
@@ -150,7 +150,7 @@ static int start_build(struct request *rq, const struct build_spec *spec, struct
 
 /* ---- of a sandbox ---- */
 
-static const char *name_of(struct arena *a, const char *dockerfile)
+static const char *template_name_of(struct arena *a, const char *dockerfile)
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
 	char hex[2 * sizeof(digest) + 1];
@@ -160,7 +160,7 @@ static const char *name_of(struct arena *a, const char *dockerfile)
 	return arena_format(a, "daytona-%.*s", DIGEST_SIZE, hex);
 }
 
-static bool is_bare(const struct build_spec *spec)
+static bool is_plain_image(const struct build_spec *spec)
 {
 	return spec->steps.count == 0 && !spec->start && !spec->entrypoint && spec->ports.size == 0;
 }
@@ -173,14 +173,15 @@ int daytona_image_find(struct request *rq, struct span text, struct daytona_imag
 	struct build_record build;
 	bool is_there = false;
 
-	if (read_info(rq, text, &info, err) < 0 || read_spec(rq, info.dockerfile, &spec, err) < 0)
+	if (read_build_info(rq, text, &info, err) < 0 ||
+	    read_spec(rq, info.dockerfile, &spec, err) < 0)
 		return -1;
 	*ret = (struct daytona_image){.template = spec.from};
-	if (is_bare(&spec) && find_imported(rq, &spec, &is_there, err) < 0)
+	if (is_plain_image(&spec) && find_imported(rq, &spec, &is_there, err) < 0)
 		return -1;
 	if (is_there)
 		return 0;
-	spec.name = ret->template = name_of(rq->arena, info.dockerfile);
+	spec.name = ret->template = template_name_of(rq->arena, info.dockerfile);
 	if (find_template(rq, spec.name, &is_there, err) < 0 ||
 	    (!is_there && find_build(rq, spec.name, &build, err) < 0))
 		return -1;
@@ -192,7 +193,8 @@ int daytona_image_find(struct request *rq, struct span text, struct daytona_imag
 	return 0;
 }
 
-static int reply_waiting(struct request *rq, struct reply *reply, const struct daytona_wait *wait,
+static int reply_pending(struct request *rq, struct reply *reply,
+                         const struct daytona_pending_sandbox *wait,
                          const struct daytona_state *state, struct error *err)
 {
 	const struct sandbox_record record = {
@@ -213,11 +215,12 @@ static int reply_waiting(struct request *rq, struct reply *reply, const struct d
 	return daytona_sandbox_reply_as(rq, reply, &record, state, err);
 }
 
-int daytona_image_wait(struct request *rq, struct reply *reply, const struct daytona_image *image,
-                       const char *id, struct error *err)
+int daytona_image_reply_pending(struct request *rq, struct reply *reply,
+                                const struct daytona_image *image, const char *id,
+                                struct error *err)
 {
 	const char *key = api_account(rq)->key_id;
-	const struct daytona_wait wait = {
+	const struct daytona_pending_sandbox wait = {
 	        .id = id,
 	        .project_id = api_project(rq),
 	        .key_id = key ? key : "",
@@ -232,23 +235,24 @@ int daytona_image_wait(struct request *rq, struct reply *reply, const struct day
 		            "with an image to build a request has at most %zu bytes",
 		            DAYTONA_PENDING_BODY_MAX);
 	daytona_pending_put(api_of(rq)->daytona_pending, &wait);
-	return reply_waiting(rq, reply, &wait, &(struct daytona_state){"pending_build", ""}, err);
+	return reply_pending(rq, reply, &wait, &(struct daytona_state){"pending_build", ""}, err);
 }
 
 /* One of those who ask makes it; the others see that it is being made. */
-static int make(struct request *rq, struct reply *reply, const struct daytona_wait *wait,
-                struct error *err)
+static int make_pending_sandbox(struct request *rq, struct reply *reply,
+                                const struct daytona_pending_sandbox *wait, struct error *err)
 {
-	const struct daytona_birth birth = {.body = wait->body,
-	                                    .id = wait->id,
-	                                    .key_id = wait->key_id[0] ? wait->key_id : NULL,
-	                                    .template = wait->template};
+	const struct daytona_sandbox_request birth = {.body = wait->body,
+	                                              .id = wait->id,
+	                                              .key_id =
+	                                                      wait->key_id[0] ? wait->key_id : NULL,
+	                                              .template = wait->template};
 	struct daytona_pending *pending = api_of(rq)->daytona_pending;
 	struct sandbox_record record;
 	int result;
 
 	if (!daytona_pending_claim(pending, wait->id))
-		return reply_waiting(rq, reply, wait, &(struct daytona_state){"creating", ""}, err);
+		return reply_pending(rq, reply, wait, &(struct daytona_state){"creating", ""}, err);
 	result = daytona_sandbox_make(rq, &birth, &record, err);
 	/* There may be room the next time. */
 	if (result < 0 && (err->code == ERROR_LIMIT || err->code == ERROR_UNAVAILABLE ||
@@ -259,7 +263,7 @@ static int make(struct request *rq, struct reply *reply, const struct daytona_wa
 	return result < 0 ? -1 : daytona_sandbox_reply(rq, reply, &record, err);
 }
 
-int daytona_image_look(struct request *rq, struct reply *reply, struct error *err)
+int daytona_image_reply(struct request *rq, struct reply *reply, struct error *err)
 {
 	static const char *const states[BUILD_STATE_COUNT] = {
 	        [BUILD_WAITING] = "building_snapshot",
@@ -267,7 +271,7 @@ int daytona_image_look(struct request *rq, struct reply *reply, struct error *er
 	        [BUILD_ERROR] = "build_failed",
 	        [BUILD_CANCELLED] = "build_failed",
 	};
-	struct daytona_wait wait;
+	struct daytona_pending_sandbox wait;
 	struct build_record build;
 	struct fleet_ref ref = daytona_ref(rq);
 
@@ -279,17 +283,17 @@ int daytona_image_look(struct request *rq, struct reply *reply, struct error *er
 	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &build, err) < 0)
 		return -1;
 	if (build.state == BUILD_READY)
-		return make(rq, reply, &wait, err);
-	return reply_waiting(rq, reply, &wait,
+		return make_pending_sandbox(rq, reply, &wait, err);
+	return reply_pending(rq, reply, &wait,
 	                     &(struct daytona_state){states[build.state], build.message}, err);
 }
 
 /* The build goes on: its template is there for the next who asks for the same. */
-int daytona_image_give_up(struct request *rq, struct reply *reply, struct error *err)
+int daytona_image_cancel(struct request *rq, struct reply *reply, struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	struct daytona_pending *pending = api_of(rq)->daytona_pending;
-	struct daytona_wait wait;
+	struct daytona_pending_sandbox wait;
 
 	if (!daytona_pending_find(pending, rq->arena, ref.project_id, ref.id_or_name, &wait))
 		return -1;
@@ -297,34 +301,34 @@ int daytona_image_give_up(struct request *rq, struct reply *reply, struct error 
 	if (wait.is_being_made)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is just being made", wait.id);
 	daytona_pending_drop(pending, wait.id);
-	return reply_waiting(rq, reply, &wait, &(struct daytona_state){"destroyed", ""}, err);
+	return reply_pending(rq, reply, &wait, &(struct daytona_state){"destroyed", ""}, err);
 }
 
 /* ---- a snapshot that is made of an image ---- */
 
-struct create_body {
+struct snapshot_create_body {
 	const char *name, *image;
 	const char **entrypoint;
 	double cpu, gpu, memory, disk;
 	struct span build;
 };
 static const struct json_member create_request_members[] = {
-        JSON_TEXT_MEMBER(create_body, name, .flags = JSON_REQUIRED, .min = 1, .max = 63),
-        JSON_TEXT_MEMBER(create_body, image, .name = "imageName", .flags = JSON_NULLABLE,
+        JSON_TEXT_MEMBER(snapshot_create_body, name, .flags = JSON_REQUIRED, .min = 1, .max = 63),
+        JSON_TEXT_MEMBER(snapshot_create_body, image, .name = "imageName", .flags = JSON_NULLABLE,
                          .max = 500),
-        JSON_TEXT_LIST_MEMBER(create_body, entrypoint, .flags = JSON_NULLABLE, .max = 64),
-        JSON_NUMBER_MEMBER(create_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
-        JSON_NUMBER_MEMBER(create_body, gpu, .flags = JSON_NULLABLE, .max = 1024),
-        JSON_NUMBER_MEMBER(create_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
-        JSON_NUMBER_MEMBER(create_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
-        JSON_RAW_MEMBER(create_body, build, .name = "buildInfo"),
+        JSON_TEXT_LIST_MEMBER(snapshot_create_body, entrypoint, .flags = JSON_NULLABLE, .max = 64),
+        JSON_NUMBER_MEMBER(snapshot_create_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_NUMBER_MEMBER(snapshot_create_body, gpu, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_NUMBER_MEMBER(snapshot_create_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
+        JSON_NUMBER_MEMBER(snapshot_create_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
+        JSON_RAW_MEMBER(snapshot_create_body, build, .name = "buildInfo"),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(create_request, "DaytonaSnapshotCreate", create_body,
+static JSON_OPEN_SHAPE(create_request, "DaytonaSnapshotCreate", snapshot_create_body,
                        "A snapshot to make of an image");
 
-static int read_image(struct request *rq, const struct create_body *b, struct build_spec *ret,
-                      struct error *err)
+static int read_image(struct request *rq, const struct snapshot_create_body *b,
+                      struct build_spec *ret, struct error *err)
 {
 	bool has_info = b->build.size > 0 && !span_equals_text(b->build, "null");
 	const char *dockerfile = arena_format(rq->arena, "FROM %s\n", b->image ? b->image : "");
@@ -333,8 +337,8 @@ static int read_image(struct request *rq, const struct create_body *b, struct bu
 	if (has_info == (b->image && b->image[0]))
 		return FAIL(err, ERROR_INVALID, "give either imageName or buildInfo");
 	if (b->gpu > 0)
-		return daytona_refuse("gpu", err);
-	if (has_info && read_info(rq, b->build, &info, err) < 0)
+		return daytona_fail_unsupported("gpu", err);
+	if (has_info && read_build_info(rq, b->build, &info, err) < 0)
 		return -1;
 	if (!has_info && image_reference_check(b->image, err) < 0)
 		return FAIL_CONTEXT(err, "imageName");
@@ -342,7 +346,7 @@ static int read_image(struct request *rq, const struct create_body *b, struct bu
 }
 
 /* Daytona's clients look for it by its name: an older one must not be found in its place. */
-static int check_free(struct request *rq, const char *name, struct error *err)
+static int check_name_is_free(struct request *rq, const char *name, struct error *err)
 {
 	struct snapshot_record snapshot;
 	struct build_record build;
@@ -364,13 +368,14 @@ static int check_free(struct request *rq, const char *name, struct error *err)
 	return 0;
 }
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_snapshot(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
 {
-	const struct create_body *b = body;
+	const struct snapshot_create_body *b = body;
 	struct build_record made;
 	struct build_spec spec;
 
-	if (read_image(rq, b, &spec, err) < 0 || check_free(rq, b->name, err) < 0)
+	if (read_image(rq, b, &spec, err) < 0 || check_name_is_free(rq, b->name, err) < 0)
 		return -1;
 	spec.name = b->name;
 	spec.resources = (struct build_resources){.cpu = b->cpu,
@@ -398,7 +403,7 @@ static int answer_url(struct request *rq, struct reply *reply, const char *path)
 }
 
 /* By its id, or as the newest of a name. */
-static int find_logged(struct request *rq, struct build_record *ret, struct error *err)
+static int find_logged_build(struct request *rq, struct build_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 
@@ -412,23 +417,23 @@ static int find_logged(struct request *rq, struct build_record *ret, struct erro
 	return ret->id ? 0 : FAIL(err, ERROR_NOT_FOUND, "nothing has built '%s'", ref.id_or_name);
 }
 
-static int snapshot_url(struct request *rq, UNUSED const void *body, struct reply *reply,
-                        struct error *err)
+static int get_snapshot_log_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                                struct error *err)
 {
 	struct build_record build;
 
-	if (find_logged(rq, &build, err) < 0)
+	if (find_logged_build(rq, &build, err) < 0)
 		return -1;
 	return answer_url(rq, reply, arena_format(rq->arena, SNAPSHOTS "/%s/build-logs", build.id));
 }
 
-static int sandbox_url(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
+static int get_sandbox_log_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                               struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	struct build_record build = {.id = NULL};
 	struct sandbox_record record;
-	struct daytona_wait wait;
+	struct daytona_pending_sandbox wait;
 
 	if (daytona_pending_find(api_of(rq)->daytona_pending, rq->arena, ref.project_id,
 	                         ref.id_or_name, &wait))
@@ -443,8 +448,8 @@ static int sandbox_url(struct request *rq, UNUSED const void *body, struct reply
 }
 
 /* Where a client would put files of an image. */
-static int object_store(UNUSED struct request *rq, UNUSED const void *body,
-                        UNUSED struct reply *reply, struct error *err)
+static int refuse_object_store(UNUSED struct request *rq, UNUSED const void *body,
+                               UNUSED struct reply *reply, struct error *err)
 {
 	return refuse_files(err);
 }
@@ -468,11 +473,12 @@ static const struct build_log_format as_text = {.content_type = "text/plain; cha
                                                 .write = write_texts};
 
 /* To its end while it runs: clients ask with ?follow=true, and for nothing else. */
-static int logs(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int stream_build_logs(struct request *rq, UNUSED const void *body, struct reply *reply,
+                             struct error *err)
 {
 	struct build_record build;
 
-	if (find_logged(rq, &build, err) < 0)
+	if (find_logged_build(rq, &build, err) < 0)
 		return -1;
 	return build_log_answer(
 	        rq, &(struct build_log_query){.id = build.id, .follows = true, .form = &as_text},
@@ -483,14 +489,14 @@ static int logs(struct request *rq, UNUSED const void *body, struct reply *reply
 #define TAG .tag = "daytona"
 const struct route daytona_images_routes[] = {
         {HTTP_POST, SNAPSHOTS, SCOPE_TEMPLATE_WRITE, ROUTE_HIDDEN, .body = &create_request,
-         .handle = create, TAG, .summary = "Build a template of an image"},
-        {HTTP_GET, SNAPSHOTS "/:id/build-logs-url", READ, .handle = snapshot_url, TAG,
+         .handle = create_snapshot, TAG, .summary = "Build a template of an image"},
+        {HTTP_GET, SNAPSHOTS "/:id/build-logs-url", READ, .handle = get_snapshot_log_url, TAG,
          .summary = "Where the log of its build is"},
-        {HTTP_GET, SNAPSHOTS "/:id/build-logs", READ, .handle = logs, TAG,
+        {HTTP_GET, SNAPSHOTS "/:id/build-logs", READ, .handle = stream_build_logs, TAG,
          .summary = "What its build said, or says"},
-        {HTTP_GET, DAYTONA_API "/object-storage/push-access", READ, .handle = object_store, TAG,
-         .summary = "Refused"},
-        {HTTP_GET, SANDBOX "/build-logs-url", READ, .handle = sandbox_url, TAG,
+        {HTTP_GET, DAYTONA_API "/object-storage/push-access", READ, .handle = refuse_object_store,
+         TAG, .summary = "Refused"},
+        {HTTP_GET, SANDBOX "/build-logs-url", READ, .handle = get_sandbox_log_url, TAG,
          .summary = "Where the log of its image's build is"},
         {.path = NULL},
 };

@@ -16,11 +16,11 @@ struct daytona_image {
 MUST_CHECK int daytona_image_find(struct request *rq, struct span build_info,
                                   struct daytona_image *ret, struct error *err);
 /* The answer to the create, whose body is kept. */
-MUST_CHECK int daytona_image_wait(struct request *rq, struct reply *reply,
-                                  const struct daytona_image *image, const char *id,
-                                  struct error *err);
+MUST_CHECK int daytona_image_reply_pending(struct request *rq, struct reply *reply,
+                                           const struct daytona_image *image, const char *id,
+                                           struct error *err);
 /* For the id of the path, when there is no sandbox of it, which `err` says: how far it is, or that.
  */
-MUST_CHECK int daytona_image_look(struct request *rq, struct reply *reply, struct error *err);
+MUST_CHECK int daytona_image_reply(struct request *rq, struct reply *reply, struct error *err);
 /* It is not wanted any more. */
-MUST_CHECK int daytona_image_give_up(struct request *rq, struct reply *reply, struct error *err);
+MUST_CHECK int daytona_image_cancel(struct request *rq, struct reply *reply, struct error *err);

@@ -8,7 +8,7 @@
 #include "fleet/history.h"
 #include "fleet/settings.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/inside.h"
+#include "surface/daytona/toolbox.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define BASE DAYTONA_TOOLBOX "/:id"
@@ -37,31 +37,32 @@ static const char *first_line(struct arena *a, struct span text)
 }
 
 /* Of the user that commands are run as: a process without a folder of its own begins there. */
-static int home(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_home(struct request *rq, UNUSED const void *body, struct reply *reply,
+                    struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	const char *args[] = {"pwd", NULL};
-	const struct inside_run run = {.args = args, .out_max = 4096};
+	const struct toolbox_command run = {.args = args, .out_max = 4096};
 	struct compute_result result;
 
-	if (daytona_target_open(rq, &t, err) < 0 || inside_run(rq, &t, &run, &result, err) < 0)
+	if (daytona_target_open(rq, &t, err) < 0 || toolbox_run(rq, &t, &run, &result, err) < 0)
 		return -1;
 	return answer_folder(reply, first_line(rq->arena, result.out[0]));
 }
 
-static int workdir(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_workdir(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 
 	if (daytona_target_open(rq, &t, err) < 0)
 		return -1;
 	if (!t.defaults.workdir || !t.defaults.workdir[0])
-		return home(rq, body, reply, err);
+		return get_home(rq, body, reply, err);
 	return answer_folder(reply, t.defaults.workdir);
 }
 
-static int version(UNUSED struct request *rq, UNUSED const void *body, struct reply *reply,
-                   UNUSED struct error *err)
+static int get_version(UNUSED struct request *rq, UNUSED const void *body, struct reply *reply,
+                       UNUSED struct error *err)
 {
 	reply_text(reply, "application/json", SPAN("{\"version\":\"" VERSION "\"}"));
 	return 0;
@@ -69,7 +70,7 @@ static int version(UNUSED struct request *rq, UNUSED const void *body, struct re
 
 /* ---- ports ---- */
 
-struct ports {
+struct listening_ports {
 	bool listens[PORT_MAX + 1 - PORT_MIN];
 	bool wanted_listens;
 	uint16_t wanted; /* 0 = none */
@@ -106,7 +107,7 @@ static int parse_hex(struct span text)
 #define STATE_LISTEN 0x0a
 
 /* A line of /proc/net/tcp: "0: 0100007F:1F90 00000000:0000 0A …". */
-static void take_line(struct ports *p, struct span line)
+static void take_line(struct listening_ports *p, struct span line)
 {
 	struct span number = next_word(&line), local = next_word(&line), remote = next_word(&line),
 	            address;
@@ -124,7 +125,7 @@ static void take_line(struct ports *p, struct span line)
 		p->listens[port - PORT_MIN] = true;
 }
 
-static int find_ports(struct request *rq, struct ports *p, struct error *err)
+static int find_ports(struct request *rq, struct listening_ports *p, struct error *err)
 {
 	static const char *const files[] = {"/proc/net/tcp", "/proc/net/tcp6"};
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -135,7 +136,7 @@ static int find_ports(struct request *rq, struct ports *p, struct error *err)
 		AUTO(buf_done) struct buf text = BUF(4 * 1024 * 1024);
 		struct span rest, line;
 
-		if (inside_read(rq, &t, files[i], &text, err) < 0)
+		if (toolbox_read_file(rq, &t, files[i], &text, err) < 0)
 			return -1;
 		rest = buf_span(&text);
 		while (span_split(&rest, '\n', &line))
@@ -144,11 +145,11 @@ static int find_ports(struct request *rq, struct ports *p, struct error *err)
 	return 0;
 }
 
-static int ports(struct request *rq, UNUSED const void *body, struct reply *reply,
-                 struct error *err)
+static int list_ports(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	struct ports *p = ARENA_NEW(rq->arena, struct ports);
+	struct listening_ports *p = ARENA_NEW(rq->arena, struct listening_ports);
 	bool first = true;
 
 	if (find_ports(rq, p, err) < 0)
@@ -164,10 +165,10 @@ static int ports(struct request *rq, UNUSED const void *body, struct reply *repl
 	return 0;
 }
 
-static int port_in_use(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
+static int get_port_in_use(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
 {
-	struct ports *p = ARENA_NEW(rq->arena, struct ports);
+	struct listening_ports *p = ARENA_NEW(rq->arena, struct listening_ports);
 	int64_t port;
 
 	if (span_parse_whole(span_of(request_param(rq, "port")), 1, 65535, &port, err) < 0)
@@ -182,14 +183,14 @@ static int port_in_use(struct request *rq, UNUSED const void *body, struct reply
 
 /* ---- metrics ---- */
 
-struct sample {
+struct daytona_sample {
 	struct sandbox_record record;
 	struct provider_stats stats;
 	double cpu_percent; /* of what it may have, on average since its start */
 	uint64_t disk_used;
 };
 
-static int take_sample(struct request *rq, struct sample *ret, struct error *err)
+static int take_sample(struct request *rq, struct daytona_sample *ret, struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct provider_stats *s = &ret->stats;
@@ -206,11 +207,11 @@ static int take_sample(struct request *rq, struct sample *ret, struct error *err
 	return 0;
 }
 
-static int system_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
-                          struct error *err)
+static int get_system_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
+                              struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	struct sample s;
+	struct daytona_sample s;
 
 	if (take_sample(rq, &s, err) < 0)
 		return -1;
@@ -246,46 +247,46 @@ static int read_time(const char *name, const char *text, int64_t *ret, struct er
 	return FAIL(err, ERROR_INVALID, "%s: '%s' is no time", name, text);
 }
 
-struct measured {
+struct telemetry_source {
 	const struct sandbox_record *record;
 	const struct fleet_history *history;
 };
 
-static double cpu_used(const struct measured *m, const struct fleet_sample *s)
+static double cpu_used(const struct telemetry_source *m, const struct fleet_sample *s)
 {
 	double cpu = m->record->resources.cpu;
 
 	return cpu > 0 ? (double)s->cpu_percent / cpu : 0;
 }
 
-static double cpu_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+static double cpu_limit(const struct telemetry_source *m, UNUSED const struct fleet_sample *s)
 {
 	return m->record->resources.cpu;
 }
 
-static double memory_used(UNUSED const struct measured *m, const struct fleet_sample *s)
+static double memory_used(UNUSED const struct telemetry_source *m, const struct fleet_sample *s)
 {
 	return (double)s->memory_bytes;
 }
 
-static double memory_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+static double memory_limit(const struct telemetry_source *m, UNUSED const struct fleet_sample *s)
 {
 	return (double)m->history->memory_limit_bytes;
 }
 
-static double disk_used(UNUSED const struct measured *m, const struct fleet_sample *s)
+static double disk_used(UNUSED const struct telemetry_source *m, const struct fleet_sample *s)
 {
 	return s->disk_bytes > INT64_MAX ? 0 : (double)s->disk_bytes;
 }
 
-static double disk_limit(const struct measured *m, UNUSED const struct fleet_sample *s)
+static double disk_limit(const struct telemetry_source *m, UNUSED const struct fleet_sample *s)
 {
 	return (double)m->history->disk_limit_bytes;
 }
 
 static const struct {
 	const char *name;
-	double (*value)(const struct measured *m, const struct fleet_sample *s);
+	double (*value)(const struct telemetry_source *m, const struct fleet_sample *s);
 } series[] = {
         {"daytona.sandbox.cpu.utilization", cpu_used},
         {"daytona.sandbox.cpu.limit", cpu_limit},
@@ -295,7 +296,7 @@ static const struct {
         {"daytona.sandbox.filesystem.total", disk_limit},
 };
 
-static void write_points(struct buf *out, size_t which, const struct measured *m)
+static void write_points(struct buf *out, size_t which, const struct telemetry_source *m)
 {
 	buf_addf(out, "%s{\"metricName\":\"%s\",\"dataPoints\":[", which > 0 ? "," : "",
 	         series[which].name);
@@ -309,8 +310,8 @@ static void write_points(struct buf *out, size_t which, const struct measured *m
 	buf_add_text(out, "]}");
 }
 
-static int telemetry(struct request *rq, UNUSED const void *body, struct reply *reply,
-                     struct error *err)
+static int get_telemetry(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	const struct telemetry_query *q = rq->query;
 	const struct fleet_ref ref = daytona_ref(rq);
@@ -318,7 +319,7 @@ static int telemetry(struct request *rq, UNUSED const void *body, struct reply *
 	struct fleet_period period = {0, 0};
 	struct fleet_history found;
 	struct sandbox_record record;
-	const struct measured measured = {&record, &found};
+	const struct telemetry_source measured = {&record, &found};
 
 	if (read_time("from", q->from, &period.from, err) < 0 ||
 	    read_time("to", q->to, &period.until, err) < 0 ||
@@ -334,8 +335,8 @@ static int telemetry(struct request *rq, UNUSED const void *body, struct reply *
 
 /* ---- the server itself ---- */
 
-static int toolbox_url(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
+static int get_toolbox_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	struct sandbox_record r;
@@ -347,8 +348,8 @@ static int toolbox_url(struct request *rq, UNUSED const void *body, struct reply
 	return 0;
 }
 
-static int config(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  UNUSED struct error *err)
+static int get_config(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      UNUSED struct error *err)
 {
 	const char *origin = daytona_origin(rq);
 	struct buf *out = reply_buf(reply, "application/json");
@@ -371,20 +372,21 @@ static int config(struct request *rq, UNUSED const void *body, struct reply *rep
 
 #define MB_PER_GB 1024
 
-struct resize_body {
+struct sandbox_resize_body {
 	double cpu, memory, disk;
 };
 static const struct json_member resize_request_members[] = {
-        JSON_NUMBER_MEMBER(resize_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
-        JSON_NUMBER_MEMBER(resize_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
-        JSON_NUMBER_MEMBER(resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
+        JSON_NUMBER_MEMBER(sandbox_resize_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_NUMBER_MEMBER(sandbox_resize_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
+        JSON_NUMBER_MEMBER(sandbox_resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", resize_body, "Other limits");
+static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", sandbox_resize_body, "Other limits");
 
-static int resize(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int resize_sandbox(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
 {
-	const struct resize_body *b = body;
+	const struct sandbox_resize_body *b = body;
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct sandbox_resources change = {.cpu = b->cpu,
 	                                         .memory_mb = (int64_t)(b->memory * MB_PER_GB),
@@ -396,90 +398,94 @@ static int resize(struct request *rq, const void *body, struct reply *reply, str
 	return daytona_sandbox_reply(rq, reply, &r, err);
 }
 
-struct env_body {
+struct daytona_env_body {
 	struct json_map set;
 	const char **unset;
 	const char *unset_prefix;
 };
 static const struct json_member env_request_members[] = {
-        JSON_TEXT_MAP_MEMBER(env_body, set, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
-        JSON_TEXT_LIST_MEMBER(env_body, unset, .flags = JSON_NULLABLE, .max = 256),
-        JSON_TEXT_MEMBER(env_body, unset_prefix, .name = "unsetValuePrefix",
+        JSON_TEXT_MAP_MEMBER(daytona_env_body, set, .flags = JSON_NULLABLE | JSON_SECRET,
+                             .max = 256),
+        JSON_TEXT_LIST_MEMBER(daytona_env_body, unset, .flags = JSON_NULLABLE, .max = 256),
+        JSON_TEXT_MEMBER(daytona_env_body, unset_prefix, .name = "unsetValuePrefix",
                          .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(env_request, "DaytonaEnv", env_body, "Other variables");
+static JSON_OPEN_SHAPE(env_request, "DaytonaEnv", daytona_env_body, "Other variables");
 
 /* Of the sandbox's own variables: what its template gives cannot be told from here. */
-static int environment(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int change_environment(struct request *rq, const void *body, struct reply *reply,
+                              struct error *err)
 {
-	const struct env_body *b = body;
+	const struct daytona_env_body *b = body;
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct fleet_environment change = {.set = &b->set,
 	                                         .unset = (const char *const *)b->unset};
 	struct sandbox_record r;
 
 	if (b->unset_prefix && b->unset_prefix[0])
-		return daytona_refuse("unsetValuePrefix", err);
+		return daytona_fail_unsupported("unsetValuePrefix", err);
 	if (fleet_set_environment(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
 		return -1;
 	reply_text(reply, "application/json", span_of(r.env_json[0] ? r.env_json : "{}"));
 	return 0;
 }
 
-static int ssh(UNUSED struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
-               struct error *err)
+static int refuse_ssh(UNUSED struct request *rq, UNUSED const void *body,
+                      UNUSED struct reply *reply, struct error *err)
 {
-	(void)daytona_refuse("ssh to sandboxes", err);
+	(void)daytona_fail_unsupported("ssh to sandboxes", err);
 	error_hint(err, "'atoll shell' and PTY sessions open a terminal");
 	return -1;
 }
 
-static int secrets(UNUSED struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
-                   struct error *err)
+static int refuse_secrets(UNUSED struct request *rq, UNUSED const void *body,
+                          UNUSED struct reply *reply, struct error *err)
 {
-	(void)daytona_refuse("secrets of sandboxes", err);
+	(void)daytona_fail_unsupported("secrets of sandboxes", err);
 	error_hint(err, "the environment of a sandbox, envVars, takes values as they are");
 	return -1;
 }
 
-static int computer_use(UNUSED struct request *rq, UNUSED const void *body,
-                        UNUSED struct reply *reply, struct error *err)
+static int refuse_computer_use(UNUSED struct request *rq, UNUSED const void *body,
+                               UNUSED struct reply *reply, struct error *err)
 {
-	return daytona_refuse("computer use: a sandbox has no desktop", err);
+	return daytona_fail_unsupported("computer use: a sandbox has no desktop", err);
 }
 
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_info_routes[] = {
-        {HTTP_GET, DAYTONA_API "/config", READ, .handle = config, TAG,
+        {HTTP_GET, DAYTONA_API "/config", READ, .handle = get_config, TAG,
          .summary = "About this server"},
-        {HTTP_GET, SANDBOX "/toolbox-proxy-url", READ, .handle = toolbox_url, TAG,
+        {HTTP_GET, SANDBOX "/toolbox-proxy-url", READ, .handle = get_toolbox_url, TAG,
          .summary = "Where its toolbox is"},
         {HTTP_GET, SANDBOX "/telemetry/metrics", READ, .query = &telemetry_query,
-         .handle = telemetry, TAG, .summary = "What a sandbox uses now"},
-        {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
-         .summary = "Give it other limits"},
-        {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = secrets, TAG, .summary = "Refused"},
-        {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
-        {HTTP_DELETE, SANDBOX "/ssh-access", WRITE, .handle = ssh, TAG, .summary = "Refused"},
-        {HTTP_GET, DAYTONA_API "/sandbox/ssh-access/validate", READ, .handle = ssh, TAG,
+         .handle = get_telemetry, TAG, .summary = "What a sandbox uses now"},
+        {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize_sandbox,
+         TAG, .summary = "Give it other limits"},
+        {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = refuse_secrets, TAG, .summary = "Refused"},
+        {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = refuse_ssh, TAG, .summary = "Refused"},
+        {HTTP_DELETE, SANDBOX "/ssh-access", WRITE, .handle = refuse_ssh, TAG,
          .summary = "Refused"},
-        {HTTP_GET, BASE "/user-home-dir", READ, .handle = home, TAG,
+        {HTTP_GET, DAYTONA_API "/sandbox/ssh-access/validate", READ, .handle = refuse_ssh, TAG,
+         .summary = "Refused"},
+        {HTTP_GET, BASE "/user-home-dir", READ, .handle = get_home, TAG,
          .summary = "The home of its user"},
-        {HTTP_GET, BASE "/work-dir", READ, .handle = workdir, TAG,
+        {HTTP_GET, BASE "/work-dir", READ, .handle = get_workdir, TAG,
          .summary = "The folder of its commands"},
-        {HTTP_GET, BASE "/version", READ, .handle = version, TAG, .summary = "About this server"},
-        {HTTP_GET, BASE "/system/metrics", READ, .handle = system_metrics, TAG,
+        {HTTP_GET, BASE "/version", READ, .handle = get_version, TAG,
+         .summary = "About this server"},
+        {HTTP_GET, BASE "/system/metrics", READ, .handle = get_system_metrics, TAG,
          .summary = "What a sandbox uses now"},
-        {HTTP_GET, BASE "/port", READ, .handle = ports, TAG,
+        {HTTP_GET, BASE "/port", READ, .handle = list_ports, TAG,
          .summary = "Ports from 3000 to 9999 that something listens on"},
-        {HTTP_GET, BASE "/port/:port/in-use", READ, .handle = port_in_use, TAG,
+        {HTTP_GET, BASE "/port/:port/in-use", READ, .handle = get_port_in_use, TAG,
          .summary = "Whether something listens on a port"},
-        {HTTP_POST, BASE "/env", WRITE, .body = &env_request, .handle = environment, TAG,
+        {HTTP_POST, BASE "/env", WRITE, .body = &env_request, .handle = change_environment, TAG,
          .summary = "Change its variables, for what is started from now on"},
-        {HTTP_ANY, BASE "/computeruse/*rest", WRITE, .handle = computer_use, TAG,
+        {HTTP_ANY, BASE "/computeruse/*rest", WRITE, .handle = refuse_computer_use, TAG,
          .summary = "Refused: there is no desktop"},
         {.path = NULL},
 };

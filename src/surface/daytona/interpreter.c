@@ -16,18 +16,18 @@
 #define TIMEOUT_MAX_S (24 * 3600)
 #define TIMED_OUT 4008
 
-struct place {
+struct interpreter_call {
 	struct api_target target;
 	struct code_at at;
 };
 
-static void place_done(struct place *p)
+static void interpreter_call_done(struct interpreter_call *p)
 {
 	api_target_done(&p->target);
 }
-#define PLACE AUTO(place_done) struct place
+#define PLACE AUTO(interpreter_call_done) struct interpreter_call
 
-static int open_place(struct request *rq, struct place *ret, struct error *err)
+static int open_interpreter(struct request *rq, struct interpreter_call *ret, struct error *err)
 {
 	if (daytona_target_open(rq, &ret->target, err) < 0)
 		return -1;
@@ -53,13 +53,14 @@ static void write_context(struct buf *out, const struct code_context *c)
 	buf_add_text(out, "\"}");
 }
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_contexts(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	PLACE p = {.target = {.hold = {.fleet = NULL}}};
 	struct code_list found;
 
-	if (open_place(rq, &p, err) < 0 || code_list(&p.at, rq->arena, &found, err) < 0)
+	if (open_interpreter(rq, &p, err) < 0 || code_list(&p.at, rq->arena, &found, err) < 0)
 		return -1;
 	buf_add_text(out, "{\"contexts\":[");
 	for (size_t i = 0; i < found.count; i++) {
@@ -71,18 +72,20 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 	return 0;
 }
 
-struct create_body {
+struct context_create_body {
 	const char *cwd, *language;
 };
 static const struct json_member create_request_members[] = {
-        JSON_TEXT_MEMBER(create_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
-        JSON_TEXT_MEMBER(create_body, language, .flags = JSON_NULLABLE, .max = 32),
+        JSON_TEXT_MEMBER(context_create_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
+        JSON_TEXT_MEMBER(context_create_body, language, .flags = JSON_NULLABLE, .max = 32),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", create_body, "A context to make");
+static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", context_create_body,
+                       "A context to make");
 
-static int make(struct request *rq, const struct place *p, const struct create_body *b,
-                const char *id, struct code_context *ret, struct error *err)
+static int open_context(struct request *rq, const struct interpreter_call *p,
+                        const struct context_create_body *b, const char *id,
+                        struct code_context *ret, struct error *err)
 {
 	struct sandbox_command c = {.count = 0};
 	struct code_open open = {
@@ -99,12 +102,13 @@ static int make(struct request *rq, const struct place *p, const struct create_b
 	return code_open(&p->at, rq->arena, &open, ret, err);
 }
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_context(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
 {
 	PLACE p = {.target = {.hold = {.fleet = NULL}}};
 	struct code_context made;
 
-	if (open_place(rq, &p, err) < 0 || make(rq, &p, body, NULL, &made, err) < 0)
+	if (open_interpreter(rq, &p, err) < 0 || open_context(rq, &p, body, NULL, &made, err) < 0)
 		return -1;
 	write_context(reply_buf(reply, "application/json"), &made);
 	return 0;
@@ -115,7 +119,7 @@ static int delete_context(struct request *rq, UNUSED const void *body, struct re
 {
 	PLACE p = {.target = {.hold = {.fleet = NULL}}};
 
-	if (open_place(rq, &p, err) < 0 ||
+	if (open_interpreter(rq, &p, err) < 0 ||
 	    code_close(&p.at, rq->arena, request_param(rq, "context"), err) < 0)
 		return -1;
 	reply_text(reply, "application/json", SPAN("{\"message\":\"Context deleted\"}"));
@@ -124,7 +128,7 @@ static int delete_context(struct request *rq, UNUSED const void *body, struct re
 
 /* ---- a block ---- */
 
-struct block {
+struct daytona_code_block {
 	const char *code, *context;
 	struct json_map envs;
 	int64_t timeout;
@@ -132,26 +136,27 @@ struct block {
 };
 enum { BLOCK_TIMEOUT };
 static const struct json_member block_shape_members[] = {
-        [BLOCK_TIMEOUT] =
-                JSON_WHOLE_MEMBER(block, timeout, .flags = JSON_NULLABLE, .max = TIMEOUT_MAX_S),
-        JSON_TEXT_MEMBER(block, code, .flags = JSON_REQUIRED, .min = 1),
-        JSON_TEXT_MEMBER(block, context, .name = "contextId", .flags = JSON_NULLABLE,
+        [BLOCK_TIMEOUT] = JSON_WHOLE_MEMBER(daytona_code_block, timeout, .flags = JSON_NULLABLE,
+                                            .max = TIMEOUT_MAX_S),
+        JSON_TEXT_MEMBER(daytona_code_block, code, .flags = JSON_REQUIRED, .min = 1),
+        JSON_TEXT_MEMBER(daytona_code_block, context, .name = "contextId", .flags = JSON_NULLABLE,
                          .max = CODE_ID_MAX),
-        JSON_TEXT_MAP_MEMBER(block, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_TEXT_MAP_MEMBER(daytona_code_block, envs, .flags = JSON_NULLABLE | JSON_SECRET,
+                             .max = 256),
         JSON_END,
 };
 static const struct json_shape block_shape = {
         .name = "DaytonaBlock",
-        .size = sizeof(struct block),
+        .size = sizeof(struct daytona_code_block),
         .members = block_shape_members,
-        .present_offset = offsetof(struct block, present),
+        .present_offset = offsetof(struct daytona_code_block, present),
         .is_open = true,
 };
 
 static int read_block(struct arena *a, struct span message, struct code_socket_request *ret,
                       struct error *err)
 {
-	struct block b;
+	struct daytona_code_block b;
 
 	if (json_parse(a, message, &block_shape, &b, err) < 0)
 		return -1;
@@ -199,10 +204,10 @@ static void write_end(const struct code_outcome *told, struct buf *out)
 
 static const struct code_writer writer = {.write = write_event, .write_end = write_end};
 
-static int execute(struct request *rq, UNUSED const void *body, struct reply *reply,
-                   struct error *err)
+static int execute_code(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
-	static const struct create_body defaults = {NULL, NULL};
+	static const struct context_create_body defaults = {NULL, NULL};
 	PLACE p = {.target = {.hold = {.fleet = NULL}}};
 	struct code_context ignored;
 	struct code_list contexts;
@@ -210,7 +215,8 @@ static int execute(struct request *rq, UNUSED const void *body, struct reply *re
 	if (!request_header(rq, "Upgrade"))
 		return FAIL(err, ERROR_INVALID, "this path wants a WebSocket upgrade");
 	/* Which context it is about is only said later: the default one is there then. */
-	if (open_place(rq, &p, err) < 0 || make(rq, &p, &defaults, DEFAULT_ID, &ignored, err) < 0 ||
+	if (open_interpreter(rq, &p, err) < 0 ||
+	    open_context(rq, &p, &defaults, DEFAULT_ID, &ignored, err) < 0 ||
 	    code_list(&p.at, rq->arena, &contexts, err) < 0)
 		return -1;
 	return code_run_websocket(rq, &p.target,
@@ -225,12 +231,12 @@ static int execute(struct request *rq, UNUSED const void *body, struct reply *re
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_interpreter_routes[] = {
-        {HTTP_GET, BASE "/context", READ, .handle = list, TAG, .summary = "List contexts"},
-        {HTTP_POST, BASE "/context", WRITE, .body = &create_request, .handle = create, TAG,
+        {HTTP_GET, BASE "/context", READ, .handle = list_contexts, TAG, .summary = "List contexts"},
+        {HTTP_POST, BASE "/context", WRITE, .body = &create_request, .handle = create_context, TAG,
          .summary = "Make a context"},
         {HTTP_DELETE, BASE "/context/:context", WRITE, .handle = delete_context, TAG,
          .summary = "End a context"},
-        {HTTP_GET, BASE "/execute", WRITE, .handle = execute, TAG,
+        {HTTP_GET, BASE "/execute", WRITE, .handle = execute_code, TAG,
          .summary = "Run a block of code over a WebSocket"},
         {.path = NULL},
 };

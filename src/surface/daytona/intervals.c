@@ -32,7 +32,7 @@ int64_t daytona_delete_minutes(int64_t ms)
 	return daytona_minutes(ms);
 }
 
-static int check(enum daytona_interval interval, int64_t minutes, struct error *err)
+static int check_minutes(enum daytona_interval interval, int64_t minutes, struct error *err)
 {
 	if ((minutes >= 0 || intervals[interval].may_be_negative) &&
 	    minutes <= DAYTONA_INTERVAL_MAX)
@@ -67,7 +67,7 @@ int daytona_interval_set(const struct daytona_change *change, struct fleet_setti
                          struct error *err)
 {
 	*settings = FLEET_SETTINGS_LEAVE;
-	if (check(change->interval, change->minutes, err) < 0)
+	if (check_minutes(change->interval, change->minutes, err) < 0)
 		return -1;
 	switch (change->interval) {
 	case DAYTONA_AUTO_STOP:
@@ -91,12 +91,12 @@ int daytona_interval_set(const struct daytona_change *change, struct fleet_setti
 }
 
 /* To a create 0 says that others may decide. */
-static int64_t or_never(int64_t minutes)
+static int64_t create_value_of(int64_t minutes)
 {
 	return minutes > 0 ? minutes * MINUTE_MS : -1;
 }
 
-int daytona_intervals_apply(const struct daytona_wish *wish, struct fleet_create *create,
+int daytona_intervals_apply(const struct daytona_intervals *wish, struct fleet_create *create,
                             struct error *err)
 {
 	int64_t minutes[DAYTONA_INTERVAL_COUNT];
@@ -104,11 +104,11 @@ int daytona_intervals_apply(const struct daytona_wish *wish, struct fleet_create
 
 	for (unsigned i = 0; i < DAYTONA_INTERVAL_COUNT; i++) {
 		minutes[i] = wish->given >> i & 1 ? wish->minutes[i] : intervals[i].initial;
-		if (check(i, minutes[i], err) < 0)
+		if (check_minutes(i, minutes[i], err) < 0)
 			return -1;
 	}
-	create->idle_stop_ms = or_never(minutes[DAYTONA_AUTO_STOP]);
-	create->idle_pause_ms = or_never(minutes[DAYTONA_AUTO_PAUSE]);
+	create->idle_stop_ms = create_value_of(minutes[DAYTONA_AUTO_STOP]);
+	create->idle_pause_ms = create_value_of(minutes[DAYTONA_AUTO_PAUSE]);
 	create->archive_after_ms = may_archive ? archive_after(minutes[DAYTONA_AUTO_ARCHIVE]) : 0;
 	create->delete_after_ms = delete_after(minutes[DAYTONA_AUTO_DELETE]);
 	create->timeout_ms = minutes[DAYTONA_TTL] * MINUTE_MS;

@@ -40,10 +40,10 @@ struct daytona_change {
 MUST_CHECK int daytona_interval_set(const struct daytona_change *change,
                                     struct fleet_settings *settings, struct error *err);
 /* The same of one that is to be made: those of `given`'s bits, the others as Daytona has them. */
-struct daytona_wish {
+struct daytona_intervals {
 	int64_t minutes[DAYTONA_INTERVAL_COUNT];
 	unsigned given; /* 1 << enum daytona_interval */
 	bool can_archive;
 };
-MUST_CHECK int daytona_intervals_apply(const struct daytona_wish *wish, struct fleet_create *create,
-                                       struct error *err);
+MUST_CHECK int daytona_intervals_apply(const struct daytona_intervals *wish,
+                                       struct fleet_create *create, struct error *err);

@@ -10,9 +10,9 @@
 #define MB_PER_GB 1024.0
 
 /* What has a least and a most. Times are unix ms. */
-enum measure { CPU, MEMORY, DISK, CREATED, ACTIVE, DESTROY, MEASURE_COUNT };
+enum sandbox_measure { CPU, MEMORY, DISK, CREATED, ACTIVE, DESTROY, MEASURE_COUNT };
 
-static double measure(const struct sandbox_record *r, enum measure which)
+static double measure_sandbox(const struct sandbox_record *r, enum sandbox_measure which)
 {
 	const double values[MEASURE_COUNT] = {
 	        [CPU] = r->resources.cpu,
@@ -26,12 +26,12 @@ static double measure(const struct sandbox_record *r, enum measure which)
 	return values[which];
 }
 
-enum order { NEWEST_FIRST, OLDEST_FIRST };
+enum list_order { NEWEST_FIRST, OLDEST_FIRST };
 static const char *const orders[] = {[NEWEST_FIRST] = "desc", [OLDEST_FIRST] = "asc", NULL};
 
 /* The rows of bounds are 2 * measure, and + 1 for the upper one. */
 enum { IS_PUBLIC = 2 * MEASURE_COUNT, IS_RECOVERABLE };
-struct list_query {
+struct daytona_list_query {
 	double numbers[2 * CREATED];
 	const char *times[2 * MEASURE_COUNT];
 	bool is_public, is_recoverable;
@@ -44,12 +44,12 @@ struct list_query {
 #define NUMBER_ROW(row, name_)                                                                     \
 	[row] = {.kind = JSON_NUMBER,                                                              \
 	         .name = (name_),                                                                  \
-	         .offset = offsetof(struct list_query, numbers[row]),                              \
+	         .offset = offsetof(struct daytona_list_query, numbers[row]),                      \
 	         .max = INT32_MAX}
 #define TIME_ROW(row, name_)                                                                       \
 	[row] = {.kind = JSON_TEXT,                                                                \
 	         .name = (name_),                                                                  \
-	         .offset = offsetof(struct list_query, times[row]),                                \
+	         .offset = offsetof(struct daytona_list_query, times[row]),                        \
 	         .max = 40}
 static const struct json_member list_query_members[] = {
         NUMBER_ROW(2 * CPU, "minCpu"),
@@ -64,43 +64,45 @@ static const struct json_member list_query_members[] = {
         TIME_ROW(2 * ACTIVE + 1, "lastEventBefore"),
         TIME_ROW(2 * DESTROY, "autoDestroyAtAfter"),
         TIME_ROW(2 * DESTROY + 1, "autoDestroyAtBefore"),
-        [IS_PUBLIC] = JSON_BOOL_MEMBER(list_query, is_public, .name = "isPublic"),
-        [IS_RECOVERABLE] = JSON_BOOL_MEMBER(list_query, is_recoverable, .name = "isRecoverable"),
-        JSON_TEXT_MEMBER(list_query, cursor, .max = 256),
-        JSON_TEXT_MEMBER(list_query, id, .max = 64),
-        JSON_TEXT_MEMBER(list_query, name, .max = 64),
-        JSON_TEXT_MEMBER(list_query, labels, .max = 8192),
-        JSON_TEXT_MEMBER(list_query, sort, .max = 32),
-        JSON_CHOICE_MEMBER(list_query, order, .choices = orders),
-        JSON_TEXT_LIST_MEMBER(list_query, states, .max = 32),
-        JSON_TEXT_LIST_MEMBER(list_query, snapshots, .max = 32),
-        JSON_TEXT_LIST_MEMBER(list_query, regions, .name = "regionIds", .max = 32),
-        JSON_TEXT_LIST_MEMBER(list_query, classes, .name = "sandboxClasses", .max = 32),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000),
+        [IS_PUBLIC] = JSON_BOOL_MEMBER(daytona_list_query, is_public, .name = "isPublic"),
+        [IS_RECOVERABLE] =
+                JSON_BOOL_MEMBER(daytona_list_query, is_recoverable, .name = "isRecoverable"),
+        JSON_TEXT_MEMBER(daytona_list_query, cursor, .max = 256),
+        JSON_TEXT_MEMBER(daytona_list_query, id, .max = 64),
+        JSON_TEXT_MEMBER(daytona_list_query, name, .max = 64),
+        JSON_TEXT_MEMBER(daytona_list_query, labels, .max = 8192),
+        JSON_TEXT_MEMBER(daytona_list_query, sort, .max = 32),
+        JSON_CHOICE_MEMBER(daytona_list_query, order, .choices = orders),
+        JSON_TEXT_LIST_MEMBER(daytona_list_query, states, .max = 32),
+        JSON_TEXT_LIST_MEMBER(daytona_list_query, snapshots, .max = 32),
+        JSON_TEXT_LIST_MEMBER(daytona_list_query, regions, .name = "regionIds", .max = 32),
+        JSON_TEXT_LIST_MEMBER(daytona_list_query, classes, .name = "sandboxClasses", .max = 32),
+        JSON_WHOLE_MEMBER(daytona_list_query, limit, .min = 1, .max = 1000),
         JSON_END,
 };
 static const struct json_shape list_query = {
         .name = "DaytonaListQuery",
         .about = "Which sandboxes",
-        .size = sizeof(struct list_query),
+        .size = sizeof(struct daytona_list_query),
         .members = list_query_members,
-        .present_offset = offsetof(struct list_query, present),
+        .present_offset = offsetof(struct daytona_list_query, present),
         .is_open = true,
 };
 
 /* A query that is understood. */
-struct wish {
-	const struct list_query *query;
+struct sandbox_search {
+	const struct daytona_list_query *query;
 	const struct json_value *labels;
 	double bounds[2 * MEASURE_COUNT];
 };
 
-static bool says(const struct list_query *q, unsigned row)
+static bool has_row(const struct daytona_list_query *q, unsigned row)
 {
 	return q->present >> row & 1;
 }
 
-static int read_bound(const struct list_query *q, unsigned row, double *ret, struct error *err)
+static int read_bound(const struct daytona_list_query *q, unsigned row, double *ret,
+                      struct error *err)
 {
 	int64_t at;
 
@@ -115,33 +117,33 @@ static int read_bound(const struct list_query *q, unsigned row, double *ret, str
 	return 0;
 }
 
-static int read_wish(struct request *rq, struct wish *ret, struct error *err)
+static int read_search(struct request *rq, struct sandbox_search *ret, struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct daytona_list_query *q = rq->query;
 
-	*ret = (struct wish){.query = q};
+	*ret = (struct sandbox_search){.query = q};
 	if (q->sort && strcmp(q->sort, "createdAt") != 0)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "sort: this server lists sandboxes by createdAt, not by '%s'", q->sort);
 	if (q->labels && json_load(rq->arena, span_of(q->labels), &ret->labels, err) < 0)
 		return FAIL_CONTEXT(err, "labels");
 	for (unsigned row = 0; row < COUNT_OF(ret->bounds); row++)
-		if (says(q, row) && read_bound(q, row, &ret->bounds[row], err) < 0)
+		if (has_row(q, row) && read_bound(q, row, &ret->bounds[row], err) < 0)
 			return -1;
 	return 0;
 }
 
-static bool is_one_of(const char *text, const char *const *list)
+static bool is_one_of(const char *text, const char *const *names)
 {
-	if (!list)
+	if (!names)
 		return true;
-	for (size_t i = 0; list[i]; i++)
-		if (strcmp(list[i], text) == 0)
+	for (size_t i = 0; names[i]; i++)
+		if (strcmp(names[i], text) == 0)
 			return true;
 	return false;
 }
 
-static bool begins_with(const char *text, const char *prefix)
+static bool has_prefix(const char *text, const char *prefix)
 {
 	return !prefix || strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -167,12 +169,12 @@ static bool has_labels(struct arena *a, const struct sandbox_record *r,
 }
 
 /* What has no such measure is within no bounds. */
-static bool is_within(const struct sandbox_record *r, const struct wish *w)
+static bool is_within(const struct sandbox_record *r, const struct sandbox_search *w)
 {
 	for (unsigned row = 0; row < COUNT_OF(w->bounds); row++) {
-		double value = measure(r, (enum measure)(row / 2));
+		double value = measure_sandbox(r, (enum sandbox_measure)(row / 2));
 
-		if (!says(w->query, row))
+		if (!has_row(w->query, row))
 			continue;
 		if (!(row % 2 ? value <= w->bounds[row] : value >= w->bounds[row]))
 			return false;
@@ -180,16 +182,17 @@ static bool is_within(const struct sandbox_record *r, const struct wish *w)
 	return true;
 }
 
-static bool is_wanted(struct arena *a, const struct sandbox_record *r, const struct wish *w)
+static bool is_wanted(struct arena *a, const struct sandbox_record *r,
+                      const struct sandbox_search *w)
 {
-	const struct list_query *q = w->query;
+	const struct daytona_list_query *q = w->query;
 
-	if (says(q, IS_PUBLIC) && q->is_public != r->preview_public)
+	if (has_row(q, IS_PUBLIC) && q->is_public != r->preview_public)
 		return false;
 	/* None is: what has failed keeps nothing to go on from. */
-	if (says(q, IS_RECOVERABLE) && q->is_recoverable)
+	if (has_row(q, IS_RECOVERABLE) && q->is_recoverable)
 		return false;
-	return begins_with(r->id, q->id) && begins_with(r->name, q->name) &&
+	return has_prefix(r->id, q->id) && has_prefix(r->name, q->name) &&
 	       is_one_of(daytona_state_name(r), q->states) &&
 	       is_one_of(r->template_name, q->snapshots) && is_one_of(r->region, q->regions) &&
 	       is_one_of(DAYTONA_CLASS, q->classes) && is_within(r, w) &&
@@ -197,7 +200,7 @@ static bool is_wanted(struct arena *a, const struct sandbox_record *r, const str
 }
 
 static void write_page(struct request *rq, struct buf *out, const struct sandbox_list *found,
-                       const struct wish *w)
+                       const struct sandbox_search *w)
 {
 	size_t count = 0;
 
@@ -218,9 +221,10 @@ static void write_page(struct request *rq, struct buf *out, const struct sandbox
 }
 
 /* A page may hold fewer than were asked for, none at all, and others come after it. */
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_sandboxes(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct daytona_list_query *q = rq->query;
 	const struct sandbox_filter filter = {
 	        .project_id = api_project(rq),
 	        .state = -1,
@@ -229,9 +233,9 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 	        .oldest_first = q->order == OLDEST_FIRST,
 	};
 	struct sandbox_list found;
-	struct wish wish;
+	struct sandbox_search wish;
 
-	if (read_wish(rq, &wish, err) < 0 ||
+	if (read_search(rq, &wish, err) < 0 ||
 	    store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	write_page(rq, reply_buf(reply, "application/json"), &found, &wish);
@@ -240,6 +244,7 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 
 const struct route daytona_listing_routes[] = {
         {HTTP_GET, DAYTONA_API "/sandbox", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &list_query,
-         .handle = list, .tag = "daytona", .summary = "List sandboxes by their time of making"},
+         .handle = list_sandboxes, .tag = "daytona",
+         .summary = "List sandboxes by their time of making"},
         {.path = NULL},
 };

@@ -12,9 +12,9 @@
 #include "edge/tables.h"
 #include "provider/agent_reader.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/inside.h"
+#include "surface/daytona/toolbox.h"
 #include "surface/daytona/lsp_frame.h"
-#include "surface/daytona/lsp_turns.h"
+#include "surface/daytona/lsp_queue.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/lsp"
 #define LABEL "lsp"
@@ -43,54 +43,56 @@ static const struct {
 
 /* ---- which server ---- */
 
-struct project_body {
+struct lsp_project_body {
 	const char *language, *path, *uri, *query;
 	struct span position, context;
 };
 #define PROJECT_ROWS                                                                               \
-	JSON_TEXT_MEMBER(project_body, language, .name = "languageId", .flags = JSON_REQUIRED,     \
+	JSON_TEXT_MEMBER(lsp_project_body, language, .name = "languageId", .flags = JSON_REQUIRED, \
 	                 .max = 32),                                                               \
-	        JSON_TEXT_MEMBER(project_body, path, .name = "pathToProject",                      \
+	        JSON_TEXT_MEMBER(lsp_project_body, path, .name = "pathToProject",                  \
 	                         .flags = JSON_REQUIRED, .max = 1024)
-#define URI_ROW JSON_TEXT_MEMBER(project_body, uri, .flags = JSON_REQUIRED, .max = 4096)
+#define URI_ROW JSON_TEXT_MEMBER(lsp_project_body, uri, .flags = JSON_REQUIRED, .max = 4096)
 static const struct json_member project_members[] = {PROJECT_ROWS, JSON_END};
 static const struct json_member document_members[] = {PROJECT_ROWS, URI_ROW, JSON_END};
 static const struct json_member search_members[] = {
         PROJECT_ROWS,
-        JSON_TEXT_MEMBER(project_body, query, .flags = JSON_REQUIRED, .max = 1024),
+        JSON_TEXT_MEMBER(lsp_project_body, query, .flags = JSON_REQUIRED, .max = 1024),
         JSON_END,
 };
 static const struct json_member completion_members[] = {
         PROJECT_ROWS,
         URI_ROW,
-        JSON_RAW_MEMBER(project_body, position),
-        JSON_RAW_MEMBER(project_body, context),
+        JSON_RAW_MEMBER(lsp_project_body, position),
+        JSON_RAW_MEMBER(lsp_project_body, context),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(project, "DaytonaLspServer", project_body, "A language server");
-static JSON_OPEN_SHAPE(document, "DaytonaLspDocument", project_body, "A document of its project");
-static JSON_OPEN_SHAPE(search, "DaytonaLspSearch", project_body, "Symbols of its project");
-static JSON_OPEN_SHAPE(completion, "DaytonaLspCompletion", project_body, "A place in a document");
+static JSON_OPEN_SHAPE(project, "DaytonaLspServer", lsp_project_body, "A language server");
+static JSON_OPEN_SHAPE(document, "DaytonaLspDocument", lsp_project_body,
+                       "A document of its project");
+static JSON_OPEN_SHAPE(search, "DaytonaLspSearch", lsp_project_body, "Symbols of its project");
+static JSON_OPEN_SHAPE(completion, "DaytonaLspCompletion", lsp_project_body,
+                       "A place in a document");
 
-struct server {
+struct lsp_server {
 	struct api_target target;
-	struct lsp_turn turn; /* of calls that start or end it */
+	struct lsp_place turn; /* of calls that start or end it */
 	const char *const *args;
 	const char *hint, *language, *project, *label; /* of the process */
 	struct agent_process process;                  /* process 0 = it does not run */
 	unsigned count;                                /* of all servers */
 };
 
-static void server_done(struct server *s)
+static void lsp_server_done(struct lsp_server *s)
 {
-	lsp_turn_end(&s->turn);
+	lsp_place_leave(&s->turn);
 	api_target_done(&s->target);
 }
-#define SERVER AUTO(server_done) struct server
+#define SERVER AUTO(lsp_server_done) struct lsp_server
 
 static void on_process(void *context, const struct agent_process *p)
 {
-	struct server *s = context;
+	struct lsp_server *s = context;
 
 	if (p->state != AGENT_PROCESS_RUNNING ||
 	    strncmp(p->label, LABEL ":", strlen(LABEL ":")) != 0)
@@ -103,7 +105,7 @@ static void on_process(void *context, const struct agent_process *p)
 		};
 }
 
-static const char *label_of(struct arena *a, const struct server *s)
+static const char *label_of(struct arena *a, const struct lsp_server *s)
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
 	char hex[2 * DIGEST_BYTES + 1];
@@ -113,7 +115,7 @@ static const char *label_of(struct arena *a, const struct server *s)
 	return arena_format(a, LABEL ":%s:%s", s->language, hex);
 }
 
-static int choose(struct server *s, const char *language, struct error *err)
+static int choose_language(struct lsp_server *s, const char *language, struct error *err)
 {
 	for (size_t i = 0; i < COUNT_OF(languages); i++) {
 		if (strcmp(languages[i].language, language) != 0)
@@ -128,10 +130,11 @@ static int choose(struct server *s, const char *language, struct error *err)
 }
 
 /* `ret` is zeroed. */
-static int find_project(struct request *rq, const struct project_body *b, struct server *ret,
-                        struct error *err)
+static int find_project(struct request *rq, const struct lsp_project_body *b,
+                        struct lsp_server *ret, struct error *err)
 {
-	if (choose(ret, b->language, err) < 0 || daytona_target_open(rq, &ret->target, err) < 0 ||
+	if (choose_language(ret, b->language, err) < 0 ||
+	    daytona_target_open(rq, &ret->target, err) < 0 ||
 	    provider_require(ret->target.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    files_resolve(rq, &ret->target, b->path, &ret->project, err) < 0)
 		return -1;
@@ -139,34 +142,34 @@ static int find_project(struct request *rq, const struct project_body *b, struct
 	return 0;
 }
 
-static int look(struct request *rq, struct server *s, struct error *err)
+static int find_process(struct request *rq, struct lsp_server *s, struct error *err)
 {
 	return compute_processes(s->target.hold.provider, s->target.hold.id, on_process, s,
 	                         rq->deadline, err);
 }
 
 /* For calls that start or end it: what is found stays so. */
-static int look_alone(struct request *rq, struct server *s, struct error *err)
+static int find_process_alone(struct request *rq, struct lsp_server *s, struct error *err)
 {
 	int64_t deadline = deadline_in(TURN_MS);
 
-	if (lsp_turn_take(api_of(rq)->daytona_lsp_turns, s->target.hold.id,
-	                  deadline < rq->deadline ? deadline : rq->deadline, &s->turn, err) < 0)
+	if (lsp_place_take(api_of(rq)->daytona_lsp_queue, s->target.hold.id,
+	                   deadline < rq->deadline ? deadline : rq->deadline, &s->turn, err) < 0)
 		return -1;
-	return look(rq, s, err);
+	return find_process(rq, s, err);
 }
 
-static int refuse_absent(const struct server *s, const char *path, struct error *err)
+static int refuse_absent(const struct lsp_server *s, const char *path, struct error *err)
 {
 	return FAIL(err, ERROR_NOT_FOUND,
 	            "no language server for %s runs in '%.100s': start it first", s->language,
 	            path);
 }
 
-static int open_server(struct request *rq, const struct project_body *b, struct server *ret,
+static int open_server(struct request *rq, const struct lsp_project_body *b, struct lsp_server *ret,
                        struct error *err)
 {
-	if (find_project(rq, b, ret, err) < 0 || look(rq, ret, err) < 0)
+	if (find_project(rq, b, ret, err) < 0 || find_process(rq, ret, err) < 0)
 		return -1;
 	return ret->process.process ? 0 : refuse_absent(ret, b->path, err);
 }
@@ -189,8 +192,8 @@ static const char *uri_of(struct arena *a, const char *path)
 }
 
 /* Daytona's clients write "file://" before whatever path they were given. */
-static int read_uri(struct request *rq, const struct server *s, const char *uri, const char **ret,
-                    struct error *err)
+static int read_uri(struct request *rq, const struct lsp_server *s, const char *uri,
+                    const char **ret, struct error *err)
 {
 	static const char scheme[] = "file://";
 	size_t size = sizeof(scheme) - 1;
@@ -203,7 +206,7 @@ static int read_uri(struct request *rq, const struct server *s, const char *uri,
 /* ---- the conversation ---- */
 
 /* One connection that is attached to the server's process. */
-struct talk {
+struct lsp_session {
 	struct arena *arena;
 	const struct fleet_hold *hold;
 	uint64_t process;
@@ -213,14 +216,14 @@ struct talk {
 	size_t at; /* what of it was looked at */
 };
 
-static void talk_done(struct talk *t)
+static void lsp_session_done(struct lsp_session *t)
 {
 	agent_reader_done(&t->agent);
 	buf_done(&t->in);
 }
 
-static int talk_open(struct request *rq, const struct server *s, struct talk *ret,
-                     struct error *err)
+static int lsp_session_open(struct request *rq, const struct lsp_server *s, struct lsp_session *ret,
+                            struct error *err)
 {
 	const struct agent_attach message = {
 	        .process = s->process.process,
@@ -231,11 +234,11 @@ static int talk_open(struct request *rq, const struct server *s, struct talk *re
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
 	int64_t deadline = deadline_in(ANSWER_MS);
 
-	*ret = (struct talk){.arena = rq->arena,
-	                     .hold = &s->target.hold,
-	                     .process = s->process.process,
-	                     .deadline = deadline < rq->deadline ? deadline : rq->deadline,
-	                     .in = BUF(READ_MAX)};
+	*ret = (struct lsp_session){.arena = rq->arena,
+	                            .hold = &s->target.hold,
+	                            .process = s->process.process,
+	                            .deadline = deadline < rq->deadline ? deadline : rq->deadline,
+	                            .in = BUF(READ_MAX)};
 	agent_reader_init(&ret->agent, s->target.hold.provider, s->target.hold.id,
 	                  &(struct agent_limits){.deadline = ret->deadline});
 	return agent_reader_ask(&ret->agent, &request, err);
@@ -250,7 +253,7 @@ static int check_size(const struct buf *message, struct error *err)
 }
 
 /* In one piece: others may talk to the same server, and what was said before has come before. */
-static int say(struct talk *t, struct span message, struct error *err)
+static int send_message(struct lsp_session *t, struct span message, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(AGENT_DATA_MAX);
 	struct agent_feed feed = {.process = t->process};
@@ -264,7 +267,7 @@ static int say(struct talk *t, struct span message, struct error *err)
 	return compute_call(t->hold->provider, t->hold->id, t->arena, &call, t->deadline, err);
 }
 
-static int receive(struct talk *t, struct error *err)
+static int receive_output(struct lsp_session *t, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct agent_reader *r = &t->agent;
@@ -288,7 +291,8 @@ static int receive(struct talk *t, struct error *err)
 }
 
 /* Some servers wait until what they ask is answered; none of it changes an answer of theirs. */
-static int answer_question(struct talk *t, const struct json_value *message, struct error *err)
+static int answer_server_request(struct lsp_session *t, const struct json_value *message,
+                                 struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
 	size_t items = json_count(json_get(json_get(message, "params"), "items"));
@@ -305,10 +309,10 @@ static int answer_question(struct talk *t, const struct json_value *message, str
 		buf_add_text(&out, "null");
 	}
 	buf_add_byte(&out, '}');
-	return check_size(&out, err) < 0 ? -1 : say(t, buf_span(&out), err);
+	return check_size(&out, err) < 0 ? -1 : send_message(t, buf_span(&out), err);
 }
 
-static int refuse_answer(struct arena *a, const struct json_value *error, struct error *err)
+static int fail_with_answer(struct arena *a, const struct json_value *error, struct error *err)
 {
 	char *text = arena_text(a, json_text(json_get(error, "message"), "it said no more"));
 
@@ -319,8 +323,8 @@ static int refuse_answer(struct arena *a, const struct json_value *error, struct
 }
 
 /* 1 = the answer with that id, 0 = something else. */
-static int take(struct talk *t, struct span text, const char *id, const struct json_value **ret,
-                struct error *err)
+static int take_message(struct lsp_session *t, struct span text, const char *id,
+                        const struct json_value **ret, struct error *err)
 {
 	const struct json_value *message;
 	struct error ignored;
@@ -328,32 +332,33 @@ static int take(struct talk *t, struct span text, const char *id, const struct j
 	if (json_load(t->arena, text, &message, &ignored) < 0)
 		return 0;
 	if (json_get(message, "method"))
-		return json_get(message, "id") ? answer_question(t, message, err) : 0;
+		return json_get(message, "id") ? answer_server_request(t, message, err) : 0;
 	if (strcmp(json_text(json_get(message, "id"), ""), id) != 0)
 		return 0;
 	if (json_get(message, "error"))
-		return refuse_answer(t->arena, json_get(message, "error"), err);
+		return fail_with_answer(t->arena, json_get(message, "error"), err);
 	*ret = json_get(message, "result");
 	return 1;
 }
 
-static int await(struct talk *t, const char *id, const struct json_value **ret, struct error *err)
+static int await_answer(struct lsp_session *t, const char *id, const struct json_value **ret,
+                        struct error *err)
 {
 	struct span message;
 	int done = 0;
 
 	while (done == 0) {
 		while (done == 0 && lsp_frame_next(&t->in, &t->at, &message))
-			done = take(t, message, id, ret, err);
-		if (done == 0 && receive(t, err) < 0)
+			done = take_message(t, message, id, ret, err);
+		if (done == 0 && receive_output(t, err) < 0)
 			return -1;
 	}
 	return done < 0 ? -1 : 0;
 }
 
 /* `params` is JSON. */
-static int ask(struct talk *t, const char *method, struct span params,
-               const struct json_value **ret, struct error *err)
+static int send_request(struct lsp_session *t, const char *method, struct span params,
+                        const struct json_value **ret, struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
 	struct id id = id_new();
@@ -362,31 +367,32 @@ static int ask(struct talk *t, const char *method, struct span params,
 	         method);
 	buf_add_span(&out, params);
 	buf_add_byte(&out, '}');
-	if (check_size(&out, err) < 0 || say(t, buf_span(&out), err) < 0 ||
-	    await(t, id.text, ret, err) < 0)
+	if (check_size(&out, err) < 0 || send_message(t, buf_span(&out), err) < 0 ||
+	    await_answer(t, id.text, ret, err) < 0)
 		return FAIL_CONTEXT(err, "%s", method);
 	return 0;
 }
 
-static int tell(struct talk *t, const char *method, struct span params, struct error *err)
+static int send_notification(struct lsp_session *t, const char *method, struct span params,
+                             struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
 
 	buf_addf(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
 	buf_add_span(&out, params);
 	buf_add_byte(&out, '}');
-	return check_size(&out, err) < 0 ? -1 : say(t, buf_span(&out), err);
+	return check_size(&out, err) < 0 ? -1 : send_message(t, buf_span(&out), err);
 }
 
 /* ---- start, stop ---- */
 
-static int check_program(struct request *rq, const struct server *s, struct error *err)
+static int check_program(struct request *rq, const struct lsp_server *s, struct error *err)
 {
 	const char *args[] = {"sh", "-c", "command -v \"$1\"", "sh", s->args[0], NULL};
-	const struct inside_run run = {.args = args, .out_max = 4096};
+	const struct toolbox_command run = {.args = args, .out_max = 4096};
 	struct compute_result result;
 
-	if (inside_run(rq, &s->target, &run, &result, err) < 0)
+	if (toolbox_run(rq, &s->target, &run, &result, err) < 0)
 		return -1;
 	if (result.process.exit_code == 0)
 		return 0;
@@ -395,7 +401,7 @@ static int check_program(struct request *rq, const struct server *s, struct erro
 	return -1;
 }
 
-static int launch(struct request *rq, struct server *s, struct error *err)
+static int launch_process(struct request *rq, struct lsp_server *s, struct error *err)
 {
 	const char *args[COUNT_OF(languages[0].args)];
 	const struct agent_exec exec = {
@@ -420,9 +426,9 @@ static int launch(struct request *rq, struct server *s, struct error *err)
 	return 0;
 }
 
-static int greet(struct request *rq, const struct server *s, struct error *err)
+static int initialize_server(struct request *rq, const struct lsp_server *s, struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct json_value *ignored = NULL;
 
@@ -434,13 +440,13 @@ static int greet(struct request *rq, const struct server *s, struct error *err)
 	buf_add_text(&params, "}],\"capabilities\":{\"textDocument\":{\"completion\":{},"
 	                      "\"documentSymbol\":{},\"synchronization\":{}},\"workspace\":{"
 	                      "\"symbol\":{}}}}");
-	if (talk_open(rq, s, &t, err) < 0 ||
-	    ask(&t, "initialize", buf_span(&params), &ignored, err) < 0)
+	if (lsp_session_open(rq, s, &t, err) < 0 ||
+	    send_request(&t, "initialize", buf_span(&params), &ignored, err) < 0)
 		return -1;
-	return tell(&t, "initialized", SPAN("{}"), err);
+	return send_notification(&t, "initialized", SPAN("{}"), err);
 }
 
-static int end_process(struct request *rq, const struct server *s, struct error *err)
+static int end_process(struct request *rq, const struct lsp_server *s, struct error *err)
 {
 	const struct agent_signal message = {
 	        .process = s->process.process, .signal = SIGKILL, .whole_tree = 1};
@@ -458,61 +464,63 @@ static int end_process(struct request *rq, const struct server *s, struct error 
 }
 
 /* Then the next call finds none, and may start another. */
-static void await_end(struct talk *t)
+static void await_end(struct lsp_session *t)
 {
 	struct error ended = {0};
 
 	t->agent.limits.deadline = deadline_in(END_MS);
-	while (receive(t, &ended) == 0)
+	while (receive_output(t, &ended) == 0)
 		buf_reset(&t->in);
 }
 
 /* Who waits for its turn is not to find one that is about to end. */
-static void give_up(struct request *rq, const struct server *s)
+static void end_failed_server(struct request *rq, const struct lsp_server *s)
 {
-	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
 	struct error ignored = {0};
-	bool is_open = talk_open(rq, s, &t, &ignored) == 0;
+	bool is_open = lsp_session_open(rq, s, &t, &ignored) == 0;
 
 	if (end_process(rq, s, &ignored) == 0 && is_open)
 		await_end(&t);
 }
 
-static int start(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int start_server(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
 {
 	SERVER s = {.count = 0};
 
 	(void)reply;
-	if (find_project(rq, body, &s, err) < 0 || look_alone(rq, &s, err) < 0)
+	if (find_project(rq, body, &s, err) < 0 || find_process_alone(rq, &s, err) < 0)
 		return -1;
 	if (s.process.process)
 		return 0;
-	if (check_program(rq, &s, err) < 0 || launch(rq, &s, err) < 0)
+	if (check_program(rq, &s, err) < 0 || launch_process(rq, &s, err) < 0)
 		return -1;
-	if (greet(rq, &s, err) == 0)
+	if (initialize_server(rq, &s, err) == 0)
 		return 0;
-	give_up(rq, &s);
+	end_failed_server(rq, &s);
 	return -1;
 }
 
 /* As the protocol has it, and then for certain. */
-static int stop(struct request *rq, const void *body, UNUSED struct reply *reply, struct error *err)
+static int stop_server(struct request *rq, const void *body, UNUSED struct reply *reply,
+                       struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.process = 0};
-	const struct project_body *b = body;
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
+	const struct lsp_project_body *b = body;
 	SERVER s = {.count = 0};
 	const struct json_value *result = NULL;
 	struct error ignored = {0};
 
-	if (find_project(rq, b, &s, err) < 0 || look_alone(rq, &s, err) < 0)
+	if (find_project(rq, b, &s, err) < 0 || find_process_alone(rq, &s, err) < 0)
 		return -1;
 	if (!s.process.process)
 		return refuse_absent(&s, b->path, err);
-	if (talk_open(rq, &s, &t, err) < 0)
+	if (lsp_session_open(rq, &s, &t, err) < 0)
 		return -1;
 	t.deadline = deadline_in(END_MS);
-	if (ask(&t, "shutdown", SPAN("null"), &result, &ignored) == 0)
-		(void)!tell(&t, "exit", SPAN("null"), &ignored);
+	if (send_request(&t, "shutdown", SPAN("null"), &result, &ignored) == 0)
+		(void)!send_notification(&t, "exit", SPAN("null"), &ignored);
 	if (end_process(rq, &s, err) < 0)
 		return -1;
 	await_end(&t);
@@ -531,13 +539,13 @@ static int open_document(struct request *rq, const void *body, UNUSED struct rep
                          struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(AGENT_DATA_MAX), params = BUF(AGENT_DATA_MAX);
-	AUTO(talk_done) struct talk t = {.process = 0};
-	const struct project_body *b = body;
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
+	const struct lsp_project_body *b = body;
 	SERVER s = {.count = 0};
 	const char *path;
 
 	if (open_server(rq, b, &s, err) < 0 || read_uri(rq, &s, b->uri, &path, err) < 0 ||
-	    inside_read(rq, &s.target, path, &text, err) < 0)
+	    toolbox_read_file(rq, &s.target, path, &text, err) < 0)
 		return -1;
 	add_document(&params, uri_of(rq->arena, path));
 	buf_addf(&params, ",\"languageId\":\"%s\",\"version\":1,\"text\":", s.language);
@@ -546,17 +554,17 @@ static int open_document(struct request *rq, const void *body, UNUSED struct rep
 	if (params.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the document is larger than %d bytes",
 		            AGENT_DATA_MAX);
-	if (talk_open(rq, &s, &t, err) < 0)
+	if (lsp_session_open(rq, &s, &t, err) < 0)
 		return -1;
-	return tell(&t, "textDocument/didOpen", buf_span(&params), err);
+	return send_notification(&t, "textDocument/didOpen", buf_span(&params), err);
 }
 
 static int close_document(struct request *rq, const void *body, UNUSED struct reply *reply,
                           struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
-	const struct project_body *b = body;
+	const struct lsp_project_body *b = body;
 	SERVER s = {.count = 0};
 	const char *path;
 
@@ -564,9 +572,9 @@ static int close_document(struct request *rq, const void *body, UNUSED struct re
 		return -1;
 	add_document(&params, uri_of(rq->arena, path));
 	buf_add_text(&params, "}}");
-	if (talk_open(rq, &s, &t, err) < 0)
+	if (lsp_session_open(rq, &s, &t, err) < 0)
 		return -1;
-	return tell(&t, "textDocument/didClose", buf_span(&params), err);
+	return send_notification(&t, "textDocument/didClose", buf_span(&params), err);
 }
 
 /* ---- what it knows ---- */
@@ -622,12 +630,12 @@ static int answer_symbols(struct reply *reply, const struct json_value *list, co
 	return 0;
 }
 
-static int document_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
-                            struct error *err)
+static int list_document_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
+                                 struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
-	const struct project_body *q = rq->query;
+	const struct lsp_project_body *q = rq->query;
 	const struct json_value *found = NULL;
 	SERVER s = {.count = 0};
 	const char *path, *uri;
@@ -637,18 +645,18 @@ static int document_symbols(struct request *rq, UNUSED const void *body, struct 
 	uri = uri_of(rq->arena, path);
 	add_document(&params, uri);
 	buf_add_text(&params, "}}");
-	if (talk_open(rq, &s, &t, err) < 0 ||
-	    ask(&t, "textDocument/documentSymbol", buf_span(&params), &found, err) < 0)
+	if (lsp_session_open(rq, &s, &t, err) < 0 ||
+	    send_request(&t, "textDocument/documentSymbol", buf_span(&params), &found, err) < 0)
 		return -1;
 	return answer_symbols(reply, found, uri);
 }
 
-static int workspace_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
-                             struct error *err)
+static int list_workspace_symbols(struct request *rq, UNUSED const void *body, struct reply *reply,
+                                  struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(16 * 1024);
-	const struct project_body *q = rq->query;
+	const struct lsp_project_body *q = rq->query;
 	const struct json_value *found = NULL;
 	SERVER s = {.count = 0};
 
@@ -657,8 +665,8 @@ static int workspace_symbols(struct request *rq, UNUSED const void *body, struct
 	buf_add_text(&params, "{\"query\":");
 	json_write_text(&params, span_of(q->query));
 	buf_add_byte(&params, '}');
-	if (talk_open(rq, &s, &t, err) < 0 ||
-	    ask(&t, "workspace/symbol", buf_span(&params), &found, err) < 0)
+	if (lsp_session_open(rq, &s, &t, err) < 0 ||
+	    send_request(&t, "workspace/symbol", buf_span(&params), &found, err) < 0)
 		return -1;
 	return answer_symbols(reply, found, "");
 }
@@ -703,11 +711,12 @@ static int answer_items(struct reply *reply, const struct json_value *found)
 	return 0;
 }
 
-static int completions(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_completions(struct request *rq, const void *body, struct reply *reply,
+                            struct error *err)
 {
-	AUTO(talk_done) struct talk t = {.process = 0};
+	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
-	const struct project_body *b = body;
+	const struct lsp_project_body *b = body;
 	const struct json_value *position = NULL, *found = NULL;
 	SERVER s = {.count = 0};
 	const char *path;
@@ -726,8 +735,8 @@ static int completions(struct request *rq, const void *body, struct reply *reply
 	buf_add_byte(&params, '}');
 	if (params.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "context: too large");
-	if (talk_open(rq, &s, &t, err) < 0 ||
-	    ask(&t, "textDocument/completion", buf_span(&params), &found, err) < 0)
+	if (lsp_session_open(rq, &s, &t, err) < 0 ||
+	    send_request(&t, "textDocument/completion", buf_span(&params), &found, err) < 0)
 		return -1;
 	return answer_items(reply, found);
 }
@@ -735,18 +744,19 @@ static int completions(struct request *rq, const void *body, struct reply *reply
 #define ROW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_lsp_routes[] = {
-        {HTTP_POST, BASE "/start", ROW, .body = &project, .handle = start, TAG,
+        {HTTP_POST, BASE "/start", ROW, .body = &project, .handle = start_server, TAG,
          .summary = "Start a language server of the image's"},
-        {HTTP_POST, BASE "/stop", ROW, .body = &project, .handle = stop, TAG, .summary = "End it"},
+        {HTTP_POST, BASE "/stop", ROW, .body = &project, .handle = stop_server, TAG,
+         .summary = "End it"},
         {HTTP_POST, BASE "/did-open", ROW, .body = &document, .handle = open_document, TAG,
          .summary = "It is to look at a document"},
         {HTTP_POST, BASE "/did-close", ROW, .body = &document, .handle = close_document, TAG,
          .summary = "It need not any more"},
-        {HTTP_POST, BASE "/completions", ROW, .body = &completion, .handle = completions, TAG,
+        {HTTP_POST, BASE "/completions", ROW, .body = &completion, .handle = list_completions, TAG,
          .summary = "How a word may go on"},
-        {HTTP_GET, BASE "/document-symbols", ROW, .query = &document, .handle = document_symbols,
-         TAG, .summary = "What a document declares"},
-        {HTTP_GET, BASE "/workspacesymbols", ROW, .query = &search, .handle = workspace_symbols,
-         TAG, .summary = "What the project declares"},
+        {HTTP_GET, BASE "/document-symbols", ROW, .query = &document,
+         .handle = list_document_symbols, TAG, .summary = "What a document declares"},
+        {HTTP_GET, BASE "/workspacesymbols", ROW, .query = &search,
+         .handle = list_workspace_symbols, TAG, .summary = "What the project declares"},
         {.path = NULL},
 };

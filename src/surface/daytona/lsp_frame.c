@@ -14,7 +14,7 @@ void lsp_frame_add(struct buf *out, struct span message)
 }
 
 /* NULL when it is not there. */
-static const char *search(struct span in, const char *text)
+static const char *find_bytes(struct span in, const char *text)
 {
 	return memmem(in.data, in.size, text, strlen(text));
 }
@@ -33,14 +33,14 @@ bool lsp_frame_next(const struct buf *in, size_t *at, struct span *ret)
 {
 	for (;;) {
 		struct span rest = {in->data + *at, in->size - *at};
-		const char *length = rest.size > 0 ? search(rest, LENGTH) : NULL, *end;
+		const char *length = rest.size > 0 ? find_bytes(rest, LENGTH) : NULL, *end;
 		int64_t size;
 
 		if (!length)
 			return false;
 		rest.size -= (size_t)(length - rest.data) + strlen(LENGTH);
 		rest.data = length + strlen(LENGTH);
-		end = search(rest, END);
+		end = find_bytes(rest, END);
 		if (!end && rest.size < HEAD_MAX)
 			return false;
 		*at = (size_t)(rest.data - in->data);

@@ -16,14 +16,14 @@
 static const char *const everything[] = {SANDBOX_EGRESS_ALL, NULL};
 
 /* What is allowed, out of both lists. */
-struct allowed {
+struct allowed_destinations {
 	const char **items;
 	size_t count;
 };
 
 /* "10.0.0.0/8, 1.1.1.1", or "example.com, *.example.org": each has its own kind. */
-static int add_list(struct arena *a, const char *name, const char *list, struct allowed *out,
-                    struct error *err)
+static int add_list(struct arena *a, const char *name, const char *list,
+                    struct allowed_destinations *out, struct error *err)
 {
 	bool wants_names = strcmp(name, DOMAINS) == 0;
 	struct span rest = span_of(list), one;
@@ -49,10 +49,11 @@ static int add_list(struct arena *a, const char *name, const char *list, struct 
 	return 0;
 }
 
-int daytona_egress(struct arena *a, const struct daytona_network *network, const char **ret,
-                   struct error *err)
+int daytona_egress_format(struct arena *a, const struct daytona_network *network, const char **ret,
+                          struct error *err)
 {
-	struct allowed allowed = {ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_ALLOW_MAX + 1), 0};
+	struct allowed_destinations allowed = {
+	        ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_ALLOW_MAX + 1), 0};
 	const struct sandbox_egress lists = {allowed.items, everything, ADDRESSES, ADDRESSES};
 
 	*ret = "";
@@ -65,12 +66,12 @@ int daytona_egress(struct arena *a, const struct daytona_network *network, const
 	return sandbox_egress_format(a, &lists, ret, err);
 }
 
-bool daytona_is_blocked(const struct sandbox_record *r)
+bool daytona_network_is_blocked(const struct sandbox_record *r)
 {
 	return r->network == SANDBOX_NETWORK_BLOCKED || sandbox_egress_denies_all(r->egress);
 }
 
-static const char *join(struct arena *a, const struct sandbox_record *r, bool wants_names)
+static const char *join_allowed(struct arena *a, const struct sandbox_record *r, bool wants_names)
 {
 	struct sandbox_egress lists;
 	struct error ignored = {0};
@@ -86,42 +87,42 @@ static const char *join(struct arena *a, const struct sandbox_record *r, bool wa
 
 const char *daytona_allow_list(struct arena *a, const struct sandbox_record *r)
 {
-	return join(a, r, false);
+	return join_allowed(a, r, false);
 }
 
 const char *daytona_domain_list(struct arena *a, const struct sandbox_record *r)
 {
-	return join(a, r, true);
+	return join_allowed(a, r, true);
 }
 
-struct network_body {
+struct daytona_network_body {
 	bool block_all;
 	const char *allow_list, *domain_list;
 	uint64_t present;
 };
 enum { NETWORK_BLOCK_ALL, NETWORK_ALLOW_LIST, NETWORK_DOMAIN_LIST };
 static const struct json_member network_request_members[] = {
-        [NETWORK_BLOCK_ALL] = JSON_BOOL_MEMBER(network_body, block_all, .name = "networkBlockAll",
-                                               .flags = JSON_NULLABLE),
-        [NETWORK_ALLOW_LIST] = JSON_TEXT_MEMBER(network_body, allow_list, .name = ADDRESSES,
+        [NETWORK_BLOCK_ALL] = JSON_BOOL_MEMBER(daytona_network_body, block_all,
+                                               .name = "networkBlockAll", .flags = JSON_NULLABLE),
+        [NETWORK_ALLOW_LIST] = JSON_TEXT_MEMBER(daytona_network_body, allow_list, .name = ADDRESSES,
                                                 .max = 8192, .flags = JSON_NULLABLE),
         [NETWORK_DOMAIN_LIST] =
-                JSON_TEXT_MEMBER(network_body, domain_list, .name = DOMAINS,
+                JSON_TEXT_MEMBER(daytona_network_body, domain_list, .name = DOMAINS,
                                  .max = SANDBOX_EGRESS_TEXT_MAX, .flags = JSON_NULLABLE),
         JSON_END,
 };
 static const struct json_shape network_request = {
         .name = "DaytonaNetwork",
-        .size = sizeof(struct network_body),
+        .size = sizeof(struct daytona_network_body),
         .members = network_request_members,
-        .present_offset = offsetof(struct network_body, present),
+        .present_offset = offsetof(struct daytona_network_body, present),
         .is_open = true,
 };
 
 /* What is so already may be asked for of any sandbox. */
 static int set_network(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct network_body *b = body;
+	const struct daytona_network_body *b = body;
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct daytona_network wanted = {b->block_all, b->allow_list, b->domain_list};
 	bool says_list = (b->present >> NETWORK_ALLOW_LIST & 1 && b->allow_list) ||
@@ -130,10 +131,10 @@ static int set_network(struct request *rq, const void *body, struct reply *reply
 	const char *egress;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
-	    daytona_egress(rq->arena, &wanted, &egress, err) < 0)
+	    daytona_egress_format(rq->arena, &wanted, &egress, err) < 0)
 		return -1;
-	if (!says_list &&
-	    (!(b->present >> NETWORK_BLOCK_ALL & 1) || b->block_all == daytona_is_blocked(&r)))
+	if (!says_list && (!(b->present >> NETWORK_BLOCK_ALL & 1) ||
+	                   b->block_all == daytona_network_is_blocked(&r)))
 		return daytona_sandbox_reply(rq, reply, &r, err);
 	if (r.network == SANDBOX_NETWORK_BLOCKED && !b->block_all)
 		return FAIL(err, ERROR_UNSUPPORTED,

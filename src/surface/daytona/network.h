@@ -15,9 +15,9 @@ struct daytona_network {
 	const char *domain_list; /* "example.com,*.example.org"; the same */
 };
 /* As rules of sandbox/egress.h. */
-MUST_CHECK int daytona_egress(struct arena *a, const struct daytona_network *network,
-                              const char **ret, struct error *err);
-bool daytona_is_blocked(const struct sandbox_record *r);
+MUST_CHECK int daytona_egress_format(struct arena *a, const struct daytona_network *network,
+                                     const char **ret, struct error *err);
+bool daytona_network_is_blocked(const struct sandbox_record *r);
 /* "" when there is none. */
 const char *daytona_allow_list(struct arena *a, const struct sandbox_record *r);
 const char *daytona_domain_list(struct arena *a, const struct sandbox_record *r);

@@ -10,9 +10,9 @@
 
 struct daytona_pending {
 	pthread_mutex_t mutex;
-	struct entry {
+	struct pending_entry {
 		struct arena arena; /* of the texts */
-		struct daytona_wait wait;
+		struct daytona_pending_sandbox wait;
 	} entries[DAYTONA_PENDING_MAX]; /* an id of NULL: unused */
 };
 
@@ -26,10 +26,10 @@ struct daytona_pending *daytona_pending_new(void)
 	return p;
 }
 
-static void drop(struct entry *e)
+static void clear_entry(struct pending_entry *e)
 {
 	arena_done(&e->arena);
-	*e = (struct entry){.wait = {.id = NULL}};
+	*e = (struct pending_entry){.wait = {.id = NULL}};
 }
 
 void daytona_pending_free(struct daytona_pending *p)
@@ -37,14 +37,15 @@ void daytona_pending_free(struct daytona_pending *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++)
-		drop(&p->entries[i]);
+		clear_entry(&p->entries[i]);
 	pthread_mutex_destroy(&p->mutex);
 	free(p);
 }
 
-static void copy(struct arena *a, const struct daytona_wait *from, struct daytona_wait *ret)
+static void copy_sandbox(struct arena *a, const struct daytona_pending_sandbox *from,
+                         struct daytona_pending_sandbox *ret)
 {
-	*ret = (struct daytona_wait){
+	*ret = (struct daytona_pending_sandbox){
 	        .id = arena_text(a, from->id),
 	        .project_id = arena_text(a, from->project_id),
 	        .key_id = arena_text(a, from->key_id),
@@ -57,7 +58,7 @@ static void copy(struct arena *a, const struct daytona_wait *from, struct dayton
 }
 
 /* With the mutex; NULL when there is none. */
-static struct entry *find(struct daytona_pending *p, const char *id)
+static struct pending_entry *find_entry(struct daytona_pending *p, const char *id)
 {
 	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++)
 		if (p->entries[i].wait.id && strcmp(p->entries[i].wait.id, id) == 0)
@@ -67,13 +68,13 @@ static struct entry *find(struct daytona_pending *p, const char *id)
 
 /* With the mutex. What one project asks for takes no other's place before it has many of its own.
  */
-static struct entry *choose(struct daytona_pending *p, const char *project_id)
+static struct pending_entry *choose_entry(struct daytona_pending *p, const char *project_id)
 {
-	struct entry *oldest = NULL, *own = NULL, *unused = NULL;
+	struct pending_entry *oldest = NULL, *own = NULL, *unused = NULL;
 	unsigned count = 0;
 
 	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++) {
-		struct entry *e = &p->entries[i];
+		struct pending_entry *e = &p->entries[i];
 
 		if (!e->wait.id) {
 			unused = e;
@@ -92,40 +93,40 @@ static struct entry *choose(struct daytona_pending *p, const char *project_id)
 	return unused ? unused : oldest;
 }
 
-void daytona_pending_put(struct daytona_pending *p, const struct daytona_wait *wait)
+void daytona_pending_put(struct daytona_pending *p, const struct daytona_pending_sandbox *wait)
 {
-	struct entry *e;
+	struct pending_entry *e;
 
 	pthread_mutex_lock(&p->mutex);
-	e = choose(p, wait->project_id);
-	drop(e);
-	copy(&e->arena, wait, &e->wait);
+	e = choose_entry(p, wait->project_id);
+	clear_entry(e);
+	copy_sandbox(&e->arena, wait, &e->wait);
 	pthread_mutex_unlock(&p->mutex);
 }
 
 bool daytona_pending_find(struct daytona_pending *p, struct arena *a, const char *project_id,
-                          const char *id, struct daytona_wait *ret)
+                          const char *id, struct daytona_pending_sandbox *ret)
 {
-	const struct entry *e;
+	const struct pending_entry *e;
 	bool is_there;
 
 	pthread_mutex_lock(&p->mutex);
-	e = find(p, id);
+	e = find_entry(p, id);
 	is_there = e && strcmp(e->wait.project_id, project_id) == 0 &&
 	           clock_unix_ms() - e->wait.made_at < DAYTONA_PENDING_KEPT_MS;
 	if (is_there)
-		copy(a, &e->wait, ret);
+		copy_sandbox(a, &e->wait, ret);
 	pthread_mutex_unlock(&p->mutex);
 	return is_there;
 }
 
 bool daytona_pending_claim(struct daytona_pending *p, const char *id)
 {
-	struct entry *e;
+	struct pending_entry *e;
 	bool is_ours;
 
 	pthread_mutex_lock(&p->mutex);
-	e = find(p, id);
+	e = find_entry(p, id);
 	is_ours = e && !e->wait.is_being_made;
 	if (is_ours)
 		e->wait.is_being_made = true;
@@ -135,10 +136,10 @@ bool daytona_pending_claim(struct daytona_pending *p, const char *id)
 
 void daytona_pending_put_back(struct daytona_pending *p, const char *id)
 {
-	struct entry *e;
+	struct pending_entry *e;
 
 	pthread_mutex_lock(&p->mutex);
-	e = find(p, id);
+	e = find_entry(p, id);
 	if (e)
 		e->wait.is_being_made = false;
 	pthread_mutex_unlock(&p->mutex);
@@ -146,11 +147,11 @@ void daytona_pending_put_back(struct daytona_pending *p, const char *id)
 
 void daytona_pending_drop(struct daytona_pending *p, const char *id)
 {
-	struct entry *e;
+	struct pending_entry *e;
 
 	pthread_mutex_lock(&p->mutex);
-	e = find(p, id);
+	e = find_entry(p, id);
 	if (e)
-		drop(e);
+		clear_entry(e);
 	pthread_mutex_unlock(&p->mutex);
 }

@@ -18,7 +18,7 @@
 #define DAYTONA_PENDING_KEPT_MS (6 * 3600 * INT64_C(1000))
 #define DAYTONA_PENDING_BODY_MAX ((size_t)128 * 1024)
 
-struct daytona_wait {
+struct daytona_pending_sandbox {
 	const char *id, *project_id, *key_id;
 	const char *build_id, *template;
 	struct span body; /* of the request */
@@ -28,10 +28,10 @@ struct daytona_wait {
 
 struct daytona_pending; /* made and freed as tables.h says */
 /* In place of the project's oldest when it has too many, else of the oldest. All is copied. */
-void daytona_pending_put(struct daytona_pending *p, const struct daytona_wait *wait);
+void daytona_pending_put(struct daytona_pending *p, const struct daytona_pending_sandbox *wait);
 /* Copied into the arena; false when there is none of that project, or not any more. */
 bool daytona_pending_find(struct daytona_pending *p, struct arena *a, const char *project_id,
-                          const char *id, struct daytona_wait *ret);
+                          const char *id, struct daytona_pending_sandbox *ret);
 /* True for the one who is to make it, once. */
 bool daytona_pending_claim(struct daytona_pending *p, const char *id);
 /* It could not be made for now: the next who asks is to. */

@@ -21,13 +21,14 @@
 /* ---- addresses ---- */
 
 /* A token for the port that the path names. */
-struct pass {
+struct preview_pass {
 	struct sandbox_record record;
 	struct fleet_grant grant;
 	const char *token;
 };
 
-static int make_pass(struct request *rq, int64_t life_ms, struct pass *ret, struct error *err)
+static int make_pass(struct request *rq, int64_t life_ms, struct preview_pass *ret,
+                     struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	struct fleet *fleet = api_of(rq)->fleet;
@@ -45,32 +46,33 @@ static int make_pass(struct request *rq, int64_t life_ms, struct pass *ret, stru
 	return 0;
 }
 
-struct url_answer {
+struct preview_url_answer {
 	const char *sandbox, *url, *token;
 	int64_t port;
 };
 #define URL_ROWS                                                                                   \
-	JSON_TEXT_MEMBER(url_answer, sandbox, .name = "sandboxId"),                                \
-	        JSON_TEXT_MEMBER(url_answer, url), JSON_TEXT_MEMBER(url_answer, token)
+	JSON_TEXT_MEMBER(preview_url_answer, sandbox, .name = "sandboxId"),                        \
+	        JSON_TEXT_MEMBER(preview_url_answer, url),                                         \
+	        JSON_TEXT_MEMBER(preview_url_answer, token)
 static const struct json_member url_shape_members[] = {URL_ROWS, JSON_END};
-static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", url_answer, "Where a server is seen");
+static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", preview_url_answer, "Where a server is seen");
 static const struct json_member signed_shape_members[] = {
         URL_ROWS,
-        JSON_WHOLE_MEMBER(url_answer, port),
+        JSON_WHOLE_MEMBER(preview_url_answer, port),
         JSON_END,
 };
-static JSON_SHAPE(signed_shape, "DaytonaSignedUrl", url_answer, "Where a server is seen");
+static JSON_SHAPE(signed_shape, "DaytonaSignedUrl", preview_url_answer, "Where a server is seen");
 
 /* By itself the address opens nothing: the token goes beside it. */
-static int preview_url(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
+static int get_preview_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
 {
-	struct pass pass;
-	struct url_answer out;
+	struct preview_pass pass;
+	struct preview_url_answer out;
 
 	if (make_pass(rq, FLEET_GRANT_MAX_MS, &pass, err) < 0)
 		return -1;
-	out = (struct url_answer){
+	out = (struct preview_url_answer){
 	        .sandbox = pass.record.id,
 	        .token = pass.token,
 	        .url = arena_format(rq->arena, "%s" PREVIEW "/%s/%u", daytona_origin(rq),
@@ -80,27 +82,27 @@ static int preview_url(struct request *rq, UNUSED const void *body, struct reply
 	return 0;
 }
 
-struct signed_query {
+struct signed_url_query {
 	int64_t expires;
 };
 static const struct json_member signed_query_members[] = {
-        JSON_WHOLE_MEMBER(signed_query, expires, .name = "expiresInSeconds", .min = 1,
+        JSON_WHOLE_MEMBER(signed_url_query, expires, .name = "expiresInSeconds", .min = 1,
                           .max = FLEET_GRANT_MAX_MS / 1000),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedQuery", signed_query, "How long");
+static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedQuery", signed_url_query, "How long");
 
 /* Whoever has the address is let in. */
-static int signed_url(struct request *rq, UNUSED const void *body, struct reply *reply,
-                      struct error *err)
+static int get_signed_url(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
 {
-	const struct signed_query *q = rq->query;
-	struct pass pass;
-	struct url_answer out;
+	const struct signed_url_query *q = rq->query;
+	struct preview_pass pass;
+	struct preview_url_answer out;
 
 	if (make_pass(rq, (q->expires ? q->expires : SIGNED_DEFAULT_S) * 1000, &pass, err) < 0)
 		return -1;
-	out = (struct url_answer){
+	out = (struct preview_url_answer){
 	        .sandbox = pass.record.id,
 	        .port = pass.grant.port,
 	        .token = pass.token,
@@ -112,8 +114,8 @@ static int signed_url(struct request *rq, UNUSED const void *body, struct reply 
 }
 
 /* A token is kept nowhere, so that to take one back is to take back all of its sandbox. */
-static int expire(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
-                  struct error *err)
+static int expire_links(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
+                        struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct fleet_preview change = {.enabled = -1, .is_public = -1, .rotate = true};
@@ -153,7 +155,7 @@ static int set_public(struct request *rq, UNUSED const void *body, struct reply 
 /* ---- the servers ---- */
 
 /* The query without the member, whose value it answers. */
-static struct span take_query(struct request *rq, struct span *ret_rest)
+static struct span take_query_token(struct request *rq, struct span *ret_rest)
 {
 	AUTO(buf_done) struct buf rest = BUF(rq->raw_query.size + 1);
 	struct span query = rq->raw_query, member, name, value, token = {NULL, 0};
@@ -191,11 +193,11 @@ static struct span cookie_of(struct request *rq)
 }
 
 /* By a token that is for this port, or by a key. */
-static int let_in(struct request *rq, struct preview_view *view, struct fleet_grant *grant,
-                  struct error *err)
+static int authorize_view(struct request *rq, struct preview_view *view, struct fleet_grant *grant,
+                          struct error *err)
 {
 	const char *header = request_header(rq, TOKEN_HEADER);
-	struct span token = take_query(rq, &view->query);
+	struct span token = take_query_token(rq, &view->query);
 
 	if (header)
 		token = span_of(header);
@@ -226,7 +228,8 @@ static struct span rest_of(struct span path)
 	return SPAN("/");
 }
 
-static int see(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int serve_preview(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	struct fleet_grant grant;
 	struct preview_view view = {
@@ -237,7 +240,7 @@ static int see(struct request *rq, UNUSED const void *body, struct reply *reply,
 
 	if (preview_port_parse(request_param(rq, "port"), &view.port, err) < 0)
 		return preview_refuse(rq, reply, err);
-	if (let_in(rq, &view, &grant, err) < 0)
+	if (authorize_view(rq, &view, &grant, err) < 0)
 		return request_is_deferred(rq) ? -1 : preview_refuse(rq, reply, err);
 	view.prefix =
 	        span_of(arena_format(rq->arena, PREVIEW "/%s/%u", view.id_or_name, view.port));
@@ -250,15 +253,15 @@ static int see(struct request *rq, UNUSED const void *body, struct reply *reply,
 	SCOPE_SANDBOX_WRITE,                                                                       \
 	        ROUTE_STREAM_BODY | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_TRY | ROUTE_QUICK |      \
 	                ROUTE_PUBLIC,                                                              \
-	        .body_max = BODY_MAX_BYTES, .handle = see, TAG,                                    \
+	        .body_max = BODY_MAX_BYTES, .handle = serve_preview, TAG,                          \
 	        .summary = "A server inside a sandbox"
 const struct route daytona_ports_routes[] = {
-        {HTTP_GET, SANDBOX "/ports/:port/preview-url", WRITE, .handle = preview_url, TAG,
+        {HTTP_GET, SANDBOX "/ports/:port/preview-url", WRITE, .handle = get_preview_url, TAG,
          .summary = "The address of a port, and its token"},
         {HTTP_GET, SANDBOX "/ports/:port/signed-preview-url", WRITE, .query = &signed_query,
-         .handle = signed_url, TAG, .summary = "An address that lets in whoever has it"},
+         .handle = get_signed_url, TAG, .summary = "An address that lets in whoever has it"},
         {HTTP_POST, SANDBOX "/ports/:port/signed-preview-url/:token/expire", WRITE,
-         .handle = expire, TAG, .summary = "End all addresses of the sandbox"},
+         .handle = expire_links, TAG, .summary = "End all addresses of the sandbox"},
         {HTTP_POST, SANDBOX "/public/:public", WRITE, .handle = set_public, TAG,
          .summary = "Whether addresses may be shared"},
         {HTTP_ANY, PREVIEW "/:id/:port", SEEN},

@@ -10,7 +10,7 @@
 #define BASE DAYTONA_TOOLBOX "/:id"
 #define TIMEOUT_MAX_S (7 * 24 * 3600)
 
-struct execute_body {
+struct daytona_execute_body {
 	const char *command, *cwd;
 	struct json_map envs;
 	int64_t timeout;
@@ -18,18 +18,19 @@ struct execute_body {
 };
 enum { EXECUTE_TIMEOUT };
 static const struct json_member execute_request_members[] = {
-        [EXECUTE_TIMEOUT] = JSON_WHOLE_MEMBER(execute_body, timeout, .flags = JSON_NULLABLE,
+        [EXECUTE_TIMEOUT] = JSON_WHOLE_MEMBER(daytona_execute_body, timeout, .flags = JSON_NULLABLE,
                                               .max = TIMEOUT_MAX_S),
-        JSON_TEXT_MEMBER(execute_body, command, .flags = JSON_REQUIRED),
-        JSON_TEXT_MEMBER(execute_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
-        JSON_TEXT_MAP_MEMBER(execute_body, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_TEXT_MEMBER(daytona_execute_body, command, .flags = JSON_REQUIRED),
+        JSON_TEXT_MEMBER(daytona_execute_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
+        JSON_TEXT_MAP_MEMBER(daytona_execute_body, envs, .flags = JSON_NULLABLE | JSON_SECRET,
+                             .max = 256),
         JSON_END,
 };
 static const struct json_shape execute_request = {
         .name = "DaytonaExecute",
-        .size = sizeof(struct execute_body),
+        .size = sizeof(struct daytona_execute_body),
         .members = execute_request_members,
-        .present_offset = offsetof(struct execute_body, present),
+        .present_offset = offsetof(struct daytona_execute_body, present),
         .is_open = true,
 };
 
@@ -61,14 +62,15 @@ static void set_line(struct sandbox_command *c, struct arena *a, const char *lin
 }
 
 /* What both bodies have. */
-struct run_options {
+struct daytona_run_options {
 	const char *cwd;
 	const struct json_map *envs;
 	int64_t timeout_s; /* -1 = the server's */
 };
 
-static int fill(struct request *rq, const struct api_target *t, const struct run_options *o,
-                struct sandbox_command *c, struct error *err)
+static int fill_command(struct request *rq, const struct api_target *t,
+                        const struct daytona_run_options *o, struct sandbox_command *c,
+                        struct error *err)
 {
 	struct fleet_defaults defaults;
 
@@ -84,15 +86,16 @@ static int fill(struct request *rq, const struct api_target *t, const struct run
 	return 0;
 }
 
-static int execute(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int execute_command(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
 {
-	const struct execute_body *b = body;
+	const struct daytona_execute_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct sandbox_command c = {.count = 0, .write_result = write_result};
-	const struct run_options options = {b->cwd, &b->envs,
-	                                    b->present >> EXECUTE_TIMEOUT & 1 ? b->timeout : -1};
+	const struct daytona_run_options options = {
+	        b->cwd, &b->envs, b->present >> EXECUTE_TIMEOUT & 1 ? b->timeout : -1};
 
-	if (daytona_target_open(rq, &t, err) < 0 || fill(rq, &t, &options, &c, err) < 0)
+	if (daytona_target_open(rq, &t, err) < 0 || fill_command(rq, &t, &options, &c, err) < 0)
 		return -1;
 	set_line(&c, rq->arena, b->command);
 	return command_start(rq, &t, &c, reply, err);
@@ -100,7 +103,7 @@ static int execute(struct request *rq, const void *body, struct reply *reply, st
 
 /* ---- code ---- */
 
-struct code_body {
+struct daytona_code_body {
 	int64_t timeout;
 	const char *code;
 	int language;
@@ -110,20 +113,21 @@ struct code_body {
 };
 enum { CODE_TIMEOUT };
 static const struct json_member code_request_members[] = {
-        [CODE_TIMEOUT] =
-                JSON_WHOLE_MEMBER(code_body, timeout, .flags = JSON_NULLABLE, .max = TIMEOUT_MAX_S),
-        JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED),
-        JSON_CHOICE_MEMBER(code_body, language, .flags = JSON_REQUIRED,
+        [CODE_TIMEOUT] = JSON_WHOLE_MEMBER(daytona_code_body, timeout, .flags = JSON_NULLABLE,
+                                           .max = TIMEOUT_MAX_S),
+        JSON_TEXT_MEMBER(daytona_code_body, code, .flags = JSON_REQUIRED),
+        JSON_CHOICE_MEMBER(daytona_code_body, language, .flags = JSON_REQUIRED,
                            .choices = command_languages),
-        JSON_TEXT_LIST_MEMBER(code_body, argv, .flags = JSON_NULLABLE, .max = 1024),
-        JSON_TEXT_MAP_MEMBER(code_body, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
+        JSON_TEXT_LIST_MEMBER(daytona_code_body, argv, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_TEXT_MAP_MEMBER(daytona_code_body, envs, .flags = JSON_NULLABLE | JSON_SECRET,
+                             .max = 256),
         JSON_END,
 };
 static const struct json_shape code_request = {
         .name = "DaytonaCodeRun",
-        .size = sizeof(struct code_body),
+        .size = sizeof(struct daytona_code_body),
         .members = code_request_members,
-        .present_offset = offsetof(struct code_body, present),
+        .present_offset = offsetof(struct daytona_code_body, present),
         .is_open = true,
 };
 
@@ -159,16 +163,16 @@ static void add_arguments(struct sandbox_command *c, struct arena *a, const char
 	}
 }
 
-static int code_run(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int run_code(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct code_body *b = body;
+	const struct daytona_code_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct sandbox_command c = {.count = 0, .write_result = write_code_result};
-	const struct run_options options = {NULL, &b->envs,
-	                                    b->present >> CODE_TIMEOUT & 1 ? b->timeout : -1};
+	const struct daytona_run_options options = {
+	        NULL, &b->envs, b->present >> CODE_TIMEOUT & 1 ? b->timeout : -1};
 
 	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0 ||
-	    daytona_target_open(rq, &t, err) < 0 || fill(rq, &t, &options, &c, err) < 0)
+	    daytona_target_open(rq, &t, err) < 0 || fill_command(rq, &t, &options, &c, err) < 0)
 		return -1;
 	add_arguments(&c, rq->arena, b->argv);
 	return command_start(rq, &t, &c, reply, err);
@@ -176,10 +180,10 @@ static int code_run(struct request *rq, const void *body, struct reply *reply, s
 
 const struct route daytona_process_routes[] = {
         {HTTP_POST, BASE "/process/execute", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_HIDDEN,
-         .body = &execute_request, .handle = execute, .tag = "daytona",
+         .body = &execute_request, .handle = execute_command, .tag = "daytona",
          .summary = "Run a command to its end"},
         {HTTP_POST, BASE "/process/code-run", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_HIDDEN,
-         .body = &code_request, .handle = code_run, .tag = "daytona",
+         .body = &code_request, .handle = run_code, .tag = "daytona",
          .summary = "Run a block of code to its end"},
         {.path = NULL},
 };

@@ -74,8 +74,8 @@ static int ask_size(struct request *rq, const struct api_target *t, struct agent
 	return compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline, err);
 }
 
-static int gather(struct request *rq, const struct api_target *t, struct ptys *all,
-                  struct error *err)
+static int find_ptys(struct request *rq, const struct api_target *t, struct ptys *all,
+                     struct error *err)
 {
 	all->arena = rq->arena;
 	return compute_processes(t->hold.provider, t->hold.id, on_process, all, rq->deadline, err);
@@ -87,7 +87,7 @@ static int open_pty(struct request *rq, struct api_target *t, struct pty *ret, s
 	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
 
 	all->wanted = request_param(rq, "pty");
-	if (daytona_target_open(rq, t, err) < 0 || gather(rq, t, all, err) < 0)
+	if (daytona_target_open(rq, t, err) < 0 || find_ptys(rq, t, all, err) < 0)
 		return -1;
 	if (all->count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "there is no PTY session '%.100s'", all->wanted);
@@ -129,8 +129,8 @@ static JSON_OPEN_SHAPE(pty_request, "DaytonaPtyCreate", pty_body, "A terminal to
 static const struct json_member pty_query_members[] = {PTY_ROWS, JSON_END};
 static JSON_OPEN_SHAPE(pty_query, "DaytonaPtyQuery", pty_body, "A terminal to open");
 
-static int fill(struct request *rq, const struct api_target *t, const struct pty_body *b,
-                struct agent_exec *ret, struct error *err)
+static int fill_exec(struct request *rq, const struct api_target *t, const struct pty_body *b,
+                     struct agent_exec *ret, struct error *err)
 {
 	struct sandbox_command c = {.count = 0};
 	struct json_pair *pairs = ARENA_ARRAY(rq->arena, struct json_pair, b->envs.count + 1);
@@ -155,8 +155,8 @@ static int fill(struct request *rq, const struct api_target *t, const struct pty
 	return 0;
 }
 
-static int start(struct request *rq, const struct api_target *t, const struct agent_exec *exec,
-                 uint64_t *ret, struct error *err)
+static int start_process(struct request *rq, const struct api_target *t,
+                         const struct agent_exec *exec, uint64_t *ret, struct error *err)
 {
 	struct agent_process started;
 
@@ -169,8 +169,8 @@ static int start(struct request *rq, const struct api_target *t, const struct ag
 }
 
 /* A login shell: bash, else sh. */
-static int make(struct request *rq, const struct api_target *t, const struct pty_body *b,
-                struct pty *ret, struct error *err)
+static int make_pty(struct request *rq, const struct api_target *t, const struct pty_body *b,
+                    struct pty *ret, struct error *err)
 {
 	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
 	struct id generated = id_new();
@@ -178,8 +178,8 @@ static int make(struct request *rq, const struct api_target *t, const struct pty
 	struct agent_exec exec;
 
 	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    shell_name_check(id, err) < 0 || fill(rq, t, b, &exec, err) < 0 ||
-	    gather(rq, t, all, err) < 0)
+	    shell_name_check(id, err) < 0 || fill_exec(rq, t, b, &exec, err) < 0 ||
+	    find_ptys(rq, t, all, err) < 0)
 		return -1;
 	for (size_t i = 0; i < all->count; i++)
 		if (strcmp(all->items[i].id, id) == 0)
@@ -189,22 +189,22 @@ static int make(struct request *rq, const struct api_target *t, const struct pty
 	*ret = (struct pty){.id = id};
 	exec.label = arena_format(rq->arena, LABEL "%s", id);
 	exec.args = (const char *[]){"bash", "-l", NULL};
-	if (start(rq, t, &exec, &ret->process, err) == 0)
+	if (start_process(rq, t, &exec, &ret->process, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
 	exec.args = (const char *[]){"sh", "-l", NULL};
-	return start(rq, t, &exec, &ret->process, err);
+	return start_process(rq, t, &exec, &ret->process, err);
 }
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_pty(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct buf *out = reply_buf(reply, "application/json");
 	struct pty pty;
 
-	if (daytona_target_open(rq, &t, err) < 0 || make(rq, &t, body, &pty, err) < 0)
+	if (daytona_target_open(rq, &t, err) < 0 || make_pty(rq, &t, body, &pty, err) < 0)
 		return -1;
 	buf_add_text(out, "{\"sessionId\":");
 	json_write_text(out, span_of(pty.id));
@@ -215,7 +215,7 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 
 /* ---- seen ---- */
 
-struct view {
+struct pty_view {
 	struct stream stream;
 	uint64_t next;   /* of terminal_missed */
 	bool wants_exit; /* as a message, beside the close frame */
@@ -232,7 +232,7 @@ static int view_on_client(struct stream *s, struct relay *relay, struct span byt
 	return 0;
 }
 
-static void tell_exit(struct view *v, struct relay *relay, const struct agent_process *p)
+static void write_exit(struct pty_view *v, struct relay *relay, const struct agent_process *p)
 {
 	const char *cause = agent_process_cause(p);
 	AUTO(buf_done) struct buf text = BUF(256), reason = BUF(123);
@@ -256,7 +256,7 @@ static void tell_exit(struct view *v, struct relay *relay, const struct agent_pr
 
 /* Its clients show every text that they do not know as output, so one that was too slow and missed
  * some cannot be told; but what was cut there is not completed by what comes now. */
-static void show(struct view *v, struct relay *relay, const struct agent_output *o)
+static void write_output(struct pty_view *v, struct relay *relay, const struct agent_output *o)
 {
 	if (terminal_missed(&v->next, o) > 0)
 		relay_write(relay, SPAN(TERMINAL_CANCEL));
@@ -266,14 +266,14 @@ static void show(struct view *v, struct relay *relay, const struct agent_output 
 static int view_on_message(struct stream *s, struct relay *relay, uint16_t type,
                            struct span payload, struct error *err)
 {
-	struct view *v = CONTAINER_OF(s, struct view, stream);
+	struct pty_view *v = CONTAINER_OF(s, struct pty_view, stream);
 	struct agent_process p;
 	struct agent_output o;
 
 	if (type == AGENT_OUTPUT) {
 		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
 			return -1;
-		show(v, relay, &o);
+		write_output(v, relay, &o);
 		return 0;
 	}
 	if (type == AGENT_STARTED) {
@@ -285,27 +285,27 @@ static int view_on_message(struct stream *s, struct relay *relay, uint16_t type,
 		return stream_unexpected(type, err);
 	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
 		return -1;
-	tell_exit(v, relay, &p);
+	write_exit(v, relay, &p);
 	return 0;
 }
 
 static const struct stream_ops view_ops = {
-        .size = sizeof(struct view),
+        .size = sizeof(struct pty_view),
         .on_message = view_on_message,
         .on_client = view_on_client,
 };
 
 /* What the client offers with the WebSocket; one of them has to be taken. */
-struct offer {
+struct pty_offer {
 	const char *protocol;
 	struct span envs; /* base64url of a JSON object */
 	bool wants_exit;
 };
 
-static struct offer read_offer(struct request *rq)
+static struct pty_offer read_offer(struct request *rq)
 {
 	struct span rest = span_of(request_header(rq, "Sec-WebSocket-Protocol")), one;
-	struct offer offer = {.protocol = NULL};
+	struct pty_offer offer = {.protocol = NULL};
 	bool more = rest.size > 0;
 
 	while (more) {
@@ -321,10 +321,10 @@ static struct offer read_offer(struct request *rq)
 	return offer;
 }
 
-static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
-                  struct error *err)
+static int attach_viewer(struct request *rq, struct api_target *t, uint64_t process,
+                         struct reply *reply, struct error *err)
 {
-	const struct offer offer = read_offer(rq);
+	const struct pty_offer offer = read_offer(rq);
 	const struct agent_attach message = {.process = process, .until_end = 1};
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
 	struct stream_options options = {
@@ -335,7 +335,7 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	    0)
 		return -1;
 	s = stream_new(&view_ops, &t->hold);
-	CONTAINER_OF(s, struct view, stream)->wants_exit = offer.wants_exit;
+	CONTAINER_OF(s, struct pty_view, stream)->wants_exit = offer.wants_exit;
 	return stream_start_websocket(s, rq, reply, &options, err);
 }
 
@@ -375,17 +375,17 @@ static int parse_envs(struct request *rq, struct span base64url, struct json_map
 	return 0;
 }
 
-static int create_connect(struct request *rq, UNUSED const void *body, struct reply *reply,
-                          struct error *err)
+static int create_and_connect_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
+                                  struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct pty_body b = *(const struct pty_body *)rq->query;
 	struct pty pty;
 
 	if (check_upgrade(rq, err) < 0 || parse_envs(rq, read_offer(rq).envs, &b.envs, err) < 0 ||
-	    daytona_target_open(rq, &t, err) < 0 || make(rq, &t, &b, &pty, err) < 0)
+	    daytona_target_open(rq, &t, err) < 0 || make_pty(rq, &t, &b, &pty, err) < 0)
 		return -1;
-	return attach(rq, &t, pty.process, reply, err);
+	return attach_viewer(rq, &t, pty.process, reply, err);
 }
 
 static int connect_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -396,19 +396,20 @@ static int connect_pty(struct request *rq, UNUSED const void *body, struct reply
 
 	if (check_upgrade(rq, err) < 0 || open_pty(rq, &t, &pty, err) < 0)
 		return -1;
-	return attach(rq, &t, pty.process, reply, err);
+	return attach_viewer(rq, &t, pty.process, reply, err);
 }
 
 /* ---- listed, resized, ended ---- */
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_ptys(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
 	struct buf *out = reply_buf(reply, "application/json");
 	struct agent_terminal nothing = {0};
 
-	if (daytona_target_open(rq, &t, err) < 0 || gather(rq, &t, all, err) < 0)
+	if (daytona_target_open(rq, &t, err) < 0 || find_ptys(rq, &t, all, err) < 0)
 		return -1;
 	buf_add_text(out, "{\"sessions\":[");
 	for (size_t i = 0; i < all->count; i++) {
@@ -422,7 +423,8 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 	return 0;
 }
 
-static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct agent_terminal nothing = {0};
@@ -434,19 +436,19 @@ static int get(struct request *rq, UNUSED const void *body, struct reply *reply,
 	return 0;
 }
 
-struct resize_body {
+struct pty_resize_body {
 	int64_t cols, rows;
 };
 static const struct json_member resize_request_members[] = {
-        JSON_WHOLE_MEMBER(resize_body, cols, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
-        JSON_WHOLE_MEMBER(resize_body, rows, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
+        JSON_WHOLE_MEMBER(pty_resize_body, cols, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
+        JSON_WHOLE_MEMBER(pty_resize_body, rows, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(resize_request, "DaytonaPtyResize", resize_body, "A size");
+static JSON_OPEN_SHAPE(resize_request, "DaytonaPtyResize", pty_resize_body, "A size");
 
-static int resize(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int resize_pty(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct resize_body *b = body;
+	const struct pty_resize_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct agent_terminal size = {.rows = (uint32_t)b->rows, .columns = (uint32_t)b->cols};
 	struct pty pty;
@@ -479,17 +481,17 @@ static int delete_pty(struct request *rq, UNUSED const void *body, struct reply 
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_pty_routes[] = {
-        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "List terminals"},
-        {HTTP_POST, BASE, WRITE, .body = &pty_request, .status = 201, .handle = create, TAG,
+        {HTTP_GET, BASE, READ, .handle = list_ptys, TAG, .summary = "List terminals"},
+        {HTTP_POST, BASE, WRITE, .body = &pty_request, .status = 201, .handle = create_pty, TAG,
          .summary = "Open a terminal"},
-        {HTTP_GET, BASE "/create-connect", WRITE, .query = &pty_query, .handle = create_connect,
-         TAG, .summary = "Open a terminal as a WebSocket"},
-        {HTTP_GET, BASE "/:pty", READ, .handle = get, TAG, .summary = "Get a terminal"},
+        {HTTP_GET, BASE "/create-connect", WRITE, .query = &pty_query,
+         .handle = create_and_connect_pty, TAG, .summary = "Open a terminal as a WebSocket"},
+        {HTTP_GET, BASE "/:pty", READ, .handle = get_pty, TAG, .summary = "Get a terminal"},
         {HTTP_DELETE, BASE "/:pty", WRITE, .handle = delete_pty, TAG,
          .summary = "End a terminal and all that runs in it"},
         {HTTP_GET, BASE "/:pty/connect", WRITE, .handle = connect_pty, TAG,
          .summary = "A terminal as a WebSocket"},
-        {HTTP_POST, BASE "/:pty/resize", WRITE, .body = &resize_request, .handle = resize, TAG,
+        {HTTP_POST, BASE "/:pty/resize", WRITE, .body = &resize_request, .handle = resize_pty, TAG,
          .summary = "Change its size"},
         {.path = NULL},
 };

@@ -18,19 +18,19 @@
 
 /* ---- a sandbox in Daytona's words ---- */
 
-struct mount_answer {
+struct daytona_mount {
 	const char *volume_id, *mount_path, *subpath;
 };
 static const struct json_member mount_shape_members[] = {
-        JSON_TEXT_MEMBER(mount_answer, volume_id, .name = "volumeId", .flags = JSON_REQUIRED,
+        JSON_TEXT_MEMBER(daytona_mount, volume_id, .name = "volumeId", .flags = JSON_REQUIRED,
                          .max = SANDBOX_NAME_MAX),
-        JSON_TEXT_MEMBER(mount_answer, mount_path, .name = "mountPath", .flags = JSON_REQUIRED,
+        JSON_TEXT_MEMBER(daytona_mount, mount_path, .name = "mountPath", .flags = JSON_REQUIRED,
                          .max = SANDBOX_MOUNT_PATH_MAX),
-        JSON_TEXT_MEMBER(mount_answer, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+        JSON_TEXT_MEMBER(daytona_mount, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
                          .flags = JSON_NULLABLE | JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(mount_shape, "DaytonaSandboxVolume", mount_answer, "A volume in a sandbox");
+static JSON_OPEN_SHAPE(mount_shape, "DaytonaSandboxVolume", daytona_mount, "A volume in a sandbox");
 
 struct sandbox_dto {
 	const char *id, *organization, *name, *snapshot, *user, *target, *state, *desired_state,
@@ -137,7 +137,7 @@ static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record
 	        .env = SPAN("{}"),
 	        .labels = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
 	        .is_public = r->preview_public,
-	        .network_blocked = daytona_is_blocked(r),
+	        .network_blocked = daytona_network_is_blocked(r),
 	        .allow_list = daytona_allow_list(rq->arena, r),
 	        .domain_list = daytona_domain_list(rq->arena, r),
 	        .cpu = r->resources.cpu,
@@ -158,15 +158,15 @@ static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record
 static struct json_list volumes_of(struct request *rq, const struct sandbox_record *r,
                                    const struct mount_list *mounts)
 {
-	struct mount_answer *items = ARENA_ARRAY(rq->arena, struct mount_answer, mounts->count);
+	struct daytona_mount *items = ARENA_ARRAY(rq->arena, struct daytona_mount, mounts->count);
 	size_t count = 0;
 
 	for (size_t i = 0; i < mounts->count; i++)
 		if (strcmp(mounts->items[i].sandbox_id, r->id) == 0)
 			items[count++] =
-			        (struct mount_answer){.volume_id = mounts->items[i].volume_id,
-			                              .mount_path = mounts->items[i].path,
-			                              .subpath = mounts->items[i].subpath};
+			        (struct daytona_mount){.volume_id = mounts->items[i].volume_id,
+			                               .mount_path = mounts->items[i].path,
+			                               .subpath = mounts->items[i].subpath};
 	return (struct json_list){items, count, true};
 }
 
@@ -178,8 +178,8 @@ static void show_environment(const struct request *rq, const struct sandbox_reco
 		dto->env = span_of(r->env_json);
 }
 
-static struct sandbox_dto whole_with(struct request *rq, const struct sandbox_record *r,
-                                     const struct mount_list *mounts)
+static struct sandbox_dto whole_dto_of(struct request *rq, const struct sandbox_record *r,
+                                       const struct mount_list *mounts)
 {
 	struct sandbox_dto dto = dto_of(rq, r);
 
@@ -188,14 +188,14 @@ static struct sandbox_dto whole_with(struct request *rq, const struct sandbox_re
 	return dto;
 }
 
-static int whole_of(struct request *rq, const struct sandbox_record *r, struct sandbox_dto *ret,
-                    struct error *err)
+static int load_whole_dto(struct request *rq, const struct sandbox_record *r,
+                          struct sandbox_dto *ret, struct error *err)
 {
 	struct mount_list mounts;
 
 	if (store_mounts_of_sandbox(api_of(rq)->store, rq->arena, r->id, &mounts, err) < 0)
 		return -1;
-	*ret = whole_with(rq, r, &mounts);
+	*ret = whole_dto_of(rq, r, &mounts);
 	return 0;
 }
 
@@ -204,7 +204,7 @@ int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sand
 {
 	struct sandbox_dto dto;
 
-	if (whole_of(rq, r, &dto, err) < 0)
+	if (load_whole_dto(rq, r, &dto, err) < 0)
 		return -1;
 	json_write(out, &whole_shape, &dto);
 	return 0;
@@ -220,7 +220,7 @@ int daytona_sandboxes_write(struct request *rq, struct buf *out, const struct sa
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < list->count; i++) {
-		const struct sandbox_dto dto = whole_with(rq, &list->items[i], &mounts);
+		const struct sandbox_dto dto = whole_dto_of(rq, &list->items[i], &mounts);
 
 		if (i > 0)
 			buf_add_byte(out, ',');
@@ -244,7 +244,7 @@ int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
 {
 	struct sandbox_dto dto;
 
-	if (whole_of(rq, r, &dto, err) < 0)
+	if (load_whole_dto(rq, r, &dto, err) < 0)
 		return -1;
 	if (state) {
 		dto.state = state->name;
@@ -262,7 +262,7 @@ int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct 
 
 /* ---- create ---- */
 
-struct create_body {
+struct daytona_create_body {
 	int64_t minutes[DAYTONA_INTERVAL_COUNT];
 	const char *name, *snapshot, *user, *target, *allow_list, *domain_list, *linked, *proxy;
 	struct json_map env, labels;
@@ -275,13 +275,14 @@ struct create_body {
 #define INTERVAL_ROW(interval, name_)                                                              \
 	[interval] = {.kind = JSON_WHOLE,                                                          \
 	              .name = (name_),                                                             \
-	              .offset = offsetof(struct create_body, minutes[interval]),                   \
+	              .offset = offsetof(struct daytona_create_body, minutes[interval]),           \
 	              .flags = JSON_NULLABLE,                                                      \
 	              .min = INT32_MIN,                                                            \
 	              .max = INT32_MAX}
-#define OPTIONAL_TEXT(m, ...) JSON_TEXT_MEMBER(create_body, m, .flags = JSON_NULLABLE, __VA_ARGS__)
+#define OPTIONAL_TEXT(m, ...)                                                                      \
+	JSON_TEXT_MEMBER(daytona_create_body, m, .flags = JSON_NULLABLE, __VA_ARGS__)
 #define OPTIONAL_NUMBER(m, ...)                                                                    \
-	JSON_NUMBER_MEMBER(create_body, m, .flags = JSON_NULLABLE, __VA_ARGS__)
+	JSON_NUMBER_MEMBER(daytona_create_body, m, .flags = JSON_NULLABLE, __VA_ARGS__)
 enum { CREATE_BLOCK_ALL = DAYTONA_INTERVAL_COUNT };
 static const struct json_member create_request_members[] = {
         INTERVAL_ROW(DAYTONA_AUTO_STOP, "autoStopInterval"),
@@ -289,8 +290,8 @@ static const struct json_member create_request_members[] = {
         INTERVAL_ROW(DAYTONA_AUTO_ARCHIVE, "autoArchiveInterval"),
         INTERVAL_ROW(DAYTONA_AUTO_DELETE, "autoDeleteInterval"),
         INTERVAL_ROW(DAYTONA_TTL, "ttlMinutes"),
-        [CREATE_BLOCK_ALL] = JSON_BOOL_MEMBER(create_body, block_all, .name = "networkBlockAll",
-                                              .flags = JSON_NULLABLE),
+        [CREATE_BLOCK_ALL] = JSON_BOOL_MEMBER(daytona_create_body, block_all,
+                                              .name = "networkBlockAll", .flags = JSON_NULLABLE),
         OPTIONAL_TEXT(name, .max = SANDBOX_NAME_MAX),
         OPTIONAL_TEXT(snapshot, .max = 128),
         OPTIONAL_TEXT(user, .max = 64),
@@ -299,26 +300,27 @@ static const struct json_member create_request_members[] = {
         OPTIONAL_TEXT(domain_list, .name = "domainAllowList"),
         OPTIONAL_TEXT(linked, .name = "linkedSandbox"),
         OPTIONAL_TEXT(proxy, .name = "outboundProxyUrl"),
-        JSON_TEXT_MAP_MEMBER(create_body, env, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
-        JSON_TEXT_MAP_MEMBER(create_body, labels, .flags = JSON_NULLABLE,
+        JSON_TEXT_MAP_MEMBER(daytona_create_body, env, .flags = JSON_NULLABLE | JSON_SECRET,
+                             .max = 256),
+        JSON_TEXT_MAP_MEMBER(daytona_create_body, labels, .flags = JSON_NULLABLE,
                              .max = SANDBOX_LABELS_MAX),
-        JSON_BOOL_MEMBER(create_body, is_public, .name = "public", .flags = JSON_NULLABLE),
+        JSON_BOOL_MEMBER(daytona_create_body, is_public, .name = "public", .flags = JSON_NULLABLE),
         OPTIONAL_NUMBER(cpu, .max = 1024),
         OPTIONAL_NUMBER(gpu, .max = 1024),
         OPTIONAL_NUMBER(memory, .max = 1 << 14),
         OPTIONAL_NUMBER(disk, .max = 1 << 18),
-        JSON_LIST_MEMBER(create_body, volumes, &mount_shape, .flags = JSON_NULLABLE,
+        JSON_LIST_MEMBER(daytona_create_body, volumes, &mount_shape, .flags = JSON_NULLABLE,
                          .max = SANDBOX_MOUNTS_MAX),
-        JSON_RAW_MEMBER(create_body, build, .name = "buildInfo"),
-        JSON_RAW_MEMBER(create_body, secrets),
+        JSON_RAW_MEMBER(daytona_create_body, build, .name = "buildInfo"),
+        JSON_RAW_MEMBER(daytona_create_body, secrets),
         JSON_END,
 };
 static const struct json_shape create_request = {
         .name = "DaytonaCreate",
         .about = "What to make",
-        .size = sizeof(struct create_body),
+        .size = sizeof(struct daytona_create_body),
         .members = create_request_members,
-        .present_offset = offsetof(struct create_body, present),
+        .present_offset = offsetof(struct daytona_create_body, present),
         .is_open = true,
 };
 
@@ -334,7 +336,7 @@ static bool has_items(struct span raw)
 }
 
 /* What a sandbox would be made without, although somebody counts on it. */
-static int check_wishes(const struct create_body *b, struct error *err)
+static int check_supported(const struct daytona_create_body *b, struct error *err)
 {
 	const struct {
 		bool is_wanted;
@@ -348,13 +350,14 @@ static int check_wishes(const struct create_body *b, struct error *err)
 
 	for (size_t i = 0; i < COUNT_OF(wishes); i++)
 		if (wishes[i].is_wanted)
-			return daytona_refuse(wishes[i].what, err);
+			return daytona_fail_unsupported(wishes[i].what, err);
 	return 0;
 }
 
-static void fill_mounts(struct request *rq, const struct create_body *b, struct fleet_create *ret)
+static void fill_mounts(struct request *rq, const struct daytona_create_body *b,
+                        struct fleet_create *ret)
 {
-	const struct mount_answer *items = b->volumes.items;
+	const struct daytona_mount *items = b->volumes.items;
 	struct fleet_mount *mounts = ARENA_ARRAY(rq->arena, struct fleet_mount, b->volumes.count);
 
 	for (size_t i = 0; i < b->volumes.count; i++)
@@ -392,7 +395,7 @@ static int check_user(struct request *rq, const struct fleet_create *request, co
 	struct template_record t;
 
 	if (request->snapshot)
-		return daytona_refuse("user beside a snapshot: its own is kept", err);
+		return daytona_fail_unsupported("user beside a snapshot: its own is kept", err);
 	if (store_template_find(api_of(rq)->store, rq->arena, request->project_id, name, &t, err) <
 	    0)
 		return -1;
@@ -407,14 +410,14 @@ static bool can_archive(const struct api *api)
 	return api->blobs && provider_ops_of(api->provider)->abilities & PROVIDER_CAN_SNAPSHOT;
 }
 
-static int fill_create(struct request *rq, const struct create_body *b, struct fleet_create *ret,
-                       struct error *err)
+static int fill_create(struct request *rq, const struct daytona_create_body *b,
+                       struct fleet_create *ret, struct error *err)
 {
-	struct daytona_wish wish = {.given = (unsigned)b->present,
-	                            .can_archive = can_archive(api_of(rq))};
+	struct daytona_intervals wish = {.given = (unsigned)b->present,
+	                                 .can_archive = can_archive(api_of(rq))};
 
 	memcpy(wish.minutes, b->minutes, sizeof(wish.minutes));
-	if (check_wishes(b, err) < 0 || daytona_intervals_apply(&wish, ret, err) < 0)
+	if (check_supported(b, err) < 0 || daytona_intervals_apply(&wish, ret, err) < 0)
 		return -1;
 	fill_mounts(rq, b, ret);
 	if (is_given(b->snapshot) && !ret->template && choose_origin(rq, b->snapshot, ret, err) < 0)
@@ -426,13 +429,13 @@ static int fill_create(struct request *rq, const struct create_body *b, struct f
 		                                        .domain_list = b->domain_list};
 
 		ret->internet = 1;
-		if (daytona_egress(rq->arena, &network, &ret->egress, err) < 0)
+		if (daytona_egress_format(rq->arena, &network, &ret->egress, err) < 0)
 			return -1;
 	}
 	return is_given(b->user) ? check_user(rq, ret, b->user, err) : 0;
 }
 
-static struct fleet_create create_of(struct request *rq, const struct create_body *b)
+static struct fleet_create create_of(struct request *rq, const struct daytona_create_body *b)
 {
 	return (struct fleet_create){
 	        .project_id = api_project(rq),
@@ -448,8 +451,8 @@ static struct fleet_create create_of(struct request *rq, const struct create_bod
 	};
 }
 
-static int make(struct request *rq, const struct create_body *b, struct fleet_create *request,
-                struct sandbox_record *ret, struct error *err)
+static int make_sandbox(struct request *rq, const struct daytona_create_body *b,
+                        struct fleet_create *request, struct sandbox_record *ret, struct error *err)
 {
 	request->name = is_given(b->name) ? b->name : request->id;
 	if (fill_create(rq, b, request, err) < 0)
@@ -457,11 +460,11 @@ static int make(struct request *rq, const struct create_body *b, struct fleet_cr
 	return fleet_create(api_of(rq)->fleet, rq->arena, request, ret, err);
 }
 
-int daytona_sandbox_make(struct request *rq, const struct daytona_birth *birth,
+int daytona_sandbox_make(struct request *rq, const struct daytona_sandbox_request *birth,
                          struct sandbox_record *ret, struct error *err)
 {
 	struct fleet_create request;
-	struct create_body b;
+	struct daytona_create_body b;
 
 	if (json_parse(rq->arena, birth->body, &create_request, &b, err) < 0)
 		return -1;
@@ -469,12 +472,12 @@ int daytona_sandbox_make(struct request *rq, const struct daytona_birth *birth,
 	request.id = birth->id;
 	request.key_id = birth->key_id;
 	request.template = birth->template;
-	return make(rq, &b, &request, ret, err);
+	return make_sandbox(rq, &b, &request, ret, err);
 }
 
 /* Of an image, which may have to be built before: then its client asks until it is there. */
-static int create_of_image(struct request *rq, const struct create_body *b, struct reply *reply,
-                           struct error *err)
+static int create_from_image(struct request *rq, const struct daytona_create_body *b,
+                             struct reply *reply, struct error *err)
 {
 	struct id id = id_new();
 	struct daytona_image image;
@@ -483,33 +486,34 @@ static int create_of_image(struct request *rq, const struct create_body *b, stru
 
 	if (is_given(b->snapshot))
 		return FAIL(err, ERROR_INVALID, "give either snapshot or buildInfo");
-	if (check_wishes(b, err) < 0 || daytona_image_find(rq, b->build, &image, err) < 0)
+	if (check_supported(b, err) < 0 || daytona_image_find(rq, b->build, &image, err) < 0)
 		return -1;
 	if (image.build_id)
-		return daytona_image_wait(rq, reply, &image, id.text, err);
+		return daytona_image_reply_pending(rq, reply, &image, id.text, err);
 	request.id = id.text;
 	request.template = image.template;
 	request.wait = true;
 	request.awaited = api_awaited_if_parking(rq);
-	if (make(rq, b, &request, &record, err) < 0)
+	if (make_sandbox(rq, b, &request, &record, err) < 0)
 		return -1;
 	api_undo_create(rq, reply, record.id);
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_sandbox(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
 {
-	const struct create_body *b = body;
+	const struct daytona_create_body *b = body;
 	struct fleet_create request = create_of(rq, b);
 	struct sandbox_record record;
 	struct id id = id_new();
 
 	if (has_items(b->build))
-		return create_of_image(rq, b, reply, err);
+		return create_from_image(rq, b, reply, err);
 	request.id = id.text;
 	request.wait = true;
 	request.awaited = api_awaited_if_parking(rq);
-	if (make(rq, b, &request, &record, err) < 0)
+	if (make_sandbox(rq, b, &request, &record, err) < 0)
 		return -1;
 	api_undo_create(rq, reply, record.id);
 	return daytona_sandbox_reply(rq, reply, &record, err);
@@ -531,34 +535,36 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
 
-static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	if (run_verb(rq, reply, fleet_find, err) == 0)
 		return 0;
-	return err->code == ERROR_NOT_FOUND ? daytona_image_look(rq, reply, err) : -1;
+	return err->code == ERROR_NOT_FOUND ? daytona_image_reply(rq, reply, err) : -1;
 }
 
 /* ---- start, stop, delete ---- */
 
-static int start(struct request *rq, UNUSED const void *body, struct reply *reply,
-                 struct error *err)
+static int start_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	return run_verb(rq, reply, fleet_start, err);
 }
 
-static int stop(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int stop_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
 	return run_verb(rq, reply, fleet_stop, err);
 }
 
-static int pause(struct request *rq, UNUSED const void *body, struct reply *reply,
-                 struct error *err)
+static int pause_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	return run_verb(rq, reply, fleet_pause, err);
 }
 
-static int archive(struct request *rq, UNUSED const void *body, struct reply *reply,
-                   struct error *err)
+static int archive_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
 {
 	return run_verb(rq, reply, fleet_archive, err);
 }
@@ -572,7 +578,7 @@ static int delete_sandbox(struct request *rq, UNUSED const void *body, struct re
 
 	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_find(fleet, rq->arena, &ref, &record, err) < 0)
-		return err->code == ERROR_NOT_FOUND ? daytona_image_give_up(rq, reply, err) : -1;
+		return err->code == ERROR_NOT_FOUND ? daytona_image_cancel(rq, reply, err) : -1;
 	if (fleet_delete(fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	record.actual = record.desired = SANDBOX_DELETED;
@@ -581,8 +587,8 @@ static int delete_sandbox(struct request *rq, UNUSED const void *body, struct re
 
 /* ---- labels, intervals, activity ---- */
 
-static int set(struct request *rq, const struct fleet_settings *change, struct sandbox_record *ret,
-               struct error *err)
+static int set_settings(struct request *rq, const struct fleet_settings *change,
+                        struct sandbox_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 
@@ -606,7 +612,7 @@ static int set_labels(struct request *rq, const void *body, struct reply *reply,
 	struct sandbox_record record;
 
 	change.labels = &b->labels;
-	if (set(rq, &change, &record, err) < 0)
+	if (set_settings(rq, &change, &record, err) < 0)
 		return -1;
 	reply_json(reply, &labels_shape, b);
 	return 0;
@@ -637,7 +643,7 @@ static int set_interval(struct request *rq, struct reply *reply, enum daytona_in
 		return -1;
 	change.created_at = record.created_at;
 	if (daytona_interval_set(&change, &settings, err) < 0 ||
-	    set(rq, &settings, &record, err) < 0)
+	    set_settings(rq, &settings, &record, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
@@ -690,21 +696,21 @@ static int set_activity(struct request *rq, UNUSED const void *body, struct repl
 #define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_sandboxes_routes[] = {
-        {HTTP_POST, BASE, SLOW, .body = &create_request, .answer = &whole_shape, .handle = create,
-         TAG, .summary = "Create and start a sandbox"},
-        {HTTP_GET, BASE "/:id", READ, .answer = &whole_shape, .handle = get, TAG,
+        {HTTP_POST, BASE, SLOW, .body = &create_request, .answer = &whole_shape,
+         .handle = create_sandbox, TAG, .summary = "Create and start a sandbox"},
+        {HTTP_GET, BASE "/:id", READ, .answer = &whole_shape, .handle = get_sandbox, TAG,
          .summary = "Get a sandbox"},
         {HTTP_DELETE, BASE "/:id", SLOW, .answer = &whole_shape, .handle = delete_sandbox, TAG,
          .summary = "Delete a sandbox"},
-        {HTTP_POST, BASE "/:id/start", SLOW, .answer = &whole_shape, .handle = start, TAG,
+        {HTTP_POST, BASE "/:id/start", SLOW, .answer = &whole_shape, .handle = start_sandbox, TAG,
          .summary = "Start a sandbox"},
-        {HTTP_POST, BASE "/:id/stop", SLOW, .answer = &whole_shape, .handle = stop, TAG,
+        {HTTP_POST, BASE "/:id/stop", SLOW, .answer = &whole_shape, .handle = stop_sandbox, TAG,
          .summary = "Stop a sandbox"},
-        {HTTP_POST, BASE "/:id/pause", SLOW, .answer = &whole_shape, .handle = pause, TAG,
+        {HTTP_POST, BASE "/:id/pause", SLOW, .answer = &whole_shape, .handle = pause_sandbox, TAG,
          .summary = "Pause a sandbox"},
-        {HTTP_POST, BASE "/:id/archive", SLOW, .answer = &whole_shape, .handle = archive, TAG,
-         .summary = "Archive a stopped sandbox"},
-        {HTTP_POST, BASE "/:id/recover", SLOW, .answer = &whole_shape, .handle = start, TAG,
+        {HTTP_POST, BASE "/:id/archive", SLOW, .answer = &whole_shape, .handle = archive_sandbox,
+         TAG, .summary = "Archive a stopped sandbox"},
+        {HTTP_POST, BASE "/:id/recover", SLOW, .answer = &whole_shape, .handle = start_sandbox, TAG,
          .summary = "Start a sandbox whose processes were lost"},
         {HTTP_PUT, BASE "/:id/labels", WRITE, .body = &labels_shape, .answer = &labels_shape,
          .handle = set_labels, TAG, .summary = "Replace the labels"},

@@ -21,27 +21,31 @@
 
 /* ---- shapes ---- */
 
-struct secret_body {
+struct daytona_secret_body {
 	const char *name, *value, *description;
 	const char **hosts;
 };
 #define BODY_ROWS                                                                                  \
-	JSON_TEXT_MEMBER(secret_body, description, .max = DESCRIPTION_MAX),                        \
-	        JSON_TEXT_LIST_MEMBER(secret_body, hosts, .max = HOSTS_MAX)
+	JSON_TEXT_MEMBER(daytona_secret_body, description, .max = DESCRIPTION_MAX),                \
+	        JSON_TEXT_LIST_MEMBER(daytona_secret_body, hosts, .max = HOSTS_MAX)
 static const struct json_member secret_request_members[] = {
-        JSON_TEXT_MEMBER(secret_body, name, .flags = JSON_REQUIRED, .min = 1, .max = NAME_SIZE_MAX),
-        JSON_TEXT_MEMBER(secret_body, value, .flags = JSON_REQUIRED | JSON_SECRET, .min = 1,
+        JSON_TEXT_MEMBER(daytona_secret_body, name, .flags = JSON_REQUIRED, .min = 1,
+                         .max = NAME_SIZE_MAX),
+        JSON_TEXT_MEMBER(daytona_secret_body, value, .flags = JSON_REQUIRED | JSON_SECRET, .min = 1,
                          .max = VALUE_MAX),
         BODY_ROWS,
         JSON_END,
 };
-static JSON_OPEN_SHAPE(secret_request, "DaytonaSecretCreate", secret_body, "A secret to keep");
+static JSON_OPEN_SHAPE(secret_request, "DaytonaSecretCreate", daytona_secret_body,
+                       "A secret to keep");
 static const struct json_member secret_change_members[] = {
-        JSON_TEXT_MEMBER(secret_body, value, .flags = JSON_SECRET, .min = 1, .max = VALUE_MAX),
+        JSON_TEXT_MEMBER(daytona_secret_body, value, .flags = JSON_SECRET, .min = 1,
+                         .max = VALUE_MAX),
         BODY_ROWS,
         JSON_END,
 };
-static JSON_OPEN_SHAPE(secret_change, "DaytonaSecretChange", secret_body, "What is given replaces");
+static JSON_OPEN_SHAPE(secret_change, "DaytonaSecretChange", daytona_secret_body,
+                       "What is given replaces");
 
 /* How a record keeps what only Daytona's clients say: a map of texts, as E2B's show one. */
 struct secret_metadata {
@@ -75,7 +79,7 @@ enum { BY_NAME, BY_CREATED, BY_UPDATED };
 static const char *const sorts[] = {"name", "createdAt", "updatedAt", NULL};
 enum { ASCENDING, DESCENDING };
 static const char *const orders[] = {"asc", "desc", NULL};
-struct page_query {
+struct secrets_page_query {
 	const char *name;
 	int64_t cursor, limit;
 	int sort, order;
@@ -83,19 +87,19 @@ struct page_query {
 };
 enum { SAYS_SORT, SAYS_ORDER };
 static const struct json_member page_query_members[] = {
-        [SAYS_SORT] = JSON_CHOICE_MEMBER(page_query, sort, .choices = sorts),
-        [SAYS_ORDER] = JSON_CHOICE_MEMBER(page_query, order, .choices = orders),
-        JSON_TEXT_MEMBER(page_query, name, .max = NAME_SIZE_MAX),
-        JSON_WHOLE_MEMBER(page_query, cursor, .min = 0, .max = STORE_VAULT_MAX),
-        JSON_WHOLE_MEMBER(page_query, limit, .min = 1, .max = 200),
+        [SAYS_SORT] = JSON_CHOICE_MEMBER(secrets_page_query, sort, .choices = sorts),
+        [SAYS_ORDER] = JSON_CHOICE_MEMBER(secrets_page_query, order, .choices = orders),
+        JSON_TEXT_MEMBER(secrets_page_query, name, .max = NAME_SIZE_MAX),
+        JSON_WHOLE_MEMBER(secrets_page_query, cursor, .min = 0, .max = STORE_VAULT_MAX),
+        JSON_WHOLE_MEMBER(secrets_page_query, limit, .min = 1, .max = 200),
         JSON_END,
 };
 static const struct json_shape page_query = {
         .name = "DaytonaSecretsQuery",
         .about = "Which secrets",
-        .size = sizeof(struct page_query),
+        .size = sizeof(struct secrets_page_query),
         .members = page_query_members,
-        .present_offset = offsetof(struct page_query, present),
+        .present_offset = offsetof(struct secrets_page_query, present),
         .is_open = true,
 };
 
@@ -165,7 +169,7 @@ static struct secret_metadata metadata_of(struct arena *a, const struct vault_re
 	return said;
 }
 
-static const char *unless_empty(const char *text)
+static const char *text_or_null(const char *text)
 {
 	return text && *text ? text : NULL;
 }
@@ -191,8 +195,8 @@ static int write_metadata(struct arena *a, const struct secret_metadata *said,
 	if (json_load(a, span_of(r->metadata_json), &all, err) < 0)
 		return -1;
 	buf_add_byte(&text, '{');
-	write_pair(&text, "description", unless_empty(said->description));
-	write_pair(&text, "hosts", unless_empty(said->hosts));
+	write_pair(&text, "description", text_or_null(said->description));
+	write_pair(&text, "hosts", text_or_null(said->hosts));
 	for (size_t i = 0; i < json_count(all); i++) {
 		const char *value = json_text(json_member_at(all, i, &key), NULL);
 
@@ -207,8 +211,8 @@ static int write_metadata(struct arena *a, const struct secret_metadata *said,
 }
 
 /* What is left out stays. */
-static int change(struct arena *a, const struct secret_body *b, struct vault_record *r,
-                  struct error *err)
+static int change_record(struct arena *a, const struct daytona_secret_body *b,
+                         struct vault_record *r, struct error *err)
 {
 	struct secret_metadata said = metadata_of(a, r);
 
@@ -239,7 +243,7 @@ static struct secret_dto dto_of(struct arena *a, const struct vault_record *r)
 	};
 }
 
-static int answer(struct request *rq, struct reply *reply, const struct vault_record *r)
+static int reply_secret(struct request *rq, struct reply *reply, const struct vault_record *r)
 {
 	const struct secret_dto dto = dto_of(rq->arena, r);
 
@@ -247,7 +251,7 @@ static int answer(struct request *rq, struct reply *reply, const struct vault_re
 	return 0;
 }
 
-static int find(struct request *rq, struct vault_record *ret, struct error *err)
+static int find_secret(struct request *rq, struct vault_record *ret, struct error *err)
 {
 	return store_vault_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                        request_param(rq, "id"), ret, err);
@@ -255,9 +259,10 @@ static int find(struct request *rq, struct vault_record *ret, struct error *err)
 
 /* ---- one ---- */
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_secret(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct secret_body *b = body;
+	const struct daytona_secret_body *b = body;
 	struct id id = id_new();
 	struct vault_record record = {
 	        .id = id.text,
@@ -267,32 +272,34 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 	        .version = 1,
 	};
 
-	if (check_name(b->name, err) < 0 || change(rq->arena, b, &record, err) < 0)
+	if (check_name(b->name, err) < 0 || change_record(rq->arena, b, &record, err) < 0)
 		return -1;
 	record.created_at = record.updated_at;
 	if (store_vault_insert(api_of(rq)->store, &record, err) < 0)
 		return -1;
 	reply_status(reply, 201);
-	return answer(rq, reply, &record);
+	return reply_secret(rq, reply, &record);
 }
 
-static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_secret(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct vault_record record;
 
-	return find(rq, &record, err) < 0 ? -1 : answer(rq, reply, &record);
+	return find_secret(rq, &record, err) < 0 ? -1 : reply_secret(rq, reply, &record);
 }
 
-static int update(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int update_secret(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct secret_body *b = body;
+	const struct daytona_secret_body *b = body;
 	struct vault_record record;
 
-	if (find(rq, &record, err) < 0 || change(rq->arena, b, &record, err) < 0 ||
+	if (find_secret(rq, &record, err) < 0 || change_record(rq->arena, b, &record, err) < 0 ||
 	    (b->value ? store_vault_update : store_vault_describe)(api_of(rq)->store, rq->arena,
 	                                                           &record, &record, err) < 0)
 		return -1;
-	return answer(rq, reply, &record);
+	return reply_secret(rq, reply, &record);
 }
 
 static int delete_secret(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -307,14 +314,14 @@ static int delete_secret(struct request *rq, UNUSED const void *body, struct rep
 
 /* ---- many: a project has few enough to be sorted here ---- */
 
-struct sorting {
+struct secret_sorting {
 	int sort, order;
 };
 
-static int compare(const void *one, const void *other, void *context)
+static int compare_secrets(const void *one, const void *other, void *context)
 {
 	const struct vault_record *a = one, *b = other;
-	const struct sorting *s = context;
+	const struct secret_sorting *s = context;
 	int64_t at_a = s->sort == BY_UPDATED ? a->updated_at : a->created_at;
 	int64_t at_b = s->sort == BY_UPDATED ? b->updated_at : b->created_at;
 	int by_time = (at_a > at_b) - (at_a < at_b), by_name = strcmp(a->name, b->name);
@@ -347,7 +354,8 @@ static void write_items(struct arena *a, struct buf *out, const struct vault_rec
 	buf_add_byte(out, ']');
 }
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_secrets(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
 	struct vault_list found;
 
@@ -357,11 +365,12 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 	return 0;
 }
 
-static int page(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_secrets_page(struct request *rq, UNUSED const void *body, struct reply *reply,
+                             struct error *err)
 {
-	const struct page_query *q = rq->query;
+	const struct secrets_page_query *q = rq->query;
 	struct buf *out = reply_buf(reply, "application/json");
-	struct sorting sorting = {BY_CREATED, DESCENDING};
+	struct secret_sorting sorting = {BY_CREATED, DESCENDING};
 	size_t limit = q->limit ? (size_t)q->limit : 100, first = (size_t)q->cursor;
 	struct vault_list found;
 
@@ -373,7 +382,7 @@ static int page(struct request *rq, UNUSED const void *body, struct reply *reply
 	if (q->present & 1u << SAYS_ORDER)
 		sorting.order = q->order;
 	if (found.count > 1)
-		qsort_r(found.items, found.count, sizeof(*found.items), compare, &sorting);
+		qsort_r(found.items, found.count, sizeof(*found.items), compare_secrets, &sorting);
 	if (first > found.count)
 		first = found.count;
 	if (limit > found.count - first)
@@ -392,13 +401,14 @@ static int page(struct request *rq, UNUSED const void *body, struct reply *reply
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_secrets_routes[] = {
-        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "List secrets"},
-        {HTTP_GET, BASE "/paginated", READ, .query = &page_query, .handle = page, TAG,
+        {HTTP_GET, BASE, READ, .handle = list_secrets, TAG, .summary = "List secrets"},
+        {HTTP_GET, BASE "/paginated", READ, .query = &page_query, .handle = list_secrets_page, TAG,
          .summary = "List secrets in pages"},
-        {HTTP_POST, BASE, WRITE, .body = &secret_request, .status = 201, .handle = create, TAG,
-         .summary = "Keep a secret"},
-        {HTTP_GET, BASE "/:id", READ, .handle = get, TAG, .summary = "Get a secret, but its value"},
-        {HTTP_PATCH, BASE "/:id", WRITE, .body = &secret_change, .handle = update, TAG,
+        {HTTP_POST, BASE, WRITE, .body = &secret_request, .status = 201, .handle = create_secret,
+         TAG, .summary = "Keep a secret"},
+        {HTTP_GET, BASE "/:id", READ, .handle = get_secret, TAG,
+         .summary = "Get a secret, but its value"},
+        {HTTP_PATCH, BASE "/:id", WRITE, .body = &secret_change, .handle = update_secret, TAG,
          .summary = "Replace what is given"},
         {HTTP_DELETE, BASE "/:id", WRITE, .status = 204, .handle = delete_secret, TAG,
          .summary = "Forget a secret"},

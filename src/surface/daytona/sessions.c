@@ -15,10 +15,10 @@
 
 /* ---- what it writes, as it comes ---- */
 
-enum form { FORM_EXEC, FORM_LOGS, FORM_FOLLOW };
+enum follow_form { FORM_EXEC, FORM_LOGS, FORM_FOLLOW };
 struct follow {
 	struct stream stream;
-	enum form form;
+	enum follow_form form;
 	struct shell_marks marks[2];
 	struct follow_side {
 		struct follow *follow;
@@ -51,7 +51,7 @@ static void follow_done(struct stream *s)
 }
 
 /* In front of each line: \1\1\1 of stdout, \2\2\2 of stderr. */
-static void tell_lines(struct follow_side *side, struct span bytes)
+static void write_prefixed_lines(struct follow_side *side, struct span bytes)
 {
 	struct follow *f = side->follow;
 	char prefix = side == &f->sides[0] ? 1 : 2;
@@ -77,7 +77,7 @@ static void on_bytes(void *context, struct span bytes)
 	if (!side->is_inside || bytes.size == 0)
 		return;
 	if (f->form == FORM_FOLLOW) {
-		tell_lines(side, bytes);
+		write_prefixed_lines(side, bytes);
 		return;
 	}
 	buf_add_span(&side->text, bytes);
@@ -112,7 +112,7 @@ static void write_logs(struct buf *out, struct span both, const struct span stre
 	buf_add_byte(out, '}');
 }
 
-static void finish(struct follow *f, struct relay *relay)
+static void finish_reply(struct follow *f, struct relay *relay)
 {
 	const struct span streams[2] = {buf_span(&f->sides[0].text), buf_span(&f->sides[1].text)};
 
@@ -156,7 +156,7 @@ static int on_end(struct follow *f, struct relay *relay, uint16_t type, struct s
 	f->stream.ended = true;
 	shell_marks_end(&f->marks[0]);
 	shell_marks_end(&f->marks[1]);
-	finish(f, relay);
+	finish_reply(f, relay);
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static int follow_on_message(struct stream *s, struct relay *relay, uint16_t typ
 		return -1;
 	/* The connection is still attached: it is closed with the stream. */
 	if (f->sides[0].has_ended && f->sides[1].has_ended)
-		finish(f, relay);
+		finish_reply(f, relay);
 	return 0;
 }
 
@@ -204,7 +204,7 @@ static const struct stream_ops collect_ops = {
         .done = follow_done,
 };
 
-static struct follow *follow_new(struct api_target *t, enum form form, const char *id)
+static struct follow *follow_new(struct api_target *t, enum follow_form form, const char *id)
 {
 	const struct stream_ops *ops = form == FORM_FOLLOW ? &follow_ops : &collect_ops;
 	struct follow *f = follow_of(stream_new(ops, &t->hold));
@@ -242,19 +242,20 @@ static int follow_start(struct request *rq, struct follow *f, const struct agent
 /* ---- one session ---- */
 
 /* What the path names, its sandbox held. */
-struct session {
+struct daytona_session {
 	struct api_target target;
 	struct shell_call call;
 	struct shell shell;
 };
 
-static void session_done(struct session *s)
+static void daytona_session_done(struct daytona_session *s)
 {
 	api_target_done(&s->target);
 }
-#define SESSION AUTO(session_done) struct session
+#define SESSION AUTO(daytona_session_done) struct daytona_session
 
-static int open_at(struct request *rq, const char *name, struct session *ret, struct error *err)
+static int open_named_session(struct request *rq, const char *name, struct daytona_session *ret,
+                              struct error *err)
 {
 	if (daytona_target_open(rq, &ret->target, err) < 0)
 		return -1;
@@ -265,32 +266,34 @@ static int open_at(struct request *rq, const char *name, struct session *ret, st
 	return 0;
 }
 
-static int open_session(struct request *rq, struct session *ret, struct error *err)
+static int open_session(struct request *rq, struct daytona_session *ret, struct error *err)
 {
-	if (open_at(rq, request_param(rq, "session"), ret, err) < 0)
+	if (open_named_session(rq, request_param(rq, "session"), ret, err) < 0)
 		return -1;
 	return shell_find(&ret->call, rq->arena, &ret->shell, err);
 }
 
-struct create_body {
+struct session_create_body {
 	const char *id;
 };
 static const struct json_member create_request_members[] = {
-        JSON_TEXT_MEMBER(create_body, id, .name = "sessionId", .flags = JSON_REQUIRED, .min = 1,
-                         .max = SHELL_NAME_MAX),
+        JSON_TEXT_MEMBER(session_create_body, id, .name = "sessionId", .flags = JSON_REQUIRED,
+                         .min = 1, .max = SHELL_NAME_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(create_request, "DaytonaSessionCreate", create_body, "A session to open");
+static JSON_OPEN_SHAPE(create_request, "DaytonaSessionCreate", session_create_body,
+                       "A session to open");
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_session(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
 {
-	const struct create_body *b = body;
+	const struct session_create_body *b = body;
 	SESSION s = {.call = {.name = b->id}};
 	struct shell_options open;
 
 	if (strcmp(b->id, ENTRYPOINT) == 0)
 		return FAIL(err, ERROR_CONFLICT, "'" ENTRYPOINT "' is the template's own program");
-	if (open_at(rq, b->id, &s, err) < 0)
+	if (open_named_session(rq, b->id, &s, err) < 0)
 		return -1;
 	open = (struct shell_options){
 	        .cwd = s.target.defaults.workdir,
@@ -308,7 +311,7 @@ static int delete_session(struct request *rq, UNUSED const void *body, struct re
 {
 	SESSION s = {.call = {.name = NULL}};
 
-	if (open_at(rq, request_param(rq, "session"), &s, err) < 0 ||
+	if (open_named_session(rq, request_param(rq, "session"), &s, err) < 0 ||
 	    shell_close(&s.call, rq->arena, err) < 0)
 		return -1;
 	reply_status(reply, 204);
@@ -345,7 +348,8 @@ static int write_session(struct request *rq, const struct shell_call *call,
 	return 0;
 }
 
-static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_session(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	SESSION s = {.call = {.name = NULL}};
 
@@ -354,13 +358,15 @@ static int get(struct request *rq, UNUSED const void *body, struct reply *reply,
 	return write_session(rq, &s.call, &s.shell, reply_buf(reply, "application/json"), err);
 }
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_sessions(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	SESSION s = {.call = {.name = NULL}};
 	struct shell_array found;
 
-	if (open_at(rq, NULL, &s, err) < 0 || shell_list(&s.call, rq->arena, &found, err) < 0)
+	if (open_named_session(rq, NULL, &s, err) < 0 ||
+	    shell_list(&s.call, rq->arena, &found, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
@@ -373,20 +379,21 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 	return 0;
 }
 
-static int find_among(struct request *rq, const struct session *s, struct shell_commands *ret_all,
-                      struct shell_command *ret, struct error *err)
+static int find_command_among(struct request *rq, const struct daytona_session *s,
+                              struct shell_commands *ret_all, struct shell_command *ret,
+                              struct error *err)
 {
 	if (shell_read_commands(&s->call, rq->arena, &s->shell, ret_all, err) < 0)
 		return -1;
 	return shell_command_find(ret_all, request_param(rq, "command"), ret, err);
 }
 
-static int find_command(struct request *rq, const struct session *s, struct shell_command *ret,
-                        struct error *err)
+static int find_command(struct request *rq, const struct daytona_session *s,
+                        struct shell_command *ret, struct error *err)
 {
 	struct shell_commands all;
 
-	return find_among(rq, s, &all, ret, err);
+	return find_command_among(rq, s, &all, ret, err);
 }
 
 static int get_command(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -406,7 +413,8 @@ static bool wants_websocket(const struct request *rq)
 	return request_header(rq, "Upgrade") != NULL;
 }
 
-static int logs(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_command_logs(struct request *rq, UNUSED const void *body, struct reply *reply,
+                            struct error *err)
 {
 	SESSION s = {.call = {.name = NULL}};
 	struct shell_command command;
@@ -429,21 +437,22 @@ static int logs(struct request *rq, UNUSED const void *body, struct reply *reply
 
 /* ---- run, input ---- */
 
-struct exec_body {
+struct session_exec_body {
 	const char *command;
 	bool run_async, async;
 };
 static const struct json_member exec_request_members[] = {
-        JSON_TEXT_MEMBER(exec_body, command, .flags = JSON_REQUIRED, .min = 1),
-        JSON_BOOL_MEMBER(exec_body, run_async, .name = "runAsync", .flags = JSON_NULLABLE),
-        JSON_BOOL_MEMBER(exec_body, async, .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(session_exec_body, command, .flags = JSON_REQUIRED, .min = 1),
+        JSON_BOOL_MEMBER(session_exec_body, run_async, .name = "runAsync", .flags = JSON_NULLABLE),
+        JSON_BOOL_MEMBER(session_exec_body, async, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(exec_request, "DaytonaSessionExec", exec_body, "A command to run");
+static JSON_OPEN_SHAPE(exec_request, "DaytonaSessionExec", session_exec_body, "A command to run");
 
-static int exec(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int execute_command(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
 {
-	const struct exec_body *b = body;
+	const struct session_exec_body *b = body;
 	SESSION s = {.call = {.name = NULL}};
 	struct agent_attach attach = {.read_only = 1, .until_end = 1};
 	struct id id;
@@ -451,7 +460,7 @@ static int exec(struct request *rq, const void *body, struct reply *reply, struc
 	if (open_session(rq, &s, err) < 0)
 		return -1;
 	if (s.shell.has_ended)
-		daytona_failure_name(rq, "SESSION_ENDED");
+		daytona_failure_set_name(rq, "SESSION_ENDED");
 	if (shell_run_command(&s.call, rq->arena, &s.shell, b->command, &id, err) < 0)
 		return -1;
 	if (b->run_async || b->async) {
@@ -464,32 +473,34 @@ static int exec(struct request *rq, const void *body, struct reply *reply, struc
 	return follow_start(rq, follow_new(&s.target, FORM_EXEC, id.text), &attach, reply, err);
 }
 
-struct input_body {
+struct session_input_body {
 	const char *data;
 };
 static const struct json_member input_request_members[] = {
-        JSON_TEXT_MEMBER(input_body, data, .flags = JSON_REQUIRED),
+        JSON_TEXT_MEMBER(session_input_body, data, .flags = JSON_REQUIRED),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(input_request, "DaytonaSessionInput", input_body, "For standard input");
+static JSON_OPEN_SHAPE(input_request, "DaytonaSessionInput", session_input_body,
+                       "For standard input");
 
-static int input(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int write_command_input(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
 {
-	const struct input_body *b = body;
+	const struct session_input_body *b = body;
 	SESSION s = {.call = {.name = NULL}};
 	struct shell_commands all;
 	struct shell_command command;
 	struct shell_input fed = {.command = &command, .bytes = span_of(b->data)};
 	bool is_taken;
 
-	if (open_session(rq, &s, err) < 0 || find_among(rq, &s, &all, &command, err) < 0)
+	if (open_session(rq, &s, err) < 0 || find_command_among(rq, &s, &all, &command, err) < 0)
 		return -1;
 	fed.folder = all.folder;
 	fed.user = s.target.defaults.user;
 	if (shell_write_input(&s.call, &s.shell, &fed, &is_taken, err) < 0)
 		return -1;
 	if (!is_taken) {
-		daytona_failure_name(rq, "COMMAND_ALREADY_COMPLETED");
+		daytona_failure_set_name(rq, "COMMAND_ALREADY_COMPLETED");
 		return FAIL(err, ERROR_CONFLICT, "command '%s' has ended", command.id);
 	}
 	reply_status(reply, 204);
@@ -517,11 +528,11 @@ static void on_process(void *context, const struct agent_process *p)
 	e->text = text;
 }
 
-static int open_entrypoint(struct request *rq, struct session *s, struct entrypoint *ret,
+static int open_entrypoint(struct request *rq, struct daytona_session *s, struct entrypoint *ret,
                            struct error *err)
 {
 	*ret = (struct entrypoint){.arena = rq->arena};
-	if (open_at(rq, ENTRYPOINT, s, err) < 0 ||
+	if (open_named_session(rq, ENTRYPOINT, s, err) < 0 ||
 	    compute_processes(s->call.hold->provider, s->call.hold->id, on_process, ret,
 	                      rq->deadline, err) < 0)
 		return -1;
@@ -550,10 +561,10 @@ static int get_entrypoint(struct request *rq, UNUSED const void *body, struct re
 	return 0;
 }
 
-static int entrypoint_logs(struct request *rq, UNUSED const void *body, struct reply *reply,
-                           struct error *err)
+static int get_entrypoint_logs(struct request *rq, UNUSED const void *body, struct reply *reply,
+                               struct error *err)
 {
-	enum form form = wants_websocket(rq) ? FORM_FOLLOW : FORM_LOGS;
+	enum follow_form form = wants_websocket(rq) ? FORM_FOLLOW : FORM_LOGS;
 	SESSION s = {.call = {.name = NULL}};
 	struct agent_attach attach = {.read_only = 1, .until_end = form == FORM_FOLLOW};
 	struct entrypoint e;
@@ -568,23 +579,24 @@ static int entrypoint_logs(struct request *rq, UNUSED const void *body, struct r
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_sessions_routes[] = {
-        {HTTP_POST, BASE, WRITE, .body = &create_request, .status = 201, .handle = create, TAG,
-         .summary = "Open a session"},
-        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "List sessions"},
+        {HTTP_POST, BASE, WRITE, .body = &create_request, .status = 201, .handle = create_session,
+         TAG, .summary = "Open a session"},
+        {HTTP_GET, BASE, READ, .handle = list_sessions, TAG, .summary = "List sessions"},
         {HTTP_GET, BASE "/entrypoint", READ, .handle = get_entrypoint, TAG,
          .summary = "The template's own program"},
-        {HTTP_GET, BASE "/entrypoint/logs", READ, .handle = entrypoint_logs, TAG,
+        {HTTP_GET, BASE "/entrypoint/logs", READ, .handle = get_entrypoint_logs, TAG,
          .summary = "What the template's own program wrote"},
-        {HTTP_GET, BASE "/:session", READ, .handle = get, TAG, .summary = "Get a session"},
+        {HTTP_GET, BASE "/:session", READ, .handle = get_session, TAG, .summary = "Get a session"},
         {HTTP_DELETE, BASE "/:session", WRITE, ROUTE_CANCEL, .status = 204,
          .handle = delete_session, TAG, .summary = "End a session"},
-        {HTTP_POST, BASE "/:session/exec", WRITE, .body = &exec_request, .handle = exec, TAG,
-         .summary = "Run a command in a session"},
+        {HTTP_POST, BASE "/:session/exec", WRITE, .body = &exec_request, .handle = execute_command,
+         TAG, .summary = "Run a command in a session"},
         {HTTP_GET, BASE "/:session/command/:command", READ, .handle = get_command, TAG,
          .summary = "Get a command"},
-        {HTTP_GET, BASE "/:session/command/:command/logs", READ, .handle = logs, TAG,
+        {HTTP_GET, BASE "/:session/command/:command/logs", READ, .handle = get_command_logs, TAG,
          .summary = "What a command wrote, at once or as it comes"},
         {HTTP_POST, BASE "/:session/command/:command/input", WRITE, .body = &input_request,
-         .status = 204, .handle = input, TAG, .summary = "Write to its standard input"},
+         .status = 204, .handle = write_command_input, TAG,
+         .summary = "Write to its standard input"},
         {.path = NULL},
 };

@@ -32,7 +32,7 @@ static void find_key(struct request *rq, const struct sandbox_record *r,
 	fleet_access_token(api_of(rq)->fleet, id, FLEET_ACCESS_SIGNING, ret);
 }
 
-static int answer_key(struct request *rq, struct reply *reply, const struct sandbox_record *r)
+static int reply_key(struct request *rq, struct reply *reply, const struct sandbox_record *r)
 {
 	char key[FLEET_ACCESS_TOKEN_SIZE + 1];
 
@@ -41,20 +41,20 @@ static int answer_key(struct request *rq, struct reply *reply, const struct sand
 	return 0;
 }
 
-static int signing_key(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
+static int get_signing_key(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	struct sandbox_record r;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer_key(rq, reply, &r);
+	return reply_key(rq, reply, &r);
 }
 
 /* Links to its previews end as well. */
-static int rotate(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int rotate_key(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct fleet_preview change = {.enabled = -1, .is_public = -1, .rotate = true};
@@ -63,32 +63,32 @@ static int rotate(struct request *rq, UNUSED const void *body, struct reply *rep
 	if (fleet_preview_set(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
 		return -1;
 	preview_live_cut(api_of(rq), r.id, true);
-	return answer_key(rq, reply, &r);
+	return reply_key(rq, reply, &r);
 }
 
 /* ---- a signature ---- */
 
-struct signed_query {
+struct signed_file_query {
 	const char *path, *signature;
 	int64_t expires; /* unix seconds; 0 = never */
 };
 static const struct json_member signed_query_members[] = {
-        JSON_TEXT_MEMBER(signed_query, path, .flags = JSON_REQUIRED, .min = 1,
+        JSON_TEXT_MEMBER(signed_file_query, path, .flags = JSON_REQUIRED, .min = 1,
                          .max = PATH_SIZE_MAX - 1),
-        JSON_TEXT_MEMBER(signed_query, signature, .max = SIGNATURE_MAX),
-        JSON_WHOLE_MEMBER(signed_query, expires, .max = EXPIRES_MAX),
+        JSON_TEXT_MEMBER(signed_file_query, signature, .max = SIGNATURE_MAX),
+        JSON_WHOLE_MEMBER(signed_file_query, expires, .max = EXPIRES_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedFile", signed_query, "Which file");
+static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedFile", signed_file_query, "Which file");
 
-static int refuse(struct error *err)
+static int refuse_signature(struct error *err)
 {
 	return FAIL(err, ERROR_UNAUTHENTICATED, "this signature is not valid, or not any more");
 }
 
 static int check_signature(struct request *rq, const struct sandbox_record *r, struct error *err)
 {
-	const struct signed_query *q = rq->query;
+	const struct signed_file_query *q = rq->query;
 	const char *text = arena_format(rq->arena, "v1:files:%s:%s:%lld", rq->method_name, q->path,
 	                                (long long)q->expires);
 	char key[FLEET_ACCESS_TOKEN_SIZE + 1];
@@ -99,14 +99,14 @@ static int check_signature(struct request *rq, const struct sandbox_record *r, s
 	if (strncmp(q->signature, VERSION, strlen(VERSION)) != 0 ||
 	    daytona_read_base64url(rq->arena, span_of(q->signature + strlen(VERSION)), &given,
 	                           err) < 0)
-		return refuse(err);
+		return refuse_signature(err);
 	find_key(rq, r, key);
 	crypto_auth_hmacsha256_init(&state, (const unsigned char *)key, strlen(key));
 	crypto_auth_hmacsha256_update(&state, (const unsigned char *)text, strlen(text));
 	crypto_auth_hmacsha256_final(&state, mac);
 	if (given.size != sizeof(mac) || sodium_memcmp(given.data, mac, sizeof(mac)) != 0 ||
 	    (q->expires > 0 && q->expires * 1000 <= clock_unix_ms()))
-		return refuse(err);
+		return refuse_signature(err);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int open_signed(struct request *rq, struct api_target *ret, struct error 
 	struct sandbox_record r;
 
 	if (fleet_find(fleet, rq->arena, &ref, &r, err) < 0)
-		return err->code == ERROR_NOT_FOUND ? refuse(err) : -1;
+		return err->code == ERROR_NOT_FOUND ? refuse_signature(err) : -1;
 	if (check_signature(rq, &r, err) < 0 ||
 	    fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0 ||
 	    api_may_call(rq, &ret->record, &ret->hold, err) < 0)
@@ -131,7 +131,7 @@ static int open_signed(struct request *rq, struct api_target *ret, struct error 
 static int open_file(struct request *rq, struct api_target *ret, struct files_call *call,
                      struct error *err)
 {
-	const struct signed_query *q = rq->query;
+	const struct signed_file_query *q = rq->query;
 
 	if (q->signature) {
 		if (open_signed(rq, ret, err) < 0)
@@ -143,8 +143,8 @@ static int open_file(struct request *rq, struct api_target *ret, struct files_ca
 	return files_resolve(rq, ret, q->path, &call->path.path, err);
 }
 
-static int download(struct request *rq, UNUSED const void *body, struct reply *reply,
-                    struct error *err)
+static int download_file(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_READ};
@@ -154,8 +154,8 @@ static int download(struct request *rq, UNUSED const void *body, struct reply *r
 	return files_download(rq, &t, &call, reply, err);
 }
 
-static int upload(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int upload_file(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_WRITE};
@@ -167,14 +167,15 @@ static int upload(struct request *rq, UNUSED const void *body, struct reply *rep
 
 #define TAG .tag = "daytona"
 const struct route daytona_signed_routes[] = {
-        {HTTP_GET, SANDBOX "/signing-key", SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN, .handle = signing_key,
-         TAG, .summary = "The key that addresses of files are signed with"},
+        {HTTP_GET, SANDBOX "/signing-key", SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN,
+         .handle = get_signing_key, TAG,
+         .summary = "The key that addresses of files are signed with"},
         {HTTP_POST, SANDBOX "/signing-key/rotate", SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN,
-         .handle = rotate, TAG, .summary = "End all such addresses"},
+         .handle = rotate_key, TAG, .summary = "End all such addresses"},
         {HTTP_GET, BASE "/download", SCOPE_SANDBOX_READ, ROUTE_HIDDEN | ROUTE_PUBLIC,
-         .query = &signed_query, .handle = download, TAG, .summary = "Read a file"},
+         .query = &signed_query, .handle = download_file, TAG, .summary = "Read a file"},
         {HTTP_POST, BASE "/upload-v2", SCOPE_SANDBOX_WRITE,
-         ROUTE_HIDDEN | ROUTE_PUBLIC | ROUTE_STREAM_BODY, .query = &signed_query, .handle = upload,
-         TAG, .summary = "Write a file"},
+         ROUTE_HIDDEN | ROUTE_PUBLIC | ROUTE_STREAM_BODY, .query = &signed_query,
+         .handle = upload_file, TAG, .summary = "Write a file"},
         {.path = NULL},
 };

@@ -60,7 +60,7 @@ static const char *const template_states[] = {
         [TEMPLATE_FAILED] = "build_failed",
 };
 
-static struct snapshot_dto of_snapshot(const struct snapshot_record *r)
+static struct snapshot_dto dto_of_snapshot(const struct snapshot_record *r)
 {
 	return (struct snapshot_dto){
 	        .id = r->id,
@@ -76,7 +76,7 @@ static struct snapshot_dto of_snapshot(const struct snapshot_record *r)
 	};
 }
 
-static struct snapshot_dto of_template(const struct template_record *t)
+static struct snapshot_dto dto_of_template(const struct template_record *t)
 {
 	return (struct snapshot_dto){
 	        .id = t->id,
@@ -104,7 +104,7 @@ static const char *const build_states[BUILD_STATE_COUNT] = {
         [BUILD_CANCELLED] = "build_failed",
 };
 
-static struct snapshot_dto of_build(const struct build_record *r)
+static struct snapshot_dto dto_of_build(const struct build_record *r)
 {
 	return (struct snapshot_dto){
 	        .id = r->id,
@@ -120,7 +120,7 @@ static struct snapshot_dto of_build(const struct build_record *r)
 	};
 }
 
-static int answer(struct reply *reply, struct snapshot_dto dto)
+static int reply_dto(struct reply *reply, struct snapshot_dto dto)
 {
 	reply_json(reply, &snapshot_dto_shape, &dto);
 	return 0;
@@ -128,7 +128,7 @@ static int answer(struct reply *reply, struct snapshot_dto dto)
 
 int daytona_build_reply(struct reply *reply, const struct build_record *r)
 {
-	return answer(reply, of_build(r));
+	return reply_dto(reply, dto_of_build(r));
 }
 
 /* ---- one ---- */
@@ -171,7 +171,7 @@ static int find_build(struct request *rq, const struct fleet_ref *ref, struct or
 	                           &ret->template, err);
 }
 
-static int find(struct request *rq, struct origin *ret, struct error *err)
+static int find_origin(struct request *rq, struct origin *ret, struct error *err)
 {
 	struct store *store = api_of(rq)->store;
 	const struct fleet_ref ref = daytona_ref(rq);
@@ -195,24 +195,26 @@ static int find(struct request *rq, struct origin *ret, struct error *err)
 static struct snapshot_dto dto_of(const struct origin *o)
 {
 	if (o->kind == ORIGIN_BUILD)
-		return of_build(&o->build);
-	return o->kind == ORIGIN_TEMPLATE ? of_template(&o->template) : of_snapshot(&o->snapshot);
+		return dto_of_build(&o->build);
+	return o->kind == ORIGIN_TEMPLATE ? dto_of_template(&o->template)
+	                                  : dto_of_snapshot(&o->snapshot);
 }
 
-static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_origin(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct origin found;
 
-	return find(rq, &found, err) < 0 ? -1 : answer(reply, dto_of(&found));
+	return find_origin(rq, &found, err) < 0 ? -1 : reply_dto(reply, dto_of(&found));
 }
 
-static int remove_one(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
-                      struct error *err)
+static int remove_origin(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
+                         struct error *err)
 {
 	struct fleet_ref ref = daytona_ref(rq);
 	struct origin found;
 
-	if (find(rq, &found, err) < 0)
+	if (find_origin(rq, &found, err) < 0)
 		return -1;
 	if (found.kind == ORIGIN_SNAPSHOT)
 		return fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &ref, err);
@@ -226,43 +228,43 @@ static int remove_one(struct request *rq, UNUSED const void *body, UNUSED struct
 }
 
 /* A template is built, should it not be yet. */
-static int activate(struct request *rq, UNUSED const void *body, struct reply *reply,
-                    struct error *err)
+static int activate_origin(struct request *rq, UNUSED const void *body, struct reply *reply,
+                           struct error *err)
 {
 	struct origin found;
 
-	if (find(rq, &found, err) < 0)
+	if (find_origin(rq, &found, err) < 0)
 		return -1;
 	if (found.kind == ORIGIN_TEMPLATE &&
 	    fleet_template_require(api_of(rq)->fleet, rq->arena, &found.template, api_project(rq),
 	                           err) < 0)
 		return -1;
-	return answer(reply, dto_of(&found));
+	return reply_dto(reply, dto_of(&found));
 }
 
 /* ---- all ---- */
 
-struct list_query {
+struct origin_list_query {
 	int64_t page, limit;
 	const char *source, *name;
 };
 static const struct json_member list_query_members[] = {
-        JSON_WHOLE_MEMBER(list_query, page, .min = 1, .max = 1 << 20),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = PAGE_MAX),
-        JSON_TEXT_MEMBER(list_query, source, .name = "sourceSandboxId", .max = 64),
-        JSON_TEXT_MEMBER(list_query, name, .max = 128),
+        JSON_WHOLE_MEMBER(origin_list_query, page, .min = 1, .max = 1 << 20),
+        JSON_WHOLE_MEMBER(origin_list_query, limit, .min = 1, .max = PAGE_MAX),
+        JSON_TEXT_MEMBER(origin_list_query, source, .name = "sourceSandboxId", .max = 64),
+        JSON_TEXT_MEMBER(origin_list_query, name, .max = 128),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(list_query, "DaytonaSnapshotQuery", list_query, "Which snapshots");
+static JSON_OPEN_SHAPE(list_query, "DaytonaSnapshotQuery", origin_list_query, "Which snapshots");
 
 /* The page at hand of all that there are. */
-struct listing {
+struct origin_listing {
 	struct buf *out;
-	const struct list_query *q;
+	const struct origin_list_query *q;
 	size_t from, to, seen, written;
 };
 
-static void add(struct listing *l, struct snapshot_dto dto)
+static void add_listed(struct origin_listing *l, struct snapshot_dto dto)
 {
 	if (l->q->name && !strstr(dto.name, l->q->name))
 		return;
@@ -274,7 +276,7 @@ static void add(struct listing *l, struct snapshot_dto dto)
 	l->seen++;
 }
 
-static int add_templates(struct request *rq, struct listing *l, struct error *err)
+static int add_templates(struct request *rq, struct origin_listing *l, struct error *err)
 {
 	struct template_list found;
 
@@ -283,11 +285,11 @@ static int add_templates(struct request *rq, struct listing *l, struct error *er
 	if (store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	for (size_t i = 0; i < found.count; i++)
-		add(l, of_template(&found.items[i]));
+		add_listed(l, dto_of_template(&found.items[i]));
 	return 0;
 }
 
-static int add_snapshots(struct request *rq, struct listing *l, struct error *err)
+static int add_snapshots(struct request *rq, struct origin_listing *l, struct error *err)
 {
 	struct snapshot_filter filter = {
 	        .project_id = api_project(rq), .sandbox_id = l->q->source, .limit = PAGE_MAX};
@@ -297,20 +299,21 @@ static int add_snapshots(struct request *rq, struct listing *l, struct error *er
 		if (store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 			return -1;
 		for (size_t i = 0; i < found.count; i++)
-			add(l, of_snapshot(&found.items[i]));
+			add_listed(l, dto_of_snapshot(&found.items[i]));
 		filter.page = found.next_page;
 	} while (filter.page);
 	return 0;
 }
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_origins(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct origin_list_query *q = rq->query;
 	size_t limit = q->limit ? (size_t)q->limit : 100, page = q->page ? (size_t)q->page : 1;
-	struct listing l = {.out = reply_buf(reply, "application/json"),
-	                    .q = q,
-	                    .from = (page - 1) * limit,
-	                    .to = page * limit};
+	struct origin_listing l = {.out = reply_buf(reply, "application/json"),
+	                           .q = q,
+	                           .from = (page - 1) * limit,
+	                           .to = page * limit};
 
 	buf_add_text(l.out, "{\"items\":[");
 	if (add_snapshots(rq, &l, err) < 0 || add_templates(rq, &l, err) < 0)
@@ -322,21 +325,23 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 
 /* ---- of a sandbox ---- */
 
-struct take_body {
+struct snapshot_take_body {
 	const char *name;
 	bool memory;
 };
 static const struct json_member take_request_members[] = {
-        JSON_TEXT_MEMBER(take_body, name, .flags = JSON_REQUIRED, .min = 1,
+        JSON_TEXT_MEMBER(snapshot_take_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX),
-        JSON_BOOL_MEMBER(take_body, memory, .name = "includeMemory", .flags = JSON_NULLABLE),
+        JSON_BOOL_MEMBER(snapshot_take_body, memory, .name = "includeMemory",
+                         .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(take_request, "DaytonaSnapshotTake", take_body, "How to take one");
+static JSON_OPEN_SHAPE(take_request, "DaytonaSnapshotTake", snapshot_take_body, "How to take one");
 
-static int take(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int take_snapshot(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct take_body *b = body;
+	const struct snapshot_take_body *b = body;
 	struct fleet_ref ref = daytona_ref(rq);
 	const struct fleet_snapshot request = {.name = b->name, .sync = true, .memory = b->memory};
 	struct snapshot_record made;
@@ -349,18 +354,19 @@ static int take(struct request *rq, const void *body, struct reply *reply, struc
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
 
-struct fork_body {
+struct daytona_fork_body {
 	const char *name;
 };
 static const struct json_member fork_request_members[] = {
-        JSON_TEXT_MEMBER(fork_body, name, .flags = JSON_NULLABLE, .max = SANDBOX_NAME_MAX),
+        JSON_TEXT_MEMBER(daytona_fork_body, name, .flags = JSON_NULLABLE, .max = SANDBOX_NAME_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(fork_request, "DaytonaFork", fork_body, "A fork to make");
+static JSON_OPEN_SHAPE(fork_request, "DaytonaFork", daytona_fork_body, "A fork to make");
 
-static int fork_one(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int fork_sandbox(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
 {
-	const struct fork_body *b = body;
+	const struct daytona_fork_body *b = body;
 	struct fleet_ref ref = daytona_ref(rq);
 	const struct fleet_fork request = {
 	        .name = b->name, .count = 1, .key_id = api_account(rq)->key_id};
@@ -377,16 +383,16 @@ static int fork_one(struct request *rq, const void *body, struct reply *reply, s
 #define FILES SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_snapshots_routes[] = {
-        {HTTP_GET, BASE, READ, .query = &list_query, .handle = list, TAG,
+        {HTTP_GET, BASE, READ, .query = &list_query, .handle = list_origins, TAG,
          .summary = "List snapshots and templates"},
-        {HTTP_GET, BASE "/:id", READ, .handle = get, TAG, .summary = "Get one of them"},
-        {HTTP_DELETE, BASE "/:id", FILES, .handle = remove_one, TAG,
+        {HTTP_GET, BASE "/:id", READ, .handle = get_origin, TAG, .summary = "Get one of them"},
+        {HTTP_DELETE, BASE "/:id", FILES, .handle = remove_origin, TAG,
          .summary = "Delete one of them"},
-        {HTTP_POST, BASE "/:id/activate", SLOW, .handle = activate, TAG,
+        {HTTP_POST, BASE "/:id/activate", SLOW, .handle = activate_origin, TAG,
          .summary = "Build a template that is not built yet"},
-        {HTTP_POST, SANDBOX "/snapshot", FILES, .body = &take_request, .handle = take, TAG,
+        {HTTP_POST, SANDBOX "/snapshot", FILES, .body = &take_request, .handle = take_snapshot, TAG,
          .summary = "Take a snapshot of a sandbox's files"},
-        {HTTP_POST, SANDBOX "/fork", SLOW, .body = &fork_request, .handle = fork_one, TAG,
+        {HTTP_POST, SANDBOX "/fork", SLOW, .body = &fork_request, .handle = fork_sandbox, TAG,
          .summary = "Make another sandbox like it"},
         {.path = NULL},
 };

@@ -42,7 +42,7 @@ static struct volume_dto dto_of(const struct volume_record *r)
 	};
 }
 
-static int answer(struct reply *reply, const struct volume_record *r)
+static int reply_volume(struct reply *reply, const struct volume_record *r)
 {
 	const struct volume_dto dto = dto_of(r);
 
@@ -50,7 +50,8 @@ static int answer(struct reply *reply, const struct volume_record *r)
 	return 0;
 }
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_volumes(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct volume_list found;
@@ -69,46 +70,50 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 	return 0;
 }
 
-struct create_body {
+struct daytona_volume_body {
 	const char *name;
 };
 static const struct json_member create_request_members[] = {
-        JSON_TEXT_MEMBER(create_body, name, .flags = JSON_REQUIRED, .min = 1,
+        JSON_TEXT_MEMBER(daytona_volume_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(create_request, "DaytonaVolumeCreate", create_body, "A volume to make");
+static JSON_OPEN_SHAPE(create_request, "DaytonaVolumeCreate", daytona_volume_body,
+                       "A volume to make");
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_volume(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct create_body *b = body;
+	const struct daytona_volume_body *b = body;
 	const struct fleet_volume request = {.project_id = api_project(rq), .name = b->name};
 	struct volume_record made;
 
 	if (fleet_volume_create(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
-	return answer(reply, &made);
+	return reply_volume(reply, &made);
 }
 
-static int find(struct request *rq, const char *name, struct volume_record *ret, struct error *err)
+static int find_volume(struct request *rq, const char *name, struct volume_record *ret,
+                       struct error *err)
 {
 	return store_volume_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                         request_param(rq, name), ret, err);
 }
 
-static int get(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int get_volume(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct volume_record found;
 
-	return find(rq, "id", &found, err) < 0 ? -1 : answer(reply, &found);
+	return find_volume(rq, "id", &found, err) < 0 ? -1 : reply_volume(reply, &found);
 }
 
-static int get_by_name(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
+static int get_volume_by_name(struct request *rq, UNUSED const void *body, struct reply *reply,
+                              struct error *err)
 {
 	struct volume_record found;
 
-	return find(rq, "name", &found, err) < 0 ? -1 : answer(reply, &found);
+	return find_volume(rq, "name", &found, err) < 0 ? -1 : reply_volume(reply, &found);
 }
 
 static int delete_volume(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
@@ -124,12 +129,12 @@ static int delete_volume(struct request *rq, UNUSED const void *body, UNUSED str
 #define SLOW SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_volumes_routes[] = {
-        {HTTP_GET, BASE, READ, .handle = list, TAG, .summary = "List volumes"},
-        {HTTP_POST, BASE, SLOW, .body = &create_request, .handle = create, TAG,
+        {HTTP_GET, BASE, READ, .handle = list_volumes, TAG, .summary = "List volumes"},
+        {HTTP_POST, BASE, SLOW, .body = &create_request, .handle = create_volume, TAG,
          .summary = "Make a volume"},
-        {HTTP_GET, BASE "/by-name/:name", READ, .handle = get_by_name, TAG,
+        {HTTP_GET, BASE "/by-name/:name", READ, .handle = get_volume_by_name, TAG,
          .summary = "Get a volume by its name"},
-        {HTTP_GET, BASE "/:id", READ, .handle = get, TAG, .summary = "Get a volume"},
+        {HTTP_GET, BASE "/:id", READ, .handle = get_volume, TAG, .summary = "Get a volume"},
         {HTTP_DELETE, BASE "/:id", SLOW, .handle = delete_volume, TAG,
          .summary = "Delete a volume and its files"},
         {.path = NULL},

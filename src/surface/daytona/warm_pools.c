@@ -38,8 +38,8 @@ static const struct json_member pool_dto_shape_members[] = {
 static JSON_SHAPE(pool_dto_shape, "DaytonaWarmPool", pool_dto, "Sandboxes that are prepared");
 
 /* One that is not held yet is of what its template says. */
-static int describe(struct request *rq, const struct fleet_pool *pool, struct pool_dto *ret,
-                    struct error *err)
+static int describe_pool(struct request *rq, const struct fleet_pool *pool, struct pool_dto *ret,
+                         struct error *err)
 {
 	const struct provider_pool *held = &pool->state;
 	const struct sandbox_resources *resources = &held->resources;
@@ -70,7 +70,7 @@ static int describe(struct request *rq, const struct fleet_pool *pool, struct po
 }
 
 /* NULL: the template has none. */
-static const struct fleet_pool *find(const struct fleet_pools *pools, const char *name)
+static const struct fleet_pool *find_pool(const struct fleet_pools *pools, const char *name)
 {
 	for (size_t i = 0; i < pools->count; i++) {
 		const struct fleet_pool *pool = &pools->items[i];
@@ -81,22 +81,23 @@ static const struct fleet_pool *find(const struct fleet_pools *pools, const char
 	return NULL;
 }
 
-static int load(struct request *rq, struct fleet_pools *ret, struct error *err)
+static int load_pools(struct request *rq, struct fleet_pools *ret, struct error *err)
 {
 	return fleet_pools_list(api_of(rq)->fleet, rq->arena, api_project(rq), false, ret, err);
 }
 
-static int list(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+static int list_pools(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct fleet_pools found;
 	struct pool_dto dto;
 
-	if (load(rq, &found, err) < 0)
+	if (load_pools(rq, &found, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
-		if (describe(rq, &found.items[i], &dto, err) < 0) {
+		if (describe_pool(rq, &found.items[i], &dto, err) < 0) {
 			if (err->code != ERROR_NOT_FOUND)
 				return -1;
 			error_clear(err); /* its template was deleted meanwhile */
@@ -111,8 +112,8 @@ static int list(struct request *rq, UNUSED const void *body, struct reply *reply
 }
 
 /* Just so many, whether anybody asks or not. */
-static int set(struct request *rq, const char *template, int64_t count, struct pool_dto *ret,
-               struct error *err)
+static int set_pool_size(struct request *rq, const char *template, int64_t count,
+                         struct pool_dto *ret, struct error *err)
 {
 	struct fleet_pool_change change = {
 	        .template = {.project_id = api_project(rq), .id_or_name = template},
@@ -123,25 +124,27 @@ static int set(struct request *rq, const char *template, int64_t count, struct p
 	if (fleet_pool_size(count, count, count, &change.size, err) < 0 ||
 	    fleet_pool_set(api_of(rq)->fleet, rq->arena, &change, &pool, err) < 0)
 		return -1;
-	return describe(rq, &pool, ret, err);
+	return describe_pool(rq, &pool, ret, err);
 }
 
-struct create_body {
+struct warm_pool_create_body {
 	const char *snapshot, *target;
 	int64_t pool;
 };
 static const struct json_member create_request_members[] = {
-        JSON_TEXT_MEMBER(create_body, snapshot, .flags = JSON_REQUIRED, .min = 1, .max = 128),
-        JSON_TEXT_MEMBER(create_body, target, .flags = JSON_NULLABLE, .max = 64),
-        JSON_WHOLE_MEMBER(create_body, pool, .flags = JSON_REQUIRED, .min = 1,
+        JSON_TEXT_MEMBER(warm_pool_create_body, snapshot, .flags = JSON_REQUIRED, .min = 1,
+                         .max = 128),
+        JSON_TEXT_MEMBER(warm_pool_create_body, target, .flags = JSON_NULLABLE, .max = 64),
+        JSON_WHOLE_MEMBER(warm_pool_create_body, pool, .flags = JSON_REQUIRED, .min = 1,
                           .max = FLEET_POOL_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(create_request, "DaytonaWarmPoolCreate", create_body, "What to prepare");
+static JSON_OPEN_SHAPE(create_request, "DaytonaWarmPoolCreate", warm_pool_create_body,
+                       "What to prepare");
 
-static int create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_pool(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct create_body *b = body;
+	const struct warm_pool_create_body *b = body;
 	const char *region = api_of(rq)->config->region;
 	struct fleet_pools found;
 	struct pool_dto dto;
@@ -149,60 +152,64 @@ static int create(struct request *rq, const void *body, struct reply *reply, str
 	if (b->target && b->target[0] && strcmp(b->target, region) != 0)
 		return FAIL(err, ERROR_INVALID, "target: this server prepares sandboxes in '%s'",
 		            region);
-	if (load(rq, &found, err) < 0)
+	if (load_pools(rq, &found, err) < 0)
 		return -1;
-	if (find(&found, b->snapshot))
+	if (find_pool(&found, b->snapshot))
 		return FAIL(err, ERROR_CONFLICT, "'%s' has a warm pool: change that one",
 		            b->snapshot);
-	if (set(rq, b->snapshot, b->pool, &dto, err) < 0)
+	if (set_pool_size(rq, b->snapshot, b->pool, &dto, err) < 0)
 		return -1;
 	reply_json(reply, &pool_dto_shape, &dto);
 	reply_status(reply, 201);
 	return 0;
 }
 
-static int find_named(struct request *rq, const char **ret, struct error *err)
+static int find_named_template(struct request *rq, const char **ret, struct error *err)
 {
 	const struct fleet_pool *pool;
 	struct fleet_pools found;
 
-	if (load(rq, &found, err) < 0)
+	if (load_pools(rq, &found, err) < 0)
 		return -1;
-	pool = find(&found, request_param(rq, "id"));
+	pool = find_pool(&found, request_param(rq, "id"));
 	if (!pool)
 		return FAIL(err, ERROR_NOT_FOUND, "no warm pool '%s'", request_param(rq, "id"));
 	*ret = pool->template_id;
 	return 0;
 }
 
-struct update_body {
+struct warm_pool_update_body {
 	int64_t pool;
 };
 static const struct json_member update_request_members[] = {
-        JSON_WHOLE_MEMBER(update_body, pool, .flags = JSON_REQUIRED, .max = FLEET_POOL_MAX),
+        JSON_WHOLE_MEMBER(warm_pool_update_body, pool, .flags = JSON_REQUIRED,
+                          .max = FLEET_POOL_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(update_request, "DaytonaWarmPoolUpdate", update_body, "Another size");
+static JSON_OPEN_SHAPE(update_request, "DaytonaWarmPoolUpdate", warm_pool_update_body,
+                       "Another size");
 
-static int update(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int update_pool(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct update_body *b = body;
+	const struct warm_pool_update_body *b = body;
 	const char *template;
 	struct pool_dto dto;
 
-	if (find_named(rq, &template, err) < 0 || set(rq, template, b->pool, &dto, err) < 0)
+	if (find_named_template(rq, &template, err) < 0 ||
+	    set_pool_size(rq, template, b->pool, &dto, err) < 0)
 		return -1;
 	reply_json(reply, &pool_dto_shape, &dto);
 	return 0;
 }
 
-static int remove_one(struct request *rq, UNUSED const void *body, struct reply *reply,
-                      struct error *err)
+static int remove_pool(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	const char *template;
 	struct pool_dto dto;
 
-	if (find_named(rq, &template, err) < 0 || set(rq, template, 0, &dto, err) < 0)
+	if (find_named_template(rq, &template, err) < 0 ||
+	    set_pool_size(rq, template, 0, &dto, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;
@@ -211,13 +218,13 @@ static int remove_one(struct request *rq, UNUSED const void *body, struct reply 
 #define WRITE SCOPE_TEMPLATE_WRITE, ROUTE_HIDDEN
 #define TAG .tag = "daytona"
 const struct route daytona_warm_pools_routes[] = {
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = list, TAG,
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = list_pools, TAG,
          .summary = "List warm pools"},
         {HTTP_POST, BASE, WRITE, .body = &create_request, .answer = &pool_dto_shape, .status = 201,
-         .handle = create, TAG, .summary = "Prepare sandboxes of a template"},
+         .handle = create_pool, TAG, .summary = "Prepare sandboxes of a template"},
         {HTTP_PATCH, BASE "/:id", WRITE, .body = &update_request, .answer = &pool_dto_shape,
-         .handle = update, TAG, .summary = "Prepare more or fewer"},
-        {HTTP_DELETE, BASE "/:id", WRITE, .status = 204, .handle = remove_one, TAG,
+         .handle = update_pool, TAG, .summary = "Prepare more or fewer"},
+        {HTTP_DELETE, BASE "/:id", WRITE, .status = 204, .handle = remove_pool, TAG,
          .summary = "Prepare none"},
         {.path = NULL},
 };

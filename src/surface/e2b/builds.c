@@ -50,7 +50,7 @@ static const struct json_shape announce_request = {
         .is_open = true,
 };
 
-struct announced {
+struct announce_answer {
 	const char *template_id, *build_id;
 	bool is_public;
 	const char **names, **tags, **aliases;
@@ -60,45 +60,46 @@ struct announced {
 	const char *created_by, *envd_version;
 };
 static const struct json_member announced_shape_members[] = {
-        JSON_TEXT_MEMBER(announced, template_id, .name = "templateID"),
-        JSON_TEXT_MEMBER(announced, build_id, .name = "buildID"),
-        JSON_BOOL_MEMBER(announced, is_public, .name = "public"),
-        JSON_TEXT_LIST_MEMBER(announced, names),
-        JSON_TEXT_LIST_MEMBER(announced, tags),
-        JSON_TEXT_LIST_MEMBER(announced, aliases),
+        JSON_TEXT_MEMBER(announce_answer, template_id, .name = "templateID"),
+        JSON_TEXT_MEMBER(announce_answer, build_id, .name = "buildID"),
+        JSON_BOOL_MEMBER(announce_answer, is_public, .name = "public"),
+        JSON_TEXT_LIST_MEMBER(announce_answer, names),
+        JSON_TEXT_LIST_MEMBER(announce_answer, tags),
+        JSON_TEXT_LIST_MEMBER(announce_answer, aliases),
         JSON_END,
 };
-static JSON_SHAPE(announced_shape, "E2bBuildAnnounced", announced, "Where its build will be");
+static JSON_SHAPE(announced_shape, "E2bBuildAnnounced", announce_answer, "Where its build will be");
 static const struct json_member announced_v2_shape_members[] = {
-        JSON_TEXT_MEMBER(announced, template_id, .name = "templateID"),
-        JSON_TEXT_MEMBER(announced, build_id, .name = "buildID"),
-        JSON_BOOL_MEMBER(announced, is_public, .name = "public"),
-        JSON_TEXT_LIST_MEMBER(announced, aliases),
-        JSON_WHOLE_MEMBER(announced, cpu_count, .name = "cpuCount"),
-        JSON_WHOLE_MEMBER(announced, memory_mb, .name = "memoryMB"),
-        JSON_WHOLE_MEMBER(announced, disk_mb, .name = "diskSizeMB"),
-        JSON_TIME_MEMBER(announced, created_at, .name = "createdAt"),
-        JSON_TIME_MEMBER(announced, created_at, .name = "updatedAt"),
-        JSON_TIME_MEMBER(announced, last_spawned_at, .name = "lastSpawnedAt",
+        JSON_TEXT_MEMBER(announce_answer, template_id, .name = "templateID"),
+        JSON_TEXT_MEMBER(announce_answer, build_id, .name = "buildID"),
+        JSON_BOOL_MEMBER(announce_answer, is_public, .name = "public"),
+        JSON_TEXT_LIST_MEMBER(announce_answer, aliases),
+        JSON_WHOLE_MEMBER(announce_answer, cpu_count, .name = "cpuCount"),
+        JSON_WHOLE_MEMBER(announce_answer, memory_mb, .name = "memoryMB"),
+        JSON_WHOLE_MEMBER(announce_answer, disk_mb, .name = "diskSizeMB"),
+        JSON_TIME_MEMBER(announce_answer, created_at, .name = "createdAt"),
+        JSON_TIME_MEMBER(announce_answer, created_at, .name = "updatedAt"),
+        JSON_TIME_MEMBER(announce_answer, last_spawned_at, .name = "lastSpawnedAt",
                          .flags = JSON_NULLABLE),
-        JSON_TEXT_MEMBER(announced, created_by, .name = "createdBy", .flags = JSON_NULLABLE),
-        JSON_WHOLE_MEMBER(announced, spawn_count, .name = "spawnCount"),
-        JSON_WHOLE_MEMBER(announced, build_count, .name = "buildCount"),
-        JSON_TEXT_MEMBER(announced, envd_version, .name = "envdVersion"),
+        JSON_TEXT_MEMBER(announce_answer, created_by, .name = "createdBy", .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(announce_answer, spawn_count, .name = "spawnCount"),
+        JSON_WHOLE_MEMBER(announce_answer, build_count, .name = "buildCount"),
+        JSON_TEXT_MEMBER(announce_answer, envd_version, .name = "envdVersion"),
         JSON_END,
 };
-static JSON_SHAPE(announced_v2_shape, "E2bBuildAnnouncedV2", announced, "The same, as it was told");
+static JSON_SHAPE(announced_v2_shape, "E2bBuildAnnouncedV2", announce_answer,
+                  "The same, as it was told");
 
-static int copy_name(char out[E2B_DRAFT_NAME_SIZE], const char *name, struct error *err)
+static int copy_name(char out[E2B_BUILD_NAME_SIZE], const char *name, struct error *err)
 {
 	if (image_name_check(name, err) < 0)
 		return -1;
-	(void)snprintf(out, E2B_DRAFT_NAME_SIZE, "%s", name);
+	(void)snprintf(out, E2B_BUILD_NAME_SIZE, "%s", name);
 	return 0;
 }
 
 /* Templates are called in lower case. */
-static const char *lower(struct arena *a, const char *text)
+static const char *copy_lower_case(struct arena *a, const char *text)
 {
 	char *copy = arena_text(a, text);
 
@@ -109,8 +110,9 @@ static const char *lower(struct arena *a, const char *text)
 
 /* The first of "name:tag" and of the tags is what the template is called; the others are further
  * names. */
-static int name_draft(struct request *rq, const struct announce_body *b, struct e2b_draft *draft,
-                      struct announced *out, struct error *err)
+static int name_build(struct request *rq, const struct announce_body *b,
+                      struct e2b_announced_build *draft, struct announce_answer *out,
+                      struct error *err)
 {
 	const char *text = b->name ? b->name : b->alias;
 	size_t count = 0;
@@ -118,7 +120,7 @@ static int name_draft(struct request *rq, const struct announce_body *b, struct 
 
 	if (!text)
 		return FAIL(err, ERROR_INVALID, "name: required");
-	if (e2b_name_parse(rq->arena, lower(rq->arena, text), &name, err) < 0 ||
+	if (e2b_name_parse(rq->arena, copy_lower_case(rq->arena, text), &name, err) < 0 ||
 	    copy_name(draft->name, name.own, err) < 0)
 		return -1;
 	out->template_id = name.name;
@@ -129,7 +131,7 @@ static int name_draft(struct request *rq, const struct announce_body *b, struct 
 		const char *tagged = arena_format(rq->arena, "%s:%s", name.name, b->tags[i]);
 		struct e2b_name other;
 
-		if (e2b_name_parse(rq->arena, lower(rq->arena, tagged), &other, err) < 0)
+		if (e2b_name_parse(rq->arena, copy_lower_case(rq->arena, tagged), &other, err) < 0)
 			return -1;
 		if (strcmp(other.own, name.own) == 0)
 			continue;
@@ -157,7 +159,8 @@ static uint32_t mark_of(struct request *rq, const char *id)
 }
 
 /* What its sandboxes will get, as far as that is known. */
-static void fill_resources(struct request *rq, const struct announce_body *b, struct announced *out)
+static void fill_resources(struct request *rq, const struct announce_body *b,
+                           struct announce_answer *out)
 {
 	const struct config *config = api_of(rq)->config;
 	const struct sandbox_resources layers[] = {
@@ -173,17 +176,17 @@ static void fill_resources(struct request *rq, const struct announce_body *b, st
 	out->disk_mb = found.disk_mb;
 }
 
-static int announce(struct request *rq, const struct announce_body *b,
-                    const struct json_shape *shape, struct reply *reply, struct error *err)
+static int announce_build(struct request *rq, const struct announce_body *b,
+                          const struct json_shape *shape, struct reply *reply, struct error *err)
 {
 	struct id id = id_new();
-	struct e2b_draft draft = {
+	struct e2b_announced_build draft = {
 	        .cpu = b->cpu,
 	        .memory_mb = b->memory_mb,
 	        .disk_mb = b->disk_mb,
 	        .made_at = clock_monotonic_ms(),
 	};
-	struct announced out = {
+	struct announce_answer out = {
 	        .build_id = e2b_uuid_format(rq->arena, id.text, mark_of(rq, id.text)),
 	        .names = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 2),
 	        .tags = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 2),
@@ -193,41 +196,41 @@ static int announce(struct request *rq, const struct announce_body *b,
 	        .envd_version = E2B_ENVD_VERSION,
 	};
 
-	if (name_draft(rq, b, &draft, &out, err) < 0)
+	if (name_build(rq, b, &draft, &out, err) < 0)
 		return -1;
 	memcpy(draft.id, id.text, sizeof(draft.id));
 	(void)snprintf(draft.project_id, sizeof(draft.project_id), "%s", api_project(rq));
-	e2b_draft_put(api_of(rq)->e2b_drafts, &draft);
+	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &draft);
 	fill_resources(rq, b, &out);
 	reply_status(reply, 202);
 	reply_json(reply, shape, &out);
 	return 0;
 }
 
-static int build_announce(struct request *rq, const void *body, struct reply *reply,
-                          struct error *err)
-{
-	return announce(rq, body, &announced_shape, reply, err);
-}
-
-static int build_announce_v2(struct request *rq, const void *body, struct reply *reply,
+static int announce_build_v3(struct request *rq, const void *body, struct reply *reply,
                              struct error *err)
 {
-	return announce(rq, body, &announced_v2_shape, reply, err);
+	return announce_build(rq, body, &announced_shape, reply, err);
+}
+
+static int announce_build_v2(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
+{
+	return announce_build(rq, body, &announced_v2_shape, reply, err);
 }
 
 /* ---- files ---- */
 
-struct files_answer {
+struct e2b_files_answer {
 	bool present;
 	const char *url;
 };
 static const struct json_member files_answer_shape_members[] = {
-        JSON_BOOL_MEMBER(files_answer, present),
-        JSON_TEXT_MEMBER(files_answer, url, .flags = JSON_OMIT_EMPTY),
+        JSON_BOOL_MEMBER(e2b_files_answer, present),
+        JSON_TEXT_MEMBER(e2b_files_answer, url, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_SHAPE(files_answer_shape, "E2bFilesUpload", files_answer, "Where files are to go");
+static JSON_SHAPE(files_answer_shape, "E2bFilesUpload", e2b_files_answer, "Where files are to go");
 
 /* What is signed: who may put what, until when. */
 static const char *permit_of(struct arena *a, const struct build_upload *files, int64_t expires_s)
@@ -254,10 +257,11 @@ static const char *upload_url(struct request *rq, const struct build_upload *fil
 	                    (long long)expires_s, token);
 }
 
-static int files_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int find_build_files(struct request *rq, const void *body, struct reply *reply,
+                            struct error *err)
 {
 	const struct build_upload files = {api_project(rq), request_param(rq, "hash")};
-	struct files_answer out = {.url = NULL};
+	struct e2b_files_answer out = {.url = NULL};
 	int64_t size;
 
 	(void)body;
@@ -272,21 +276,22 @@ static int files_get(struct request *rq, const void *body, struct reply *reply, 
 	return 0;
 }
 
-struct upload_query {
+struct e2b_upload_query {
 	const char *project, *token;
 	int64_t expires;
 };
 static const struct json_member upload_query_members[] = {
-        JSON_TEXT_MEMBER(upload_query, project, .flags = JSON_REQUIRED, .max = 64),
-        JSON_TEXT_MEMBER(upload_query, token, .flags = JSON_REQUIRED, .max = 256),
-        JSON_WHOLE_MEMBER(upload_query, expires, .flags = JSON_REQUIRED, .min = 0),
+        JSON_TEXT_MEMBER(e2b_upload_query, project, .flags = JSON_REQUIRED, .max = 64),
+        JSON_TEXT_MEMBER(e2b_upload_query, token, .flags = JSON_REQUIRED, .max = 256),
+        JSON_WHOLE_MEMBER(e2b_upload_query, expires, .flags = JSON_REQUIRED, .min = 0),
         JSON_END,
 };
-static JSON_SHAPE(upload_query, "E2bUploadQuery", upload_query, "A signed permit");
+static JSON_SHAPE(upload_query, "E2bUploadQuery", e2b_upload_query, "A signed permit");
 
-static int files_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int upload_build_files(struct request *rq, const void *body, struct reply *reply,
+                              struct error *err)
 {
-	const struct upload_query *q = rq->query;
+	const struct e2b_upload_query *q = rq->query;
 	const struct build_upload files = {q->project, request_param(rq, "hash")};
 	const char *permit = permit_of(rq->arena, &files, q->expires);
 
@@ -301,26 +306,26 @@ static int files_put(struct request *rq, const void *body, struct reply *reply, 
 
 /* ---- begun ---- */
 
-struct start_body {
+struct build_start_body {
 	const char *from_image, *from_template, *start, *ready;
 	struct span registry;
 	bool force;
 	struct json_list steps;
 };
 static const struct json_member start_members[] = {
-        JSON_TEXT_MEMBER(start_body, from_image, .name = "fromImage", .max = 512),
-        JSON_TEXT_MEMBER(start_body, from_template, .name = "fromTemplate", .max = 256),
-        JSON_TEXT_MEMBER(start_body, start, .name = "startCmd", .max = 16384),
-        JSON_TEXT_MEMBER(start_body, ready, .name = "readyCmd", .max = 16384),
-        JSON_RAW_MEMBER(start_body, registry, .name = "fromImageRegistry"),
-        JSON_BOOL_MEMBER(start_body, force),
-        JSON_LIST_MEMBER(start_body, steps, &e2b_step_shape, .max = BUILD_STEPS_MAX),
+        JSON_TEXT_MEMBER(build_start_body, from_image, .name = "fromImage", .max = 512),
+        JSON_TEXT_MEMBER(build_start_body, from_template, .name = "fromTemplate", .max = 256),
+        JSON_TEXT_MEMBER(build_start_body, start, .name = "startCmd", .max = 16384),
+        JSON_TEXT_MEMBER(build_start_body, ready, .name = "readyCmd", .max = 16384),
+        JSON_RAW_MEMBER(build_start_body, registry, .name = "fromImageRegistry"),
+        JSON_BOOL_MEMBER(build_start_body, force),
+        JSON_LIST_MEMBER(build_start_body, steps, &e2b_step_shape, .max = BUILD_STEPS_MAX),
         JSON_END,
 };
 static const struct json_shape start_request = {
         .name = "E2bBuildStart",
         .about = "The steps of a template",
-        .size = sizeof(struct start_body),
+        .size = sizeof(struct build_start_body),
         .members = start_members,
         .present_offset = SIZE_MAX,
         .is_open = true,
@@ -380,8 +385,8 @@ static int read_registry(struct request *rq, struct span text, struct image_logi
 	return image_login_check(ret, err) < 0 ? FAIL_CONTEXT(err, "fromImageRegistry") : 0;
 }
 
-static int choose_source(struct request *rq, const struct start_body *b, struct build_spec *spec,
-                         struct error *err)
+static int choose_source(struct request *rq, const struct build_start_body *b,
+                         struct build_spec *spec, struct error *err)
 {
 	struct e2b_name name;
 
@@ -399,22 +404,23 @@ static int choose_source(struct request *rq, const struct start_body *b, struct 
 	return 0;
 }
 
-static int find_draft(struct request *rq, struct e2b_draft *ret, struct error *err)
+static int find_announced(struct request *rq, struct e2b_announced_build *ret, struct error *err)
 {
 	uint32_t mark;
 	struct id id;
 
 	if (e2b_uuid_parse(request_param(rq, "build"), &id, &mark, err) < 0)
 		return -1;
-	if (!e2b_draft_find(api_of(rq)->e2b_drafts, api_project(rq), id.text, ret))
+	if (!e2b_announced_build_find(api_of(rq)->e2b_announced_builds, api_project(rq), id.text,
+	                              ret))
 		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s' was announced here lately",
 		            request_param(rq, "build"));
 	return 0;
 }
 
-static int build_begin(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int begin_build(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct start_body *b = body;
+	const struct build_start_body *b = body;
 	const char **also = ARENA_ARRAY(rq->arena, const char *, BUILD_ALSO_MAX + 1);
 	bool starts = b->start && b->start[0];
 	struct build_spec spec = {
@@ -424,13 +430,13 @@ static int build_begin(struct request *rq, const void *body, struct reply *reply
 	        .also = also,
 	};
 	struct build_record made;
-	struct e2b_draft draft;
+	struct e2b_announced_build draft;
 	const struct fleet_build request = {.project_id = api_project(rq),
 	                                    .id = draft.id,
 	                                    .key_id = api_account(rq)->key_id,
 	                                    .spec = &spec};
 
-	if (find_draft(rq, &draft, err) < 0)
+	if (find_announced(rq, &draft, err) < 0)
 		return -1;
 	if (draft.is_started)
 		return FAIL(err, ERROR_CONFLICT, "this build has begun already");
@@ -447,7 +453,7 @@ static int build_begin(struct request *rq, const void *body, struct reply *reply
 	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
 	draft.is_started = true;
-	e2b_draft_put(api_of(rq)->e2b_drafts, &draft);
+	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &draft);
 	reply_status(reply, 202);
 	reply_text(reply, "application/json", (struct span){"", 0});
 	return 0;
@@ -457,54 +463,54 @@ static int build_begin(struct request *rq, const void *body, struct reply *reply
 
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 
-struct line {
+struct e2b_log_line {
 	const char *at, *message, *step;
 	int level;
 };
 static const struct json_member line_shape_members[] = {
-        JSON_TEXT_MEMBER(line, at, .name = "timestamp"),
-        JSON_CHOICE_MEMBER(line, level, .choices = levels),
-        JSON_TEXT_MEMBER(line, message),
-        JSON_TEXT_MEMBER(line, step, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(e2b_log_line, at, .name = "timestamp"),
+        JSON_CHOICE_MEMBER(e2b_log_line, level, .choices = levels),
+        JSON_TEXT_MEMBER(e2b_log_line, message),
+        JSON_TEXT_MEMBER(e2b_log_line, step, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_SHAPE(line_shape, "E2bBuildLine", line, "A line of a build's log");
+static JSON_SHAPE(line_shape, "E2bBuildLine", e2b_log_line, "A line of a build's log");
 
-struct reason {
+struct e2b_build_reason {
 	const char *message, *step;
 	struct json_list entries;
 };
 static const struct json_member reason_shape_members[] = {
-        JSON_TEXT_MEMBER(reason, message),
-        JSON_TEXT_MEMBER(reason, step, .flags = JSON_OMIT_EMPTY),
-        JSON_LIST_MEMBER(reason, entries, &line_shape, .name = "logEntries"),
+        JSON_TEXT_MEMBER(e2b_build_reason, message),
+        JSON_TEXT_MEMBER(e2b_build_reason, step, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(e2b_build_reason, entries, &line_shape, .name = "logEntries"),
         JSON_END,
 };
-static JSON_SHAPE(reason_shape, "E2bBuildReason", reason, "Why it failed");
+static JSON_SHAPE(reason_shape, "E2bBuildReason", e2b_build_reason, "Why it failed");
 
-struct status_answer {
+struct e2b_build_status {
 	const char *template_id, *build_id, *status;
 	const char **logs;
 	struct json_list entries;
-	struct reason reason;
+	struct e2b_build_reason reason;
 };
 #define STATUS_ROWS                                                                                \
-	JSON_TEXT_MEMBER(status_answer, template_id, .name = "templateID"),                        \
-	        JSON_TEXT_MEMBER(status_answer, build_id, .name = "buildID"),                      \
-	        JSON_TEXT_MEMBER(status_answer, status),                                           \
-	        JSON_TEXT_LIST_MEMBER(status_answer, logs),                                        \
-	        JSON_LIST_MEMBER(status_answer, entries, &line_shape, .name = "logEntries")
+	JSON_TEXT_MEMBER(e2b_build_status, template_id, .name = "templateID"),                     \
+	        JSON_TEXT_MEMBER(e2b_build_status, build_id, .name = "buildID"),                   \
+	        JSON_TEXT_MEMBER(e2b_build_status, status),                                        \
+	        JSON_TEXT_LIST_MEMBER(e2b_build_status, logs),                                     \
+	        JSON_LIST_MEMBER(e2b_build_status, entries, &line_shape, .name = "logEntries")
 static const struct json_member status_shape_members[] = {STATUS_ROWS, JSON_END};
-static JSON_SHAPE(status_shape, "E2bBuildStatus", status_answer, "How far it is");
+static JSON_SHAPE(status_shape, "E2bBuildStatus", e2b_build_status, "How far it is");
 static const struct json_member failed_shape_members[] = {
         STATUS_ROWS,
-        JSON_OBJECT_MEMBER(status_answer, reason, &reason_shape),
+        JSON_OBJECT_MEMBER(e2b_build_status, reason, &reason_shape),
         JSON_END,
 };
-static JSON_SHAPE(failed_shape, "E2bBuildFailed", status_answer, "How it failed");
+static JSON_SHAPE(failed_shape, "E2bBuildFailed", e2b_build_status, "How it failed");
 
 /* Its own word is "base" for what comes before the first step. */
-static const char *step_name(struct arena *a, const struct e2b_draft *draft, int64_t step)
+static const char *step_name(struct arena *a, const struct e2b_announced_build *draft, int64_t step)
 {
 	if (step < 1)
 		return "base";
@@ -513,13 +519,13 @@ static const char *step_name(struct arena *a, const struct e2b_draft *draft, int
 	return arena_format(a, "%lld", (long long)step);
 }
 
-static struct line line_of(struct arena *a, const struct e2b_draft *draft,
-                           const struct json_value *v)
+static struct e2b_log_line line_of(struct arena *a, const struct e2b_announced_build *draft,
+                                   const struct json_value *v)
 {
 	const char *level = json_text(json_get(v, "level"), "info");
 	int64_t step = json_whole(json_get(v, "step"), 0);
 
-	return (struct line){
+	return (struct e2b_log_line){
 	        .at = json_text(json_get(v, "at"), ""),
 	        .message = json_text(json_get(v, "text"), ""),
 	        .step = step > 0 ? step_name(a, draft, step) : NULL,
@@ -527,11 +533,11 @@ static struct line line_of(struct arena *a, const struct e2b_draft *draft,
 	};
 }
 
-static int fill_lines(struct request *rq, const struct e2b_draft *draft, int64_t since,
+static int fill_lines(struct request *rq, const struct e2b_announced_build *draft, int64_t since,
                       struct json_list *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(LINES_BYTES);
-	struct line *items = ARENA_ARRAY(rq->arena, struct line, LINES_MAX);
+	struct e2b_log_line *items = ARENA_ARRAY(rq->arena, struct e2b_log_line, LINES_MAX);
 	struct span rest, part;
 	int64_t next;
 
@@ -554,19 +560,20 @@ static const char *const statuses[BUILD_STATE_COUNT] = {
         [BUILD_ERROR] = "error",     [BUILD_CANCELLED] = "error",
 };
 
-struct status_query {
+struct e2b_build_status_query {
 	int64_t logs_offset, cursor, limit;
 };
 static const struct json_member status_query_members[] = {
-        JSON_WHOLE_MEMBER(status_query, logs_offset, .name = "logsOffset", .min = 0),
-        JSON_WHOLE_MEMBER(status_query, limit, .min = 0),
+        JSON_WHOLE_MEMBER(e2b_build_status_query, logs_offset, .name = "logsOffset", .min = 0),
+        JSON_WHOLE_MEMBER(e2b_build_status_query, limit, .min = 0),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(status_query, "E2bStatusQuery", status_query, "From which line on");
+static JSON_OPEN_SHAPE(status_query, "E2bStatusQuery", e2b_build_status_query,
+                       "From which line on");
 
 /* A build of before is found without its draft, which only knows its steps. */
-static int find_build(struct request *rq, struct e2b_draft *draft, struct build_record *ret,
-                      struct error *err)
+static int find_build(struct request *rq, struct e2b_announced_build *draft,
+                      struct build_record *ret, struct error *err)
 {
 	const char *text = request_param(rq, "build");
 	struct fleet_ref ref = {.project_id = api_project(rq)};
@@ -575,8 +582,9 @@ static int find_build(struct request *rq, struct e2b_draft *draft, struct build_
 
 	if (e2b_uuid_parse(text, &id, &mark, err) < 0)
 		return -1;
-	if (!e2b_draft_find(api_of(rq)->e2b_drafts, ref.project_id, id.text, draft)) {
-		*draft = (struct e2b_draft){.is_started = true};
+	if (!e2b_announced_build_find(api_of(rq)->e2b_announced_builds, ref.project_id, id.text,
+	                              draft)) {
+		*draft = (struct e2b_announced_build){.is_started = true};
 		memcpy(draft->id, id.text, sizeof(draft->id));
 	}
 	if (!draft->is_started) {
@@ -594,14 +602,15 @@ static int find_build(struct request *rq, struct e2b_draft *draft, struct build_
 	return 0;
 }
 
-static int status_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_build_status(struct request *rq, const void *body, struct reply *reply,
+                            struct error *err)
 {
-	const struct status_query *q = rq->query;
-	struct status_answer out = {.template_id = request_param(rq, "id"),
-	                            .build_id = request_param(rq, "build")};
-	struct e2b_draft draft;
+	const struct e2b_build_status_query *q = rq->query;
+	struct e2b_build_status out = {.template_id = request_param(rq, "id"),
+	                               .build_id = request_param(rq, "build")};
+	struct e2b_announced_build draft;
 	struct build_record r;
-	const struct line *lines;
+	const struct e2b_log_line *lines;
 
 	(void)body;
 	if (find_build(rq, &draft, &r, err) < 0 ||
@@ -613,27 +622,28 @@ static int status_get(struct request *rq, const void *body, struct reply *reply,
 	for (size_t i = 0; i < out.entries.count; i++)
 		out.logs[i] = lines[i].message;
 	if (r.state == BUILD_ERROR || r.state == BUILD_CANCELLED)
-		out.reason = (struct reason){r.message[0] ? r.message : "cancelled",
-		                             step_name(rq->arena, &draft, r.step),
-		                             {NULL, 0, true}};
+		out.reason = (struct e2b_build_reason){r.message[0] ? r.message : "cancelled",
+		                                       step_name(rq->arena, &draft, r.step),
+		                                       {NULL, 0, true}};
 	reply_json(reply, out.reason.message ? &failed_shape : &status_shape, &out);
 	return 0;
 }
 
-struct logs_answer {
+struct e2b_build_logs {
 	struct json_list logs;
 };
 static const struct json_member logs_shape_members[] = {
-        JSON_LIST_MEMBER(logs_answer, logs, &line_shape),
+        JSON_LIST_MEMBER(e2b_build_logs, logs, &line_shape),
         JSON_END,
 };
-static JSON_SHAPE(logs_shape, "E2bBuildLogs", logs_answer, "Lines of a build's log");
+static JSON_SHAPE(logs_shape, "E2bBuildLogs", e2b_build_logs, "Lines of a build's log");
 
-static int logs_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_build_logs(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
 {
-	const struct status_query *q = rq->query;
-	struct logs_answer out;
-	struct e2b_draft draft;
+	const struct e2b_build_status_query *q = rq->query;
+	struct e2b_build_logs out;
+	struct e2b_announced_build draft;
 	struct build_record r;
 
 	(void)body;
@@ -648,18 +658,18 @@ static int logs_get(struct request *rq, const void *body, struct reply *reply, s
 #define BUILD "/templates/:id/builds/:build"
 const struct route e2b_builds_routes[] = {
         {HTTP_POST, "/v3/templates", WRITE, ROUTE_HIDDEN, .body = &announce_request, .status = 202,
-         .handle = build_announce, E2B_ROW},
+         .handle = announce_build_v3, E2B_ROW},
         {HTTP_POST, "/v2/templates", WRITE, ROUTE_HIDDEN, .body = &announce_request, .status = 202,
-         .handle = build_announce_v2, E2B_ROW},
+         .handle = announce_build_v2, E2B_ROW},
         {HTTP_GET, "/templates/:id/files/:hash", WRITE, ROUTE_HIDDEN, .status = 201,
-         .handle = files_get, E2B_ROW},
+         .handle = find_build_files, E2B_ROW},
         {HTTP_PUT, "/templates/:id/files/:hash", 0, ROUTE_PUBLIC | ROUTE_STREAM_BODY | ROUTE_HIDDEN,
-         .query = &upload_query, .status = 201, .handle = files_put, E2B_ROW},
+         .query = &upload_query, .status = 201, .handle = upload_build_files, E2B_ROW},
         {HTTP_POST, "/v2" BUILD, WRITE, ROUTE_HIDDEN, .body = &start_request,
-         .body_max = (size_t)4 << 20, .status = 202, .handle = build_begin, E2B_ROW},
+         .body_max = (size_t)4 << 20, .status = 202, .handle = begin_build, E2B_ROW},
         {HTTP_GET, BUILD "/status", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &status_query,
-         .handle = status_get, E2B_ROW},
+         .handle = get_build_status, E2B_ROW},
         {HTTP_GET, BUILD "/logs", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &status_query,
-         .handle = logs_get, E2B_ROW},
+         .handle = get_build_logs, E2B_ROW},
         {.path = NULL},
 };

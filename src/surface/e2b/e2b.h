@@ -22,8 +22,8 @@
 /* Of E2B's states: running or paused; false for what its clients must not see. */
 bool e2b_state_of(const struct sandbox_record *r, const char **ret);
 /* The sandbox of ":id", which is one that E2B's clients may see. */
-MUST_CHECK int e2b_find(struct request *rq, struct sandbox_record *ret, struct error *err);
-struct fleet_ref e2b_ref(const struct request *rq);
+MUST_CHECK int e2b_sandbox_find(struct request *rq, struct sandbox_record *ret, struct error *err);
+struct fleet_ref e2b_ref_of(const struct request *rq);
 
 /* The reply of what makes or connects to a sandbox. */
 struct e2b_sandbox {
@@ -77,6 +77,6 @@ MUST_CHECK int e2b_network_access(struct arena *a, const struct e2b_network *n, 
 /* Whether its ports want the traffic token. */
 bool e2b_network_is_guarded(const struct e2b_network *n);
 /* As it is kept in the record … */
-const char *e2b_network_text(struct arena *a, const struct e2b_network *n);
+const char *e2b_network_format(struct arena *a, const struct e2b_network *n);
 /* … and shown again, with the rules that hold now. */
-const char *e2b_network_shown(struct arena *a, const struct sandbox_record *r);
+const char *e2b_network_format_current(struct arena *a, const struct sandbox_record *r);

@@ -12,16 +12,17 @@
 #define RESUME_DEFAULT_S 15
 #define CONNECT_DEFAULT_S 300
 
-struct time_body {
+struct e2b_timeout_body {
 	int64_t timeout;
 	uint64_t present;
 };
 static const struct json_member time_request_members[] = {
-        JSON_WHOLE_MEMBER(time_body, timeout, .flags = JSON_REQUIRED, .min = 0, .max = YEAR_S),
+        JSON_WHOLE_MEMBER(e2b_timeout_body, timeout, .flags = JSON_REQUIRED, .min = 0,
+                          .max = YEAR_S),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(time_request, "E2bTimeout", time_body, "Seconds from now");
-struct wake_body {
+static JSON_OPEN_SHAPE(time_request, "E2bTimeout", e2b_timeout_body, "Seconds from now");
+struct e2b_wake_body {
 	int64_t timeout;
 	bool memory;
 	uint64_t present;
@@ -31,33 +32,34 @@ enum wake_row {
 	WAKE_MEMORY,
 };
 static const struct json_member wake_members[] = {
-        [WAKE_TIMEOUT] = JSON_WHOLE_MEMBER(wake_body, timeout, .min = 0, .max = YEAR_S),
-        [WAKE_MEMORY] = JSON_BOOL_MEMBER(wake_body, memory),
+        [WAKE_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_wake_body, timeout, .min = 0, .max = YEAR_S),
+        [WAKE_MEMORY] = JSON_BOOL_MEMBER(e2b_wake_body, memory),
         JSON_END,
 };
 static const struct json_shape wake_request = {
         .name = "E2bWake",
         .about = "Seconds from now, and whether its processes go on",
-        .size = sizeof(struct wake_body),
+        .size = sizeof(struct e2b_wake_body),
         .members = wake_members,
-        .present_offset = offsetof(struct wake_body, present),
+        .present_offset = offsetof(struct e2b_wake_body, present),
         .is_open = true,
 };
 static const struct json_member refresh_members[] = {
-        JSON_WHOLE_MEMBER(time_body, timeout, .name = "duration", .min = 0, .max = REFRESH_MAX_S),
+        JSON_WHOLE_MEMBER(e2b_timeout_body, timeout, .name = "duration", .min = 0,
+                          .max = REFRESH_MAX_S),
         JSON_END,
 };
 static const struct json_shape refresh_request = {
         .name = "E2bRefresh",
         .about = "Seconds from now",
-        .size = sizeof(struct time_body),
+        .size = sizeof(struct e2b_timeout_body),
         .members = refresh_members,
-        .present_offset = offsetof(struct time_body, present),
+        .present_offset = offsetof(struct e2b_timeout_body, present),
         .is_open = true,
 };
 
-static int give_time(struct request *rq, int64_t seconds, bool is_later, struct sandbox_record *ret,
-                     struct error *err)
+static int set_timeout(struct request *rq, int64_t seconds, bool is_later,
+                       struct sandbox_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = {api_project(rq), ret->id};
 	const struct fleet_timeout timeout = {seconds > 0 ? seconds * SECOND_MS : 1, is_later};
@@ -73,81 +75,82 @@ static int reply_sandbox(struct request *rq, struct reply *reply, const struct s
 	return 0;
 }
 
-static int64_t wake_seconds(const struct wake_body *b, int64_t otherwise)
+static int64_t wake_seconds(const struct e2b_wake_body *b, int64_t otherwise)
 {
 	return b->present >> WAKE_TIMEOUT & 1 ? b->timeout : otherwise;
 }
 
 /* Its time first, so that it is not paused again as soon as it runs. */
-static int wake(struct request *rq, const struct wake_body *b, int64_t seconds,
-                struct sandbox_record *ret, struct error *err)
+static int wake_sandbox(struct request *rq, const struct e2b_wake_body *b, int64_t seconds,
+                        struct sandbox_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = {.project_id = api_project(rq),
 	                              .id_or_name = ret->id,
 	                              .awaited = api_awaited_if_parking(rq)};
 	bool keeps_memory = !(b->present >> WAKE_MEMORY & 1) || b->memory;
 
-	if (give_time(rq, seconds, false, ret, err) < 0)
+	if (set_timeout(rq, seconds, false, ret, err) < 0)
 		return -1;
 	return (keeps_memory ? fleet_start : fleet_start_anew)(api_of(rq)->fleet, rq->arena, &ref,
 	                                                       ret, err);
 }
 
-static int sandbox_connect(struct request *rq, const void *body, struct reply *reply,
+static int connect_sandbox(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct wake_body *b = body;
+	const struct e2b_wake_body *b = body;
 	int64_t seconds = wake_seconds(b, CONNECT_DEFAULT_S);
 	struct sandbox_record record;
 	bool runs;
 
-	if (e2b_find(rq, &record, err) < 0)
+	if (e2b_sandbox_find(rq, &record, err) < 0)
 		return -1;
 	/* This very call may have started it, and awaited that. */
 	runs = record.actual == SANDBOX_STARTED && !api_awaited(rq).key;
-	if ((runs ? give_time(rq, seconds, true, &record, err)
-	          : wake(rq, b, seconds, &record, err)) < 0)
+	if ((runs ? set_timeout(rq, seconds, true, &record, err)
+	          : wake_sandbox(rq, b, seconds, &record, err)) < 0)
 		return -1;
 	reply_status(reply, runs ? 200 : 201);
 	return reply_sandbox(rq, reply, &record);
 }
 
-static int sandbox_resume(struct request *rq, const void *body, struct reply *reply,
+static int resume_sandbox(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct wake_body *b = body;
+	const struct e2b_wake_body *b = body;
 	struct sandbox_record record;
 
-	if (e2b_find(rq, &record, err) < 0)
+	if (e2b_sandbox_find(rq, &record, err) < 0)
 		return -1;
 	if (record.actual == SANDBOX_STARTED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is running already", record.id);
-	if (wake(rq, b, wake_seconds(b, RESUME_DEFAULT_S), &record, err) < 0)
+	if (wake_sandbox(rq, b, wake_seconds(b, RESUME_DEFAULT_S), &record, err) < 0)
 		return -1;
 	reply_status(reply, 201);
 	return reply_sandbox(rq, reply, &record);
 }
 
-static int sandbox_timeout(struct request *rq, const void *body, struct reply *reply,
-                           struct error *err)
+static int set_sandbox_timeout(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
 {
-	const struct time_body *b = body;
+	const struct e2b_timeout_body *b = body;
 	struct sandbox_record record;
 
-	if (e2b_find(rq, &record, err) < 0 || give_time(rq, b->timeout, false, &record, err) < 0)
+	if (e2b_sandbox_find(rq, &record, err) < 0 ||
+	    set_timeout(rq, b->timeout, false, &record, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;
 }
 
-static int sandbox_refresh(struct request *rq, const void *body, struct reply *reply,
+static int refresh_sandbox(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct time_body *b = body;
+	const struct e2b_timeout_body *b = body;
 	struct sandbox_record record;
 
-	if (e2b_find(rq, &record, err) < 0 ||
-	    give_time(rq, b->present ? b->timeout : REFRESH_DEFAULT_S, true, &record, err) < 0)
+	if (e2b_sandbox_find(rq, &record, err) < 0 ||
+	    set_timeout(rq, b->present ? b->timeout : REFRESH_DEFAULT_S, true, &record, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;
@@ -155,33 +158,33 @@ static int sandbox_refresh(struct request *rq, const void *body, struct reply *r
 
 /* ---- pause ---- */
 
-struct pause_body {
+struct e2b_pause_body {
 	bool memory;
 	uint64_t present;
 };
 static const struct json_member pause_members[] = {
-        JSON_BOOL_MEMBER(pause_body, memory),
+        JSON_BOOL_MEMBER(e2b_pause_body, memory),
         JSON_END,
 };
 static const struct json_shape pause_request = {
         .name = "E2bPause",
         .about = "How to pause",
-        .size = sizeof(struct pause_body),
+        .size = sizeof(struct e2b_pause_body),
         .members = pause_members,
-        .present_offset = offsetof(struct pause_body, present),
+        .present_offset = offsetof(struct e2b_pause_body, present),
         .is_open = true,
 };
 
 /* Without its memory it is stopped: its files are kept, and it begins anew from them. */
-static int sandbox_pause(struct request *rq, const void *body, struct reply *reply,
+static int pause_sandbox(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct pause_body *b = body;
+	const struct e2b_pause_body *b = body;
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct fleet_ref ref = {.project_id = api_project(rq)};
 	struct sandbox_record record;
 
-	if (e2b_find(rq, &record, err) < 0)
+	if (e2b_sandbox_find(rq, &record, err) < 0)
 		return -1;
 	if (record.actual != SANDBOX_STARTED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is paused already", record.id);
@@ -196,14 +199,14 @@ static int sandbox_pause(struct request *rq, const void *body, struct reply *rep
 /* ---- network ---- */
 
 /* All rules at once: what is not said any more holds no longer. */
-static int sandbox_network(struct request *rq, const void *body, struct reply *reply,
-                           struct error *err)
+static int set_sandbox_network(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
 {
 	struct fleet_ref ref = {.project_id = api_project(rq)};
 	struct sandbox_record record;
 	struct e2b_access access;
 
-	if (e2b_find(rq, &record, err) < 0 ||
+	if (e2b_sandbox_find(rq, &record, err) < 0 ||
 	    e2b_network_access(rq->arena, body, 1, &access, err) < 0)
 		return -1;
 	if (access.internet == 0)
@@ -228,18 +231,18 @@ static int sandbox_network(struct request *rq, const void *body, struct reply *r
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route e2b_life_routes[] = {
         {HTTP_POST, "/sandboxes/:id/connect", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .body = &wake_request, .handle = sandbox_connect, E2B_ROW},
+         .body = &wake_request, .handle = connect_sandbox, E2B_ROW},
         {HTTP_POST, "/v2/sandboxes/:id/connect", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .body = &wake_request, .handle = sandbox_connect, E2B_ROW},
+         .body = &wake_request, .handle = connect_sandbox, E2B_ROW},
         {HTTP_POST, "/sandboxes/:id/resume", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .body = &wake_request, .status = 201, .handle = sandbox_resume, E2B_ROW},
+         .body = &wake_request, .status = 201, .handle = resume_sandbox, E2B_ROW},
         {HTTP_POST, "/sandboxes/:id/timeout", WRITE, ROUTE_HIDDEN, .body = &time_request,
-         .status = 204, .handle = sandbox_timeout, E2B_ROW},
+         .status = 204, .handle = set_sandbox_timeout, E2B_ROW},
         {HTTP_POST, "/sandboxes/:id/refreshes", WRITE, ROUTE_HIDDEN, .body = &refresh_request,
-         .status = 204, .handle = sandbox_refresh, E2B_ROW},
+         .status = 204, .handle = refresh_sandbox, E2B_ROW},
         {HTTP_POST, "/sandboxes/:id/pause", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .body = &pause_request, .status = 204, .handle = sandbox_pause, E2B_ROW},
+         .body = &pause_request, .status = 204, .handle = pause_sandbox, E2B_ROW},
         {HTTP_PUT, "/sandboxes/:id/network", WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .body = &e2b_network_shape, .status = 204, .handle = sandbox_network, E2B_ROW},
+         .body = &e2b_network_shape, .status = 204, .handle = set_sandbox_network, E2B_ROW},
         {.path = NULL},
 };

@@ -18,24 +18,24 @@
 #define LINES_MAX ((size_t)2 * COMPUTE_PROCESSES_MAX)
 #define COMMAND_MAX 256 /* bytes that are shown of one */
 
-enum level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR };
+enum e2b_log_level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR };
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 
-struct fields {
+struct log_fields {
 	const char *kind, *reason;
 };
 static const struct json_member fields_shape_members[] = {
-        JSON_TEXT_MEMBER(fields, kind, .name = "event"),
-        JSON_TEXT_MEMBER(fields, reason),
+        JSON_TEXT_MEMBER(log_fields, kind, .name = "event"),
+        JSON_TEXT_MEMBER(log_fields, reason),
         JSON_END,
 };
-static JSON_SHAPE(fields_shape, "E2bLogFields", fields, "What kind of event it was");
+static JSON_SHAPE(fields_shape, "E2bLogFields", log_fields, "What kind of event it was");
 
 struct log_entry {
 	int64_t timestamp;
 	int level;
 	const char *message;
-	struct fields fields;
+	struct log_fields fields;
 	size_t order; /* of what happened in the same millisecond */
 };
 static const struct json_member entry_shape_members[] = {
@@ -54,38 +54,38 @@ static const struct json_member line_shape_members[] = {
 };
 static JSON_SHAPE(line_shape, "E2bLogLine", log_entry, "A line");
 
-struct logs_answer {
+struct e2b_logs_answer {
 	struct json_list logs, entries;
 };
 static const struct json_member v1_shape_members[] = {
-        JSON_LIST_MEMBER(logs_answer, logs, &line_shape),
-        JSON_LIST_MEMBER(logs_answer, entries, &entry_shape, .name = "logEntries"),
+        JSON_LIST_MEMBER(e2b_logs_answer, logs, &line_shape),
+        JSON_LIST_MEMBER(e2b_logs_answer, entries, &entry_shape, .name = "logEntries"),
         JSON_END,
 };
-static JSON_SHAPE(v1_shape, "E2bLogs", logs_answer, "Lines");
+static JSON_SHAPE(v1_shape, "E2bLogs", e2b_logs_answer, "Lines");
 static const struct json_member v2_shape_members[] = {
-        JSON_LIST_MEMBER(logs_answer, logs, &entry_shape),
+        JSON_LIST_MEMBER(e2b_logs_answer, logs, &entry_shape),
         JSON_END,
 };
-static JSON_SHAPE(v2_shape, "E2bLogsV2", logs_answer, "Lines");
+static JSON_SHAPE(v2_shape, "E2bLogsV2", e2b_logs_answer, "Lines");
 
 static const char *const directions[] = {"forward", "backward", NULL};
 
-struct logs_query {
+struct e2b_logs_query {
 	int64_t start, cursor, limit;
 	int direction, level;
 	const char *search;
 };
 static const struct json_member logs_query_members[] = {
-        JSON_WHOLE_MEMBER(logs_query, start, .min = 0),
-        JSON_WHOLE_MEMBER(logs_query, cursor, .min = 0),
-        JSON_WHOLE_MEMBER(logs_query, limit, .min = 0, .max = LOGS_MAX),
-        JSON_CHOICE_MEMBER(logs_query, direction, .choices = directions),
-        JSON_CHOICE_MEMBER(logs_query, level, .choices = levels),
-        JSON_TEXT_MEMBER(logs_query, search, .max = 256),
+        JSON_WHOLE_MEMBER(e2b_logs_query, start, .min = 0),
+        JSON_WHOLE_MEMBER(e2b_logs_query, cursor, .min = 0),
+        JSON_WHOLE_MEMBER(e2b_logs_query, limit, .min = 0, .max = LOGS_MAX),
+        JSON_CHOICE_MEMBER(e2b_logs_query, direction, .choices = directions),
+        JSON_CHOICE_MEMBER(e2b_logs_query, level, .choices = levels),
+        JSON_TEXT_MEMBER(e2b_logs_query, search, .max = 256),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(logs_query, "E2bLogsQuery", logs_query, "Which lines; times in unix ms");
+static JSON_OPEN_SHAPE(logs_query, "E2bLogsQuery", e2b_logs_query, "Which lines; times in unix ms");
 
 static struct log_entry entry_of(const struct event_record *event)
 {
@@ -99,7 +99,7 @@ static struct log_entry entry_of(const struct event_record *event)
 	};
 }
 
-static bool is_wanted(const struct logs_query *q, const struct log_entry *entry)
+static bool is_wanted(const struct e2b_logs_query *q, const struct log_entry *entry)
 {
 	bool is_backward = q->direction == 1;
 
@@ -113,13 +113,13 @@ static bool is_wanted(const struct logs_query *q, const struct log_entry *entry)
 
 /* ---- what there is ---- */
 
-struct collected {
+struct collected_logs {
 	struct arena *arena;
 	struct log_entry *items;
 	size_t count, capacity;
 };
 
-static void add(struct collected *c, struct log_entry entry)
+static void add_log_entry(struct collected_logs *c, struct log_entry entry)
 {
 	if (c->count == c->capacity)
 		return;
@@ -138,29 +138,30 @@ static const char *command_of(struct arena *a, const struct agent_process *p)
 
 static void on_process(void *context, const struct agent_process *p)
 {
-	struct collected *c = context;
+	struct collected_logs *c = context;
 	const char *who =
 	        arena_format(c->arena, "process %" PRIu64 " (pid %" PRIu32 ")", p->process, p->pid);
 
-	add(c, (struct log_entry){
-	               .timestamp = (int64_t)p->started_unix_ms,
-	               .level = LEVEL_INFO,
-	               .message = arena_format(c->arena, "%s started: %s", who,
-	                                       command_of(c->arena, p)),
-	               .fields = {"process.started", ""},
-	       });
+	add_log_entry(c, (struct log_entry){
+	                         .timestamp = (int64_t)p->started_unix_ms,
+	                         .level = LEVEL_INFO,
+	                         .message = arena_format(c->arena, "%s started: %s", who,
+	                                                 command_of(c->arena, p)),
+	                         .fields = {"process.started", ""},
+	                 });
 	if (p->state != AGENT_PROCESS_ENDED)
 		return;
-	add(c, (struct log_entry){
-	               .timestamp = (int64_t)(p->started_unix_ms + p->duration_ms),
-	               .level = LEVEL_INFO,
-	               .message = arena_format(c->arena, "%s ended with exit code %" PRId64, who,
-	                                       p->exit_code),
-	               .fields = {"process.exited", ""},
-	       });
+	add_log_entry(c,
+	              (struct log_entry){
+	                      .timestamp = (int64_t)(p->started_unix_ms + p->duration_ms),
+	                      .level = LEVEL_INFO,
+	                      .message = arena_format(c->arena, "%s ended with exit code %" PRId64,
+	                                              who, p->exit_code),
+	                      .fields = {"process.exited", ""},
+	              });
 }
 
-static int compare(const void *a, const void *b)
+static int compare_log_entries(const void *a, const void *b)
 {
 	const struct log_entry *one = a, *other = b;
 
@@ -171,7 +172,7 @@ static int compare(const void *a, const void *b)
 
 /* Oldest first. Looking is no use of a sandbox: one that rests is not woken, and an agent that does
  * not answer leaves the events. */
-static int collect(struct request *rq, struct collected *ret, struct error *err)
+static int collect_logs(struct request *rq, struct collected_logs *ret, struct error *err)
 {
 	struct event_page page = {.limit = LOGS_MAX, .newest = true};
 	struct api *api = api_of(rq);
@@ -179,33 +180,33 @@ static int collect(struct request *rq, struct collected *ret, struct error *err)
 	struct event_list found;
 	struct error ignored = {0};
 
-	if (e2b_find(rq, &record, err) < 0)
+	if (e2b_sandbox_find(rq, &record, err) < 0)
 		return -1;
 	page.project_id = record.project_id;
 	page.sandbox_id = record.id;
 	if (store_event_list(api->store, rq->arena, &page, &found, err) < 0)
 		return -1;
-	*ret = (struct collected){.arena = rq->arena, .capacity = found.count + LINES_MAX};
+	*ret = (struct collected_logs){.arena = rq->arena, .capacity = found.count + LINES_MAX};
 	ret->items = ARENA_ARRAY(rq->arena, struct log_entry, ret->capacity);
 	for (size_t i = 0; i < found.count; i++)
-		add(ret, entry_of(&found.items[i]));
+		add_log_entry(ret, entry_of(&found.items[i]));
 	if (record.actual == SANDBOX_STARTED &&
 	    (provider_require(api->provider, PROVIDER_CAN_EXEC, &ignored) < 0 ||
 	     compute_processes(api->provider, record.id, on_process, ret, deadline_in(ASK_AGENT_MS),
 	                       &ignored) < 0))
 		log_debug("logs without processes", TEXT("sandbox", record.id), FAILURE(&ignored));
-	qsort(ret->items, ret->count, sizeof(*ret->items), compare);
+	qsort(ret->items, ret->count, sizeof(*ret->items), compare_log_entries);
 	return 0;
 }
 
 static int find_logs(struct request *rq, struct json_list *ret, struct error *err)
 {
-	const struct logs_query *q = rq->query;
+	const struct e2b_logs_query *q = rq->query;
 	size_t limit = q->limit ? (size_t)q->limit : LOGS_MAX;
-	struct collected all;
+	struct collected_logs all;
 	struct log_entry *items;
 
-	if (collect(rq, &all, err) < 0)
+	if (collect_logs(rq, &all, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct log_entry, all.count + 1);
 	for (size_t i = 0; i < all.count && ret->count < limit; i++) {
@@ -220,9 +221,9 @@ static int find_logs(struct request *rq, struct json_list *ret, struct error *er
 	return 0;
 }
 
-static int logs_v1(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_logs_v1(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	struct logs_answer out = {.logs = {.count = 0}};
+	struct e2b_logs_answer out = {.logs = {.count = 0}};
 
 	(void)body;
 	if (find_logs(rq, &out.logs, err) < 0)
@@ -232,9 +233,9 @@ static int logs_v1(struct request *rq, const void *body, struct reply *reply, st
 	return 0;
 }
 
-static int logs_v2(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_logs_v2(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	struct logs_answer out = {.logs = {.count = 0}};
+	struct e2b_logs_answer out = {.logs = {.count = 0}};
 
 	(void)body;
 	if (find_logs(rq, &out.logs, err) < 0)
@@ -245,8 +246,8 @@ static int logs_v2(struct request *rq, const void *body, struct reply *reply, st
 
 const struct route e2b_logs_routes[] = {
         {HTTP_GET, "/sandboxes/:id/logs", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &logs_query,
-         .handle = logs_v1, E2B_ROW},
+         .handle = get_logs_v1, E2B_ROW},
         {HTTP_GET, "/v2/sandboxes/:id/logs", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &logs_query,
-         .handle = logs_v2, E2B_ROW},
+         .handle = get_logs_v2, E2B_ROW},
         {.path = NULL},
 };

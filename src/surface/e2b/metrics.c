@@ -10,42 +10,42 @@
 #define SANDBOXES_MAX 100
 #define UNIX_S_MAX (INT64_MAX / 1000 - 1)
 
-struct metric {
+struct e2b_metric {
 	int64_t timestamp, timestamp_unix, cpu_count, mem_used, mem_total, mem_cache, disk_used,
 	        disk_total;
 	double cpu_used;
 };
 static const struct json_member metric_shape_members[] = {
-        JSON_TIME_MEMBER(metric, timestamp),
-        JSON_WHOLE_MEMBER(metric, timestamp_unix, .name = "timestampUnix"),
-        JSON_WHOLE_MEMBER(metric, cpu_count, .name = "cpuCount"),
-        JSON_NUMBER_MEMBER(metric, cpu_used, .name = "cpuUsedPct"),
-        JSON_WHOLE_MEMBER(metric, mem_used, .name = "memUsed"),
-        JSON_WHOLE_MEMBER(metric, mem_total, .name = "memTotal"),
-        JSON_WHOLE_MEMBER(metric, mem_cache, .name = "memCache"),
-        JSON_WHOLE_MEMBER(metric, disk_used, .name = "diskUsed"),
-        JSON_WHOLE_MEMBER(metric, disk_total, .name = "diskTotal"),
+        JSON_TIME_MEMBER(e2b_metric, timestamp),
+        JSON_WHOLE_MEMBER(e2b_metric, timestamp_unix, .name = "timestampUnix"),
+        JSON_WHOLE_MEMBER(e2b_metric, cpu_count, .name = "cpuCount"),
+        JSON_NUMBER_MEMBER(e2b_metric, cpu_used, .name = "cpuUsedPct"),
+        JSON_WHOLE_MEMBER(e2b_metric, mem_used, .name = "memUsed"),
+        JSON_WHOLE_MEMBER(e2b_metric, mem_total, .name = "memTotal"),
+        JSON_WHOLE_MEMBER(e2b_metric, mem_cache, .name = "memCache"),
+        JSON_WHOLE_MEMBER(e2b_metric, disk_used, .name = "diskUsed"),
+        JSON_WHOLE_MEMBER(e2b_metric, disk_total, .name = "diskTotal"),
         JSON_END,
 };
-static JSON_SHAPE(metric_shape, "E2bMetric", metric, "What a sandbox uses");
+static JSON_SHAPE(metric_shape, "E2bMetric", e2b_metric, "What a sandbox uses");
 
-static int64_t whole(uint64_t value)
+static int64_t clamp_whole(uint64_t value)
 {
 	return value > INT64_MAX ? 0 : (int64_t)value;
 }
 
-static struct metric metric_of(const struct sandbox_record *r, const struct fleet_history *h,
-                               const struct fleet_sample *s)
+static struct e2b_metric metric_of(const struct sandbox_record *r, const struct fleet_history *h,
+                                   const struct fleet_sample *s)
 {
-	return (struct metric){
+	return (struct e2b_metric){
 	        .timestamp = s->at,
 	        .timestamp_unix = s->at / 1000,
 	        .cpu_count = (int64_t)ceil(r->resources.cpu),
 	        .cpu_used = (double)s->cpu_percent,
-	        .mem_used = whole(s->memory_bytes),
-	        .mem_total = whole(h->memory_limit_bytes),
-	        .disk_used = whole(s->disk_bytes),
-	        .disk_total = whole(h->disk_limit_bytes),
+	        .mem_used = clamp_whole(s->memory_bytes),
+	        .mem_total = clamp_whole(h->memory_limit_bytes),
+	        .disk_used = clamp_whole(s->disk_bytes),
+	        .disk_total = clamp_whole(h->disk_limit_bytes),
 	};
 }
 
@@ -59,7 +59,7 @@ static const struct json_member metrics_query_members[] = {
 };
 static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query, "Of which time, in unix s");
 
-static int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct metrics_query *q = rq->query;
 	/* All of the last second. */
@@ -71,12 +71,12 @@ static int metrics_get(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (q->end && q->start > q->end)
 		return FAIL(err, ERROR_INVALID, "start is after end");
-	if (e2b_find(rq, &record, err) < 0 ||
+	if (e2b_sandbox_find(rq, &record, err) < 0 ||
 	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &period, &found, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
-		const struct metric metric = metric_of(&record, &found, &found.items[i]);
+		const struct e2b_metric metric = metric_of(&record, &found, &found.items[i]);
 
 		if (i > 0)
 			buf_add_byte(out, ',');
@@ -86,15 +86,15 @@ static int metrics_get(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-struct many_query {
+struct many_metrics_query {
 	const char *ids;
 };
 static const struct json_member many_query_members[] = {
-        JSON_TEXT_MEMBER(many_query, ids, .name = "sandbox_ids", .flags = JSON_REQUIRED,
+        JSON_TEXT_MEMBER(many_metrics_query, ids, .name = "sandbox_ids", .flags = JSON_REQUIRED,
                          .max = SANDBOXES_MAX * (ID_SIZE + 1)),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(many_query, "E2bManyMetricsQuery", many_query, "Of which sandboxes");
+static JSON_OPEN_SHAPE(many_query, "E2bManyMetricsQuery", many_metrics_query, "Of which sandboxes");
 
 /* One that is gone or does not run is left out. */
 static void add_sample(struct request *rq, struct span id, struct buf *out)
@@ -103,7 +103,7 @@ static void add_sample(struct request *rq, struct span id, struct buf *out)
 	const struct fleet_period now = {clock_unix_ms(), 0};
 	struct sandbox_record record;
 	struct fleet_history found;
-	struct metric metric;
+	struct e2b_metric metric;
 	struct error ignored = {0};
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, &ignored) < 0 ||
@@ -118,9 +118,10 @@ static void add_sample(struct request *rq, struct span id, struct buf *out)
 	json_write(out, &metric_shape, &metric);
 }
 
-static int many_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_many_metrics(struct request *rq, const void *body, struct reply *reply,
+                            struct error *err)
 {
-	const struct many_query *q = rq->query;
+	const struct many_metrics_query *q = rq->query;
 	struct buf *out = reply_buf(reply, "application/json");
 	struct span rest = span_of(q->ids), id;
 	unsigned count = 0;
@@ -139,8 +140,8 @@ static int many_get(struct request *rq, const void *body, struct reply *reply, s
 
 const struct route e2b_metrics_routes[] = {
         {HTTP_GET, "/sandboxes/:id/metrics", SCOPE_SANDBOX_READ, ROUTE_HIDDEN,
-         .query = &metrics_query, .handle = metrics_get, E2B_ROW},
+         .query = &metrics_query, .handle = get_metrics, E2B_ROW},
         {HTTP_GET, "/sandboxes/metrics", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_HIDDEN,
-         .query = &many_query, .handle = many_get, E2B_ROW},
+         .query = &many_query, .handle = get_many_metrics, E2B_ROW},
         {.path = NULL},
 };

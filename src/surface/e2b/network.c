@@ -47,19 +47,19 @@ const struct json_shape e2b_network_shape = {
         .is_open = true,
 };
 
-static bool has(const struct e2b_network *n, enum network_row row)
+static bool has_row(const struct e2b_network *n, enum network_row row)
 {
 	return n->present >> row & 1;
 }
 
 /* "null", "{}" and "[]" ask for nothing. */
-static bool is_said(struct span raw)
+static bool is_given(struct span raw)
 {
 	return raw.size > 0 && !span_equals_text(raw, "null") && !span_equals_text(raw, "{}") &&
 	       !span_equals_text(raw, "[]");
 }
 
-static size_t count(const char *const *texts)
+static size_t count_texts(const char *const *texts)
 {
 	size_t n = 0;
 
@@ -85,7 +85,7 @@ static int check_supported(const struct e2b_network *n, struct error *err)
 	for (size_t i = 0; i < COUNT_OF(unsupported); i++) {
 		const struct unsupported *u = &unsupported[i];
 
-		if (!is_said(*(const struct span *)((const char *)n + u->offset)))
+		if (!is_given(*(const struct span *)((const char *)n + u->offset)))
 			continue;
 		(void)FAIL(err, ERROR_UNSUPPORTED, "network.%s is not supported by this server",
 		           u->name);
@@ -107,7 +107,7 @@ int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
 
 	if (check_supported(n, err) < 0)
 		return -1;
-	ret->internet = has(n, NETWORK_INTERNET) ? n->allow_internet : said;
+	ret->internet = has_row(n, NETWORK_INTERNET) ? n->allow_internet : said;
 	if (ret->internet == 0) {
 		/* Said in vain, but not said wrongly. */
 		if (sandbox_egress_format(a,
@@ -119,7 +119,7 @@ int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
 	}
 	if (sandbox_egress_format(a, &lists, &ret->egress, err) < 0)
 		return -1;
-	if (ret->internet == 0 && count(n->allow_out) == 0)
+	if (ret->internet == 0 && count_texts(n->allow_out) == 0)
 		ret->egress = "";
 	if (*ret->egress)
 		ret->internet = 1;
@@ -128,10 +128,10 @@ int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
 
 bool e2b_network_is_guarded(const struct e2b_network *n)
 {
-	return has(n, NETWORK_PUBLIC) && !n->allow_public_traffic;
+	return has_row(n, NETWORK_PUBLIC) && !n->allow_public_traffic;
 }
 
-const char *e2b_network_text(struct arena *a, const struct e2b_network *n)
+const char *e2b_network_format(struct arena *a, const struct e2b_network *n)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * SANDBOX_EGRESS_TEXT_MAX);
 	struct e2b_network shown = *n;
@@ -150,10 +150,10 @@ static void show_list(struct e2b_network *n, enum network_row row, const char *c
 	uint64_t bit = UINT64_C(1) << row;
 
 	*shown = (const char **)(uintptr_t)list;
-	n->present = count(list) > 0 ? n->present | bit : n->present & ~bit;
+	n->present = count_texts(list) > 0 ? n->present | bit : n->present & ~bit;
 }
 
-const char *e2b_network_shown(struct arena *a, const struct sandbox_record *r)
+const char *e2b_network_format_current(struct arena *a, const struct sandbox_record *r)
 {
 	struct e2b_network n = {0};
 	struct sandbox_egress lists;
@@ -166,5 +166,5 @@ const char *e2b_network_shown(struct arena *a, const struct sandbox_record *r)
 		return r->network_json;
 	show_list(&n, NETWORK_ALLOW_OUT, lists.allow);
 	show_list(&n, NETWORK_DENY_OUT, lists.deny);
-	return e2b_network_text(a, &n);
+	return e2b_network_format(a, &n);
 }

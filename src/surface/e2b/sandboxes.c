@@ -20,74 +20,77 @@
 
 /* ---- create ---- */
 
-struct auto_resume {
+struct e2b_auto_resume {
 	bool enabled;
 };
 static const struct json_member auto_resume_shape_members[] = {
-        JSON_BOOL_MEMBER(auto_resume, enabled, .flags = JSON_REQUIRED),
+        JSON_BOOL_MEMBER(e2b_auto_resume, enabled, .flags = JSON_REQUIRED),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(auto_resume_shape, "E2bAutoResume", auto_resume, "Whether traffic wakes it");
+static JSON_OPEN_SHAPE(auto_resume_shape, "E2bAutoResume", e2b_auto_resume,
+                       "Whether traffic wakes it");
 
-struct volume_mount {
+struct e2b_volume_mount {
 	const char *name, *path;
 };
 static const struct json_member volume_mount_shape_members[] = {
-        JSON_TEXT_MEMBER(volume_mount, name, .flags = JSON_REQUIRED, .min = 1,
+        JSON_TEXT_MEMBER(e2b_volume_mount, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX),
-        JSON_TEXT_MEMBER(volume_mount, path, .flags = JSON_REQUIRED, .max = SANDBOX_MOUNT_PATH_MAX),
+        JSON_TEXT_MEMBER(e2b_volume_mount, path, .flags = JSON_REQUIRED,
+                         .max = SANDBOX_MOUNT_PATH_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(volume_mount_shape, "E2bVolumeMount", volume_mount,
+static JSON_OPEN_SHAPE(volume_mount_shape, "E2bVolumeMount", e2b_volume_mount,
                        "A volume, and where it is");
 
-struct create_body {
+struct e2b_create_body {
 	const char *template_id;
 	int64_t timeout;
 	bool auto_pause, auto_pause_memory, internet;
-	struct auto_resume auto_resume;
+	struct e2b_auto_resume auto_resume;
 	struct e2b_network network;
 	struct json_map metadata, env;
 	struct span iam;
 	struct json_list mounts;
 	uint64_t present;
 };
-enum create_row { CREATE_TIMEOUT, CREATE_MEMORY, CREATE_INTERNET };
+enum e2b_create_row { CREATE_TIMEOUT, CREATE_MEMORY, CREATE_INTERNET };
 static const struct json_member create_members[] = {
-        [CREATE_TIMEOUT] = JSON_WHOLE_MEMBER(create_body, timeout, .min = 0, .max = YEAR_S),
+        [CREATE_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_create_body, timeout, .min = 0, .max = YEAR_S),
         [CREATE_MEMORY] =
-                JSON_BOOL_MEMBER(create_body, auto_pause_memory, .name = "autoPauseMemory"),
+                JSON_BOOL_MEMBER(e2b_create_body, auto_pause_memory, .name = "autoPauseMemory"),
         [CREATE_INTERNET] =
-                JSON_BOOL_MEMBER(create_body, internet, .name = "allow_internet_access"),
-        JSON_TEXT_MEMBER(create_body, template_id, .name = "templateID", .flags = JSON_REQUIRED,
+                JSON_BOOL_MEMBER(e2b_create_body, internet, .name = "allow_internet_access"),
+        JSON_TEXT_MEMBER(e2b_create_body, template_id, .name = "templateID", .flags = JSON_REQUIRED,
                          .min = 1, .max = 256),
-        JSON_BOOL_MEMBER(create_body, auto_pause, .name = "autoPause"),
-        JSON_OBJECT_MEMBER(create_body, auto_resume, &auto_resume_shape, .name = "autoResume"),
-        JSON_OBJECT_MEMBER(create_body, network, &e2b_network_shape),
-        JSON_TEXT_MAP_MEMBER(create_body, metadata, .max = SANDBOX_LABELS_MAX),
-        JSON_TEXT_MAP_MEMBER(create_body, env, .name = "envVars", .max = 256, .flags = JSON_SECRET),
-        JSON_RAW_MEMBER(create_body, iam),
-        JSON_LIST_MEMBER(create_body, mounts, &volume_mount_shape, .name = "volumeMounts",
+        JSON_BOOL_MEMBER(e2b_create_body, auto_pause, .name = "autoPause"),
+        JSON_OBJECT_MEMBER(e2b_create_body, auto_resume, &auto_resume_shape, .name = "autoResume"),
+        JSON_OBJECT_MEMBER(e2b_create_body, network, &e2b_network_shape),
+        JSON_TEXT_MAP_MEMBER(e2b_create_body, metadata, .max = SANDBOX_LABELS_MAX),
+        JSON_TEXT_MAP_MEMBER(e2b_create_body, env, .name = "envVars", .max = 256,
+                             .flags = JSON_SECRET),
+        JSON_RAW_MEMBER(e2b_create_body, iam),
+        JSON_LIST_MEMBER(e2b_create_body, mounts, &volume_mount_shape, .name = "volumeMounts",
                          .max = SANDBOX_MOUNTS_MAX),
         JSON_END,
 };
 static const struct json_shape create_request = {
         .name = "E2bNewSandbox",
         .about = "What to make",
-        .size = sizeof(struct create_body),
+        .size = sizeof(struct e2b_create_body),
         .members = create_members,
-        .present_offset = offsetof(struct create_body, present),
+        .present_offset = offsetof(struct e2b_create_body, present),
         .is_open = true,
 };
 
-static bool has(const struct create_body *b, enum create_row row)
+static bool has_row(const struct e2b_create_body *b, enum e2b_create_row row)
 {
 	return b->present >> row & 1;
 }
 
-static int decide_traits(const struct create_body *b, unsigned *ret, struct error *err)
+static int decide_traits(const struct e2b_create_body *b, unsigned *ret, struct error *err)
 {
-	bool without_memory = has(b, CREATE_MEMORY) && !b->auto_pause_memory;
+	bool without_memory = has_row(b, CREATE_MEMORY) && !b->auto_pause_memory;
 
 	if (b->auto_pause && without_memory && b->auto_resume.enabled)
 		return FAIL(err, ERROR_INVALID,
@@ -129,9 +132,9 @@ static int choose_source(struct request *rq, const char *text, struct fleet_crea
 	return 0;
 }
 
-static void fill_mounts(struct arena *a, const struct create_body *b, struct fleet_create *ret)
+static void fill_mounts(struct arena *a, const struct e2b_create_body *b, struct fleet_create *ret)
 {
-	const struct volume_mount *items = b->mounts.items;
+	const struct e2b_volume_mount *items = b->mounts.items;
 	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->mounts.count + 1);
 
 	for (size_t i = 0; i < b->mounts.count; i++)
@@ -140,17 +143,17 @@ static void fill_mounts(struct arena *a, const struct create_body *b, struct fle
 	ret->mount_count = b->mounts.count;
 }
 
-static int create(struct request *rq, const struct create_body *b, int64_t default_s,
-                  struct reply *reply, struct error *err)
+static int create_sandbox(struct request *rq, const struct e2b_create_body *b, int64_t default_s,
+                          struct reply *reply, struct error *err)
 {
-	int64_t timeout_s = has(b, CREATE_TIMEOUT) ? b->timeout : default_s;
+	int64_t timeout_s = has_row(b, CREATE_TIMEOUT) ? b->timeout : default_s;
 	struct fleet_create request = {
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
 	        .labels = b->metadata,
 	        .env = b->env,
 	        .timeout_ms = timeout_s > 0 ? timeout_s * SECOND_MS : 1,
-	        .network_json = e2b_network_text(rq->arena, &b->network),
+	        .network_json = e2b_network_format(rq->arena, &b->network),
 	        /* Time ends it, not idleness. */
 	        .idle_pause_ms = -1,
 	        .idle_stop_ms = -1,
@@ -165,8 +168,8 @@ static int create(struct request *rq, const struct create_body *b, int64_t defau
 	if (b->iam.size > 0 && !span_equals_text(b->iam, "null"))
 		return FAIL(err, ERROR_UNSUPPORTED, "iam is not supported by this server");
 	if (decide_traits(b, &request.traits, err) < 0 ||
-	    e2b_network_access(rq->arena, &b->network, has(b, CREATE_INTERNET) ? b->internet : -1,
-	                       &access, err) < 0 ||
+	    e2b_network_access(rq->arena, &b->network,
+	                       has_row(b, CREATE_INTERNET) ? b->internet : -1, &access, err) < 0 ||
 	    choose_source(rq, b->template_id, &request, err) < 0)
 		return -1;
 	fill_mounts(rq->arena, b, &request);
@@ -181,64 +184,67 @@ static int create(struct request *rq, const struct create_body *b, int64_t defau
 	return 0;
 }
 
-static int create_v1(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_sandbox_v1(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
 {
-	return create(rq, body, TIMEOUT_V1_S, reply, err);
+	return create_sandbox(rq, body, TIMEOUT_V1_S, reply, err);
 }
 
-static int create_v2(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int create_sandbox_v2(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
 {
-	return create(rq, body, TIMEOUT_V2_S, reply, err);
+	return create_sandbox(rq, body, TIMEOUT_V2_S, reply, err);
 }
 
 /* ---- show ---- */
 
-struct lifecycle {
+struct e2b_lifecycle {
 	bool auto_resume;
 	const char *on_timeout;
 };
 static const struct json_member lifecycle_shape_members[] = {
-        JSON_BOOL_MEMBER(lifecycle, auto_resume, .name = "autoResume"),
-        JSON_TEXT_MEMBER(lifecycle, on_timeout, .name = "onTimeout"),
+        JSON_BOOL_MEMBER(e2b_lifecycle, auto_resume, .name = "autoResume"),
+        JSON_TEXT_MEMBER(e2b_lifecycle, on_timeout, .name = "onTimeout"),
         JSON_END,
 };
-static JSON_SHAPE(lifecycle_shape, "E2bLifecycle", lifecycle, "What its timeout does");
+static JSON_SHAPE(lifecycle_shape, "E2bLifecycle", e2b_lifecycle, "What its timeout does");
 
-struct detail {
+struct e2b_sandbox_detail {
 	const char *template_id, *sandbox_id, *alias, *client_id, *envd_version, *state,
 	        *envd_access_token, *domain;
 	int64_t started_at, end_at, cpu_count, memory_mb, disk_mb;
 	struct span metadata, network;
 	bool internet;
-	struct lifecycle lifecycle;
+	struct e2b_lifecycle lifecycle;
 	struct json_list mounts;
 };
 #define LISTED_ROWS                                                                                \
-	JSON_TEXT_MEMBER(detail, template_id, .name = "templateID"),                               \
-	        JSON_TEXT_MEMBER(detail, sandbox_id, .name = "sandboxID"),                         \
-	        JSON_TEXT_MEMBER(detail, alias),                                                   \
-	        JSON_TEXT_MEMBER(detail, client_id, .name = "clientID"),                           \
-	        JSON_TIME_MEMBER(detail, started_at, .name = "startedAt"),                         \
-	        JSON_TIME_MEMBER(detail, end_at, .name = "endAt"),                                 \
-	        JSON_WHOLE_MEMBER(detail, cpu_count, .name = "cpuCount"),                          \
-	        JSON_WHOLE_MEMBER(detail, memory_mb, .name = "memoryMB"),                          \
-	        JSON_WHOLE_MEMBER(detail, disk_mb, .name = "diskSizeMB"),                          \
-	        JSON_RAW_MEMBER(detail, metadata), JSON_TEXT_MEMBER(detail, state),                \
-	        JSON_TEXT_MEMBER(detail, envd_version, .name = "envdVersion")
+	JSON_TEXT_MEMBER(e2b_sandbox_detail, template_id, .name = "templateID"),                   \
+	        JSON_TEXT_MEMBER(e2b_sandbox_detail, sandbox_id, .name = "sandboxID"),             \
+	        JSON_TEXT_MEMBER(e2b_sandbox_detail, alias),                                       \
+	        JSON_TEXT_MEMBER(e2b_sandbox_detail, client_id, .name = "clientID"),               \
+	        JSON_TIME_MEMBER(e2b_sandbox_detail, started_at, .name = "startedAt"),             \
+	        JSON_TIME_MEMBER(e2b_sandbox_detail, end_at, .name = "endAt"),                     \
+	        JSON_WHOLE_MEMBER(e2b_sandbox_detail, cpu_count, .name = "cpuCount"),              \
+	        JSON_WHOLE_MEMBER(e2b_sandbox_detail, memory_mb, .name = "memoryMB"),              \
+	        JSON_WHOLE_MEMBER(e2b_sandbox_detail, disk_mb, .name = "diskSizeMB"),              \
+	        JSON_RAW_MEMBER(e2b_sandbox_detail, metadata),                                     \
+	        JSON_TEXT_MEMBER(e2b_sandbox_detail, state),                                       \
+	        JSON_TEXT_MEMBER(e2b_sandbox_detail, envd_version, .name = "envdVersion")
 static const struct json_member listed_shape_members[] = {LISTED_ROWS, JSON_END};
-static JSON_SHAPE(listed_shape, "E2bListedSandbox", detail, "A sandbox in a list");
+static JSON_SHAPE(listed_shape, "E2bListedSandbox", e2b_sandbox_detail, "A sandbox in a list");
 static const struct json_member detail_shape_members[] = {
         LISTED_ROWS,
-        JSON_TEXT_MEMBER(detail, envd_access_token, .name = "envdAccessToken",
+        JSON_TEXT_MEMBER(e2b_sandbox_detail, envd_access_token, .name = "envdAccessToken",
                          .flags = JSON_OMIT_EMPTY),
-        JSON_TEXT_MEMBER(detail, domain, .flags = JSON_NULLABLE),
-        JSON_BOOL_MEMBER(detail, internet, .name = "allowInternetAccess"),
-        JSON_RAW_MEMBER(detail, network, .flags = JSON_OMIT_EMPTY),
-        JSON_OBJECT_MEMBER(detail, lifecycle, &lifecycle_shape),
-        JSON_LIST_MEMBER(detail, mounts, &volume_mount_shape, .name = "volumeMounts"),
+        JSON_TEXT_MEMBER(e2b_sandbox_detail, domain, .flags = JSON_NULLABLE),
+        JSON_BOOL_MEMBER(e2b_sandbox_detail, internet, .name = "allowInternetAccess"),
+        JSON_RAW_MEMBER(e2b_sandbox_detail, network, .flags = JSON_OMIT_EMPTY),
+        JSON_OBJECT_MEMBER(e2b_sandbox_detail, lifecycle, &lifecycle_shape),
+        JSON_LIST_MEMBER(e2b_sandbox_detail, mounts, &volume_mount_shape, .name = "volumeMounts"),
         JSON_END,
 };
-static JSON_SHAPE(detail_shape, "E2bSandboxDetail", detail, "A sandbox");
+static JSON_SHAPE(detail_shape, "E2bSandboxDetail", e2b_sandbox_detail, "A sandbox");
 
 /* One that nothing ends, as the native API makes them, has its end in a year. */
 static int64_t end_of(const struct sandbox_record *r)
@@ -251,23 +257,23 @@ static int64_t end_of(const struct sandbox_record *r)
 }
 
 /* The token opens all that the agent does, without a key: it is for callers who may do that. */
-static bool may_run(const struct request *rq)
+static bool may_run_commands(const struct request *rq)
 {
 	struct error ignored = {0};
 
 	return account_require(api_account(rq), SCOPE_SANDBOX_WRITE, &ignored) == 0;
 }
 
-static struct detail detail_of(struct request *rq, const struct sandbox_record *r)
+static struct e2b_sandbox_detail detail_of(struct request *rq, const struct sandbox_record *r)
 {
 	const struct e2b_sandbox s = e2b_sandbox_of(rq, r);
-	struct detail out = {
+	struct e2b_sandbox_detail out = {
 	        .template_id = s.template_id,
 	        .sandbox_id = s.sandbox_id,
 	        .alias = s.alias,
 	        .client_id = s.client_id,
 	        .envd_version = s.envd_version,
-	        .envd_access_token = may_run(rq) ? s.envd_access_token : NULL,
+	        .envd_access_token = may_run_commands(rq) ? s.envd_access_token : NULL,
 	        .domain = s.domain,
 	        .started_at = r->started_at ? r->started_at : r->created_at,
 	        .end_at = end_of(r),
@@ -275,7 +281,7 @@ static struct detail detail_of(struct request *rq, const struct sandbox_record *
 	        .memory_mb = r->resources.memory_mb,
 	        .disk_mb = r->resources.disk_mb,
 	        .metadata = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
-	        .network = span_of(e2b_network_shown(rq->arena, r)),
+	        .network = span_of(e2b_network_format_current(rq->arena, r)),
 	        .internet = r->network == SANDBOX_NETWORK_INTERNET &&
 	                    !sandbox_egress_denies_all(r->egress),
 	        .lifecycle = {!(r->traits & SANDBOX_SLEEPS_SOUND),
@@ -286,27 +292,28 @@ static struct detail detail_of(struct request *rq, const struct sandbox_record *
 	return out;
 }
 
-static int fill_shown_mounts(struct request *rq, struct detail *ret, struct error *err)
+static int fill_shown_mounts(struct request *rq, struct e2b_sandbox_detail *ret, struct error *err)
 {
 	struct mount_list found;
-	struct volume_mount *items;
+	struct e2b_volume_mount *items;
 
 	if (store_mounts_of_sandbox(api_of(rq)->store, rq->arena, ret->sandbox_id, &found, err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct volume_mount, found.count + 1);
+	items = ARENA_ARRAY(rq->arena, struct e2b_volume_mount, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = (struct volume_mount){found.items[i].volume_name, found.items[i].path};
+		items[i] =
+		        (struct e2b_volume_mount){found.items[i].volume_name, found.items[i].path};
 	ret->mounts = (struct json_list){items, found.count, true};
 	return 0;
 }
 
-static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_sandbox(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct sandbox_record record;
-	struct detail out;
+	struct e2b_sandbox_detail out;
 
 	(void)body;
-	if (e2b_find(rq, &record, err) < 0)
+	if (e2b_sandbox_find(rq, &record, err) < 0)
 		return -1;
 	out = detail_of(rq, &record);
 	if (fill_shown_mounts(rq, &out, err) < 0)
@@ -315,10 +322,10 @@ static int sandbox_get(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
+static int delete_sandbox(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	struct fleet_ref ref = e2b_ref(rq);
+	struct fleet_ref ref = e2b_ref_of(rq);
 
 	(void)body;
 	ref.awaited = api_awaited_if_parking(rq);
@@ -330,34 +337,34 @@ static int sandbox_delete(struct request *rq, const void *body, struct reply *re
 
 /* ---- list ---- */
 
-struct list_query {
+struct e2b_list_query {
 	const char *metadata, *state, *template, *next_token;
 	int order;
 	int64_t started_after, limit;
 };
 static const char *const orders[] = {"desc", "asc", NULL};
 static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, metadata, .max = 8192),
-        JSON_TEXT_MEMBER(list_query, state, .max = 64),
-        JSON_TEXT_MEMBER(list_query, template, .max = 256),
-        JSON_TEXT_MEMBER(list_query, next_token, .name = "nextToken", .max = 256),
-        JSON_CHOICE_MEMBER(list_query, order, .choices = orders),
-        JSON_TIME_MEMBER(list_query, started_after, .name = "startedAfter"),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = E2B_PAGE_MAX),
+        JSON_TEXT_MEMBER(e2b_list_query, metadata, .max = 8192),
+        JSON_TEXT_MEMBER(e2b_list_query, state, .max = 64),
+        JSON_TEXT_MEMBER(e2b_list_query, template, .max = 256),
+        JSON_TEXT_MEMBER(e2b_list_query, next_token, .name = "nextToken", .max = 256),
+        JSON_CHOICE_MEMBER(e2b_list_query, order, .choices = orders),
+        JSON_TIME_MEMBER(e2b_list_query, started_after, .name = "startedAfter"),
+        JSON_WHOLE_MEMBER(e2b_list_query, limit, .min = 1, .max = E2B_PAGE_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(list_query, "E2bListQuery", list_query, "Which sandboxes");
+static JSON_OPEN_SHAPE(list_query, "E2bListQuery", e2b_list_query, "Which sandboxes");
 
 /* Pages of the store that one page here may cost. */
 #define LOOKS_MAX 64
 
-struct listing {
+struct e2b_listing {
 	struct request *rq;
 	struct json_map labels; /* all of them are wanted */
 	bool running, paused;
 	int64_t started_after;
 	struct sandbox_filter filter;
-	struct detail *items;
+	struct e2b_sandbox_detail *items;
 	size_t count, limit;
 };
 
@@ -397,7 +404,7 @@ static int parse_metadata(struct arena *a, const char *text, struct json_map *re
 	return 0;
 }
 
-static int parse_states(const char *text, struct listing *l, struct error *err)
+static int parse_states(const char *text, struct e2b_listing *l, struct error *err)
 {
 	struct span rest = span_of(text), part;
 
@@ -433,7 +440,7 @@ static bool has_labels(struct arena *a, const struct sandbox_record *r, const st
 	return true;
 }
 
-static bool is_listed(struct listing *l, const struct sandbox_record *r)
+static bool is_listed(struct e2b_listing *l, const struct sandbox_record *r)
 {
 	const char *state;
 
@@ -444,7 +451,7 @@ static bool is_listed(struct listing *l, const struct sandbox_record *r)
 
 /* As many rows of the store at a time as are wanted still, so that a page ends where one of the
  * store's does. */
-static int fill(struct listing *l, const char **ret_next, struct error *err)
+static int fill_page(struct e2b_listing *l, const char **ret_next, struct error *err)
 {
 	unsigned looks = 0;
 
@@ -464,7 +471,7 @@ static int fill(struct listing *l, const char **ret_next, struct error *err)
 	return 0;
 }
 
-static void reply_listed(struct reply *reply, const struct listing *l)
+static void reply_listed(struct reply *reply, const struct e2b_listing *l)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 
@@ -477,13 +484,13 @@ static void reply_listed(struct reply *reply, const struct listing *l)
 	buf_add_byte(out, ']');
 }
 
-static int begin_listing(struct request *rq, struct listing *ret, struct error *err)
+static int begin_listing(struct request *rq, struct e2b_listing *ret, struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct e2b_list_query *q = rq->query;
 	struct template_record template;
 	struct e2b_name name;
 
-	*ret = (struct listing){.rq = rq, .started_after = q->started_after};
+	*ret = (struct e2b_listing){.rq = rq, .started_after = q->started_after};
 	ret->filter = (struct sandbox_filter){.project_id = api_project(rq), .state = -1};
 	if (parse_metadata(rq->arena, q->metadata, &ret->labels, err) < 0)
 		return -1;
@@ -502,20 +509,21 @@ static int begin_listing(struct request *rq, struct listing *ret, struct error *
 	return 0;
 }
 
-static int list_v2(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_sandboxes_v2(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
 {
-	const struct list_query *q = rq->query;
-	struct listing l;
+	const struct e2b_list_query *q = rq->query;
+	struct e2b_listing l;
 	const char *next;
 
 	(void)body;
 	if (begin_listing(rq, &l, err) < 0 || parse_states(q->state, &l, err) < 0)
 		return -1;
 	l.limit = q->limit ? (size_t)q->limit : E2B_PAGE_MAX;
-	l.items = ARENA_ARRAY(rq->arena, struct detail, l.limit);
+	l.items = ARENA_ARRAY(rq->arena, struct e2b_sandbox_detail, l.limit);
 	l.filter.page = q->next_token;
 	l.filter.oldest_first = q->order == 1;
-	if (fill(&l, &next, err) < 0)
+	if (fill_page(&l, &next, err) < 0)
 		return -1;
 	if (next)
 		reply_header(reply, "x-next-token", next);
@@ -526,9 +534,10 @@ static int list_v2(struct request *rq, const void *body, struct reply *reply, st
 /* All that run, in one page. */
 #define LIST_V1_MAX 1000
 
-static int list_v1(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_sandboxes_v1(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
 {
-	struct listing l;
+	struct e2b_listing l;
 	const char *next;
 
 	(void)body;
@@ -536,8 +545,8 @@ static int list_v1(struct request *rq, const void *body, struct reply *reply, st
 		return -1;
 	l.running = true;
 	l.limit = LIST_V1_MAX;
-	l.items = ARENA_ARRAY(rq->arena, struct detail, l.limit);
-	if (fill(&l, &next, err) < 0)
+	l.items = ARENA_ARRAY(rq->arena, struct e2b_sandbox_detail, l.limit);
+	if (fill_page(&l, &next, err) < 0)
 		return -1;
 	reply_listed(reply, &l);
 	return 0;
@@ -545,16 +554,16 @@ static int list_v1(struct request *rq, const void *body, struct reply *reply, st
 
 const struct route e2b_sandboxes_routes[] = {
         {HTTP_POST, "/sandboxes", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .body = &create_request, .status = 201, .handle = create_v1, E2B_ROW},
+         .body = &create_request, .status = 201, .handle = create_sandbox_v1, E2B_ROW},
         {HTTP_POST, "/v2/sandboxes", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .body = &create_request, .status = 201, .handle = create_v2, E2B_ROW},
+         .body = &create_request, .status = 201, .handle = create_sandbox_v2, E2B_ROW},
         {HTTP_GET, "/sandboxes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &list_query,
-         .handle = list_v1, E2B_ROW},
+         .handle = list_sandboxes_v1, E2B_ROW},
         {HTTP_GET, "/v2/sandboxes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &list_query,
-         .handle = list_v2, E2B_ROW},
-        {HTTP_GET, "/sandboxes/:id", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = sandbox_get,
+         .handle = list_sandboxes_v2, E2B_ROW},
+        {HTTP_GET, "/sandboxes/:id", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = get_sandbox,
          E2B_ROW},
         {HTTP_DELETE, "/sandboxes/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
-         .status = 204, .handle = sandbox_delete, E2B_ROW},
+         .status = 204, .handle = delete_sandbox, E2B_ROW},
         {.path = NULL},
 };

@@ -17,42 +17,43 @@
 #define METADATA_VALUE_MAX 1024
 #define METADATA_MAX 8192
 
-struct secret_body {
+struct e2b_secret_body {
 	const char *name, *value;
 	struct json_map metadata;
 };
 #define VALUE_ROWS                                                                                 \
-	JSON_TEXT_MEMBER(secret_body, value, .flags = JSON_REQUIRED | JSON_SECRET,                 \
+	JSON_TEXT_MEMBER(e2b_secret_body, value, .flags = JSON_REQUIRED | JSON_SECRET,             \
 	                 .max = VALUE_MAX),                                                        \
-	        JSON_TEXT_MAP_MEMBER(secret_body, metadata, .max = PAIRS_MAX)
+	        JSON_TEXT_MAP_MEMBER(e2b_secret_body, metadata, .max = PAIRS_MAX)
 static const struct json_member secret_request_members[] = {
-        JSON_TEXT_MEMBER(secret_body, name, .flags = JSON_REQUIRED, .min = 1, .max = NAME_MAX_SIZE),
+        JSON_TEXT_MEMBER(e2b_secret_body, name, .flags = JSON_REQUIRED, .min = 1,
+                         .max = NAME_MAX_SIZE),
         VALUE_ROWS,
         JSON_END,
 };
-static JSON_OPEN_SHAPE(secret_request, "E2bNewSecret", secret_body, "A secret to keep");
+static JSON_OPEN_SHAPE(secret_request, "E2bNewSecret", e2b_secret_body, "A secret to keep");
 static const struct json_member value_request_members[] = {VALUE_ROWS, JSON_END};
-static JSON_OPEN_SHAPE(value_request, "E2bSecretUpdate", secret_body, "Another value");
+static JSON_OPEN_SHAPE(value_request, "E2bSecretUpdate", e2b_secret_body, "Another value");
 
-struct secret_answer {
+struct e2b_secret_answer {
 	const char *secret_id, *name;
 	int64_t version, created_at, updated_at;
 	struct span metadata;
 };
 static const struct json_member secret_shape_members[] = {
-        JSON_TEXT_MEMBER(secret_answer, secret_id, .name = "secretID"),
-        JSON_TEXT_MEMBER(secret_answer, name),
-        JSON_WHOLE_MEMBER(secret_answer, version, .name = "currentVersion"),
-        JSON_RAW_MEMBER(secret_answer, metadata),
-        JSON_TIME_MEMBER(secret_answer, created_at, .name = "createdAt"),
-        JSON_TIME_MEMBER(secret_answer, updated_at, .name = "updatedAt"),
+        JSON_TEXT_MEMBER(e2b_secret_answer, secret_id, .name = "secretID"),
+        JSON_TEXT_MEMBER(e2b_secret_answer, name),
+        JSON_WHOLE_MEMBER(e2b_secret_answer, version, .name = "currentVersion"),
+        JSON_RAW_MEMBER(e2b_secret_answer, metadata),
+        JSON_TIME_MEMBER(e2b_secret_answer, created_at, .name = "createdAt"),
+        JSON_TIME_MEMBER(e2b_secret_answer, updated_at, .name = "updatedAt"),
         JSON_END,
 };
-static JSON_SHAPE(secret_shape, "E2bSecret", secret_answer, "A secret, without its value");
+static JSON_SHAPE(secret_shape, "E2bSecret", e2b_secret_answer, "A secret, without its value");
 
-static struct secret_answer answer_of(struct arena *a, const struct vault_record *r)
+static struct e2b_secret_answer answer_of(struct arena *a, const struct vault_record *r)
 {
-	return (struct secret_answer){
+	return (struct e2b_secret_answer){
 	        .secret_id = arena_format(a, ID_MARK "%s", r->id),
 	        .name = r->name,
 	        .version = r->version,
@@ -64,7 +65,7 @@ static struct secret_answer answer_of(struct arena *a, const struct vault_record
 
 static void reply_secret(struct request *rq, struct reply *reply, const struct vault_record *r)
 {
-	const struct secret_answer out = answer_of(rq->arena, r);
+	const struct e2b_secret_answer out = answer_of(rq->arena, r);
 
 	reply_json(reply, &secret_shape, &out);
 }
@@ -112,7 +113,7 @@ static int read_metadata(struct arena *a, const struct json_map *map, const char
 	return 0;
 }
 
-static int find(struct request *rq, struct vault_record *ret, struct error *err)
+static int find_secret(struct request *rq, struct vault_record *ret, struct error *err)
 {
 	const char *text = request_param(rq, "id"), *name = text + strlen(ID_MARK);
 
@@ -122,10 +123,10 @@ static int find(struct request *rq, struct vault_record *ret, struct error *err)
 	return store_vault_find(api_of(rq)->store, rq->arena, api_project(rq), name, ret, err);
 }
 
-static int secret_create(struct request *rq, const void *body, struct reply *reply,
+static int create_secret(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct secret_body *b = body;
+	const struct e2b_secret_body *b = body;
 	struct id id = id_new();
 	struct vault_record record = {
 	        .id = id.text,
@@ -157,7 +158,7 @@ static const struct json_member secrets_query_members[] = {
 static JSON_OPEN_SHAPE(secrets_query, "E2bSecretsQuery", secrets_query, "Which secrets");
 
 /* By name, and a page begins after the last name of the one before: a project has few. */
-static int secrets_list(struct request *rq, const void *body, struct reply *reply,
+static int list_secrets(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
 	const struct secrets_query *q = rq->query;
@@ -174,7 +175,7 @@ static int secrets_list(struct request *rq, const void *body, struct reply *repl
 	end = found.count - first > limit ? first + limit : found.count;
 	buf_add_byte(out, '[');
 	for (size_t i = first; i < end; i++) {
-		const struct secret_answer item = answer_of(rq->arena, &found.items[i]);
+		const struct e2b_secret_answer item = answer_of(rq->arena, &found.items[i]);
 
 		if (i > first)
 			buf_add_byte(out, ',');
@@ -186,25 +187,25 @@ static int secrets_list(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-static int secret_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_secret(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct vault_record record;
 
 	(void)body;
-	if (find(rq, &record, err) < 0)
+	if (find_secret(rq, &record, err) < 0)
 		return -1;
 	reply_secret(rq, reply, &record);
 	return 0;
 }
 
 /* Metadata that is not said stays. */
-static int secret_update(struct request *rq, const void *body, struct reply *reply,
+static int update_secret(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct secret_body *b = body;
+	const struct e2b_secret_body *b = body;
 	struct vault_record record;
 
-	if (find(rq, &record, err) < 0)
+	if (find_secret(rq, &record, err) < 0)
 		return -1;
 	record.value = b->value;
 	record.updated_at = clock_unix_ms();
@@ -216,13 +217,13 @@ static int secret_update(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-static int secret_delete(struct request *rq, const void *body, struct reply *reply,
+static int delete_secret(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
 	struct vault_record record;
 
 	(void)body;
-	if (find(rq, &record, err) < 0 ||
+	if (find_secret(rq, &record, err) < 0 ||
 	    store_vault_remove(api_of(rq)->store, record.project_id, record.id, err) < 0)
 		return -1;
 	reply_status(reply, 204);
@@ -232,13 +233,13 @@ static int secret_delete(struct request *rq, const void *body, struct reply *rep
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route e2b_secrets_routes[] = {
         {HTTP_POST, "/secrets", WRITE, ROUTE_HIDDEN, .body = &secret_request, .status = 201,
-         .handle = secret_create, E2B_ROW},
+         .handle = create_secret, E2B_ROW},
         {HTTP_GET, "/secrets", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &secrets_query,
-         .handle = secrets_list, E2B_ROW},
-        {HTTP_GET, "/secrets/:id", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = secret_get, E2B_ROW},
+         .handle = list_secrets, E2B_ROW},
+        {HTTP_GET, "/secrets/:id", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = get_secret, E2B_ROW},
         {HTTP_POST, "/secrets/:id", WRITE, ROUTE_HIDDEN, .body = &value_request,
-         .handle = secret_update, E2B_ROW},
-        {HTTP_DELETE, "/secrets/:id", WRITE, ROUTE_HIDDEN, .status = 204, .handle = secret_delete,
+         .handle = update_secret, E2B_ROW},
+        {HTTP_DELETE, "/secrets/:id", WRITE, ROUTE_HIDDEN, .status = 204, .handle = delete_secret,
          E2B_ROW},
         {.path = NULL},
 };

@@ -9,29 +9,29 @@
 #define YEAR_S (365 * 24 * 3600)
 #define FORK_TIMEOUT_S 15
 
-struct snapshot_body {
+struct e2b_snapshot_body {
 	const char *name;
 };
 static const struct json_member name_request_members[] = {
-        JSON_TEXT_MEMBER(snapshot_body, name, .max = 256),
+        JSON_TEXT_MEMBER(e2b_snapshot_body, name, .max = 256),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(name_request, "E2bSnapshotCreate", snapshot_body, "Its name");
+static JSON_OPEN_SHAPE(name_request, "E2bSnapshotCreate", e2b_snapshot_body, "Its name");
 
-struct info {
+struct e2b_snapshot_info {
 	const char *snapshot_id;
 	const char **names;
 };
 static const struct json_member info_shape_members[] = {
-        JSON_TEXT_MEMBER(info, snapshot_id, .name = "snapshotID"),
-        JSON_TEXT_LIST_MEMBER(info, names),
+        JSON_TEXT_MEMBER(e2b_snapshot_info, snapshot_id, .name = "snapshotID"),
+        JSON_TEXT_LIST_MEMBER(e2b_snapshot_info, names),
         JSON_END,
 };
-static JSON_SHAPE(info_shape, "E2bSnapshot", info, "A snapshot");
+static JSON_SHAPE(info_shape, "E2bSnapshot", e2b_snapshot_info, "A snapshot");
 
-static struct info info_of(struct arena *a, const struct snapshot_record *r)
+static struct e2b_snapshot_info info_of(struct arena *a, const struct snapshot_record *r)
 {
-	struct info out = {.names = ARENA_ARRAY(a, const char *, 2)};
+	struct e2b_snapshot_info out = {.names = ARENA_ARRAY(a, const char *, 2)};
 
 	out.snapshot_id = e2b_name_format(a, r->name);
 	if (strcmp(r->name, r->id) != 0)
@@ -39,18 +39,18 @@ static struct info info_of(struct arena *a, const struct snapshot_record *r)
 	return out;
 }
 
-static int snapshot_make(struct request *rq, const void *body, struct reply *reply,
+static int make_snapshot(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct snapshot_body *b = body;
-	struct fleet_ref ref = e2b_ref(rq);
+	const struct e2b_snapshot_body *b = body;
+	struct fleet_ref ref = e2b_ref_of(rq);
 	struct fleet_snapshot request = {.sync = true};
 	struct snapshot_record record;
 	struct sandbox_record sandbox;
 	struct e2b_name name;
-	struct info out;
+	struct e2b_snapshot_info out;
 
-	if (e2b_find(rq, &sandbox, err) < 0)
+	if (e2b_sandbox_find(rq, &sandbox, err) < 0)
 		return -1;
 	if (b->name && b->name[0]) {
 		if (e2b_name_parse(rq->arena, b->name, &name, err) < 0)
@@ -81,7 +81,7 @@ static JSON_OPEN_SHAPE(snapshots_query, "E2bSnapshotsQuery", snapshots_query, "W
 
 static void write_info(struct buf *out, struct arena *a, const struct snapshot_record *r)
 {
-	const struct info info = info_of(a, r);
+	const struct e2b_snapshot_info info = info_of(a, r);
 
 	if (r->state != SNAPSHOT_READY)
 		return;
@@ -91,7 +91,8 @@ static void write_info(struct buf *out, struct arena *a, const struct snapshot_r
 }
 
 /* By name there is one or none. */
-static int list_named(struct request *rq, const char *text, struct buf *out, struct error *err)
+static int list_named_snapshot(struct request *rq, const char *text, struct buf *out,
+                               struct error *err)
 {
 	struct snapshot_record record;
 	struct e2b_name name;
@@ -108,8 +109,8 @@ static int list_named(struct request *rq, const char *text, struct buf *out, str
 	return 0;
 }
 
-static int list_all(struct request *rq, const struct snapshots_query *q, struct reply *reply,
-                    struct buf *out, struct error *err)
+static int list_snapshots_page(struct request *rq, const struct snapshots_query *q,
+                               struct reply *reply, struct buf *out, struct error *err)
 {
 	const struct snapshot_filter filter = {
 	        .project_id = api_project(rq),
@@ -128,7 +129,7 @@ static int list_all(struct request *rq, const struct snapshots_query *q, struct 
 	return 0;
 }
 
-static int snapshots_list(struct request *rq, const void *body, struct reply *reply,
+static int list_snapshots(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct snapshots_query *q = rq->query;
@@ -136,7 +137,8 @@ static int snapshots_list(struct request *rq, const void *body, struct reply *re
 
 	(void)body;
 	buf_add_byte(out, '[');
-	if ((q->name ? list_named(rq, q->name, out, err) : list_all(rq, q, reply, out, err)) < 0)
+	if ((q->name ? list_named_snapshot(rq, q->name, out, err)
+	             : list_snapshots_page(rq, q, reply, out, err)) < 0)
 		return -1;
 	buf_add_byte(out, ']');
 	return 0;
@@ -144,22 +146,22 @@ static int snapshots_list(struct request *rq, const void *body, struct reply *re
 
 /* ---- forks ---- */
 
-struct fork_body {
+struct e2b_fork_body {
 	int64_t timeout, count;
 	uint64_t present;
 };
 enum fork_row { FORK_TIMEOUT, FORK_COUNT };
 static const struct json_member fork_members[] = {
-        [FORK_TIMEOUT] = JSON_WHOLE_MEMBER(fork_body, timeout, .min = 0, .max = YEAR_S),
-        [FORK_COUNT] = JSON_WHOLE_MEMBER(fork_body, count, .min = 1, .max = FLEET_FORK_MAX),
+        [FORK_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_fork_body, timeout, .min = 0, .max = YEAR_S),
+        [FORK_COUNT] = JSON_WHOLE_MEMBER(e2b_fork_body, count, .min = 1, .max = FLEET_FORK_MAX),
         JSON_END,
 };
 static const struct json_shape fork_request = {
         .name = "E2bFork",
         .about = "How many, and for how long",
-        .size = sizeof(struct fork_body),
+        .size = sizeof(struct e2b_fork_body),
         .members = fork_members,
-        .present_offset = offsetof(struct fork_body, present),
+        .present_offset = offsetof(struct e2b_fork_body, present),
         .is_open = true,
 };
 
@@ -173,11 +175,11 @@ static void drop_snapshot(struct request *rq, const char *id)
 		log_warning("a fork's snapshot is left", TEXT("snapshot", id), FAILURE(&err));
 }
 
-static int sandbox_fork(struct request *rq, const void *body, struct reply *reply,
+static int fork_sandbox(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct fork_body *b = body;
-	struct fleet_ref ref = e2b_ref(rq);
+	const struct e2b_fork_body *b = body;
+	struct fleet_ref ref = e2b_ref_of(rq);
 	int64_t seconds = b->present >> FORK_TIMEOUT & 1 ? b->timeout : FORK_TIMEOUT_S;
 	const struct fleet_fork request = {
 	        .count = b->present >> FORK_COUNT & 1 ? (unsigned)b->count : 1,
@@ -189,7 +191,7 @@ static int sandbox_fork(struct request *rq, const void *body, struct reply *repl
 	struct buf *out;
 
 	ref.awaited = api_awaited_if_parking(rq);
-	if (e2b_find(rq, &sandbox, err) < 0 ||
+	if (e2b_sandbox_find(rq, &sandbox, err) < 0 ||
 	    fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
 	drop_snapshot(rq, made.snapshot.id);
@@ -209,10 +211,10 @@ static int sandbox_fork(struct request *rq, const void *body, struct reply *repl
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route e2b_snapshots_routes[] = {
         {HTTP_POST, "/sandboxes/:id/snapshots", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN,
-         .body = &name_request, .status = 201, .handle = snapshot_make, E2B_ROW},
+         .body = &name_request, .status = 201, .handle = make_snapshot, E2B_ROW},
         {HTTP_GET, "/snapshots", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &snapshots_query,
-         .handle = snapshots_list, E2B_ROW},
+         .handle = list_snapshots, E2B_ROW},
         {HTTP_POST, "/sandboxes/:id/fork", WRITE, ROUTE_SLOW | ROUTE_HIDDEN, .body = &fork_request,
-         .status = 201, .handle = sandbox_fork, E2B_ROW},
+         .status = 201, .handle = fork_sandbox, E2B_ROW},
         {.path = NULL},
 };

@@ -38,7 +38,7 @@ static const char wait_ready[] =
         "command -v timeout >/dev/null && try() { timeout -s KILL 30 /bin/sh -c \"$1\"; }\n"
         "until try \"$1\"; do sleep 0.5; done\n";
 
-struct reading {
+struct step_reader {
 	struct arena *arena;
 	const struct e2b_step *step;
 	size_t arg_count;
@@ -47,12 +47,12 @@ struct reading {
 	const char *user; /* of what follows, as a step has said */
 };
 
-static const char *arg(const struct reading *r, size_t i)
+static const char *get_argument(const struct step_reader *r, size_t i)
 {
 	return i < r->arg_count ? r->step->args[i] : "";
 }
 
-static struct build_step *add(struct reading *r, enum build_step_type type)
+static struct build_step *add_step(struct step_reader *r, enum build_step_type type)
 {
 	struct build_step *step = &r->out[r->count++];
 
@@ -61,47 +61,48 @@ static struct build_step *add(struct reading *r, enum build_step_type type)
 	return step;
 }
 
-static int read_env(struct reading *r, struct error *err)
+static int read_env(struct step_reader *r, struct error *err)
 {
-	struct build_step *step = add(r, BUILD_ENV);
+	struct build_step *step = add_step(r, BUILD_ENV);
 
 	if (r->arg_count == 0 || r->arg_count % 2 != 0)
 		return FAIL(err, ERROR_INVALID, "ENV wants names and values, in turn");
 	step->env.pairs = ARENA_ARRAY(r->arena, struct json_pair, r->arg_count / 2);
 	for (size_t i = 0; i < r->arg_count; i += 2)
-		step->env.pairs[step->env.count++] = (struct json_pair){arg(r, i), arg(r, i + 1)};
+		step->env.pairs[step->env.count++] =
+		        (struct json_pair){get_argument(r, i), get_argument(r, i + 1)};
 	step->env.present = true;
 	return 0;
 }
 
-static int read_run(struct reading *r, struct error *err)
+static int read_run(struct step_reader *r, struct error *err)
 {
-	struct build_step *step = add(r, BUILD_RUN);
+	struct build_step *step = add_step(r, BUILD_RUN);
 
-	if (!arg(r, 0)[0])
+	if (!get_argument(r, 0)[0])
 		return FAIL(err, ERROR_INVALID, "RUN wants a command");
 	step->args = ARENA_ARRAY(r->arena, const char *, 4);
 	step->args[0] = "/bin/bash";
 	step->args[1] = "-c";
-	step->args[2] = arg(r, 0);
-	step->user = arg(r, 1);
+	step->args[2] = get_argument(r, 0);
+	step->user = get_argument(r, 1);
 	return 0;
 }
 
-static int read_copy(struct reading *r, struct error *err)
+static int read_copy(struct step_reader *r, struct error *err)
 {
-	struct build_step *files = add(r, BUILD_COPY), *place = add(r, BUILD_RUN);
+	struct build_step *files = add_step(r, BUILD_COPY), *place = add_step(r, BUILD_RUN);
 	const char *words[] = {"/bin/sh",
 	                       "-c",
 	                       place_files,
 	                       "sh",
-	                       arg(r, 0),
-	                       arg(r, 1),
-	                       arg(r, 2)[0] ? arg(r, 2) : r->user,
-	                       arg(r, 3),
+	                       get_argument(r, 0),
+	                       get_argument(r, 1),
+	                       get_argument(r, 2)[0] ? get_argument(r, 2) : r->user,
+	                       get_argument(r, 3),
 	                       NULL};
 
-	if (!arg(r, 0)[0] || !arg(r, 1)[0])
+	if (!get_argument(r, 0)[0] || !get_argument(r, 1)[0])
 		return FAIL(err, ERROR_INVALID, "COPY wants what, and where to");
 	if (!r->step->files_hash)
 		return FAIL(err, ERROR_INVALID, "COPY wants a filesHash");
@@ -113,27 +114,27 @@ static int read_copy(struct reading *r, struct error *err)
 	return 0;
 }
 
-static int read_workdir(struct reading *r, struct error *err)
+static int read_workdir(struct step_reader *r, struct error *err)
 {
-	add(r, BUILD_WORKDIR)->path = arg(r, 0);
-	return arg(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "WORKDIR wants a path");
+	add_step(r, BUILD_WORKDIR)->path = get_argument(r, 0);
+	return get_argument(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "WORKDIR wants a path");
 }
 
-static int read_user(struct reading *r, struct error *err)
+static int read_user(struct step_reader *r, struct error *err)
 {
-	r->user = add(r, BUILD_USER)->user = arg(r, 0);
-	return arg(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "USER wants a name");
+	r->user = add_step(r, BUILD_USER)->user = get_argument(r, 0);
+	return get_argument(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "USER wants a name");
 }
 
 static const struct {
 	const char *type;
-	int (*read)(struct reading *r, struct error *err);
+	int (*read)(struct step_reader *r, struct error *err);
 } readers[] = {
         {"ENV", read_env},         {"RUN", read_run},   {"COPY", read_copy},
         {"WORKDIR", read_workdir}, {"USER", read_user},
 };
 
-static int read_step(struct reading *r, struct error *err)
+static int read_step(struct step_reader *r, struct error *err)
 {
 	r->arg_count = 0;
 	while (r->step->args && r->step->args[r->arg_count])
@@ -146,10 +147,10 @@ static int read_step(struct reading *r, struct error *err)
 }
 
 int e2b_steps_read(struct arena *a, const struct json_list *steps, struct build_spec *spec,
-                   struct e2b_draft *draft, struct error *err)
+                   struct e2b_announced_build *draft, struct error *err)
 {
 	const struct e2b_step *items = steps->items;
-	struct reading r = {.arena = a, .user = ""};
+	struct step_reader r = {.arena = a, .user = ""};
 
 	if (steps->count > BUILD_STEPS_MAX / 2)
 		return FAIL(err, ERROR_LIMIT, "steps: at most %d", BUILD_STEPS_MAX / 2);

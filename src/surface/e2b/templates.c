@@ -10,7 +10,7 @@
 
 #define TAGS_MAX 16
 
-struct template_answer {
+struct e2b_template_answer {
 	const char *template_id, *build_id, *envd_version, *build_status, *created_by;
 	int64_t cpu_count, memory_mb, disk_mb, created_at, updated_at, last_spawned_at, spawn_count,
 	        build_count;
@@ -19,59 +19,61 @@ struct template_answer {
 	struct json_list builds;
 };
 #define COMMON_ROWS                                                                                \
-	JSON_TEXT_MEMBER(template_answer, template_id, .name = "templateID"),                      \
-	        JSON_BOOL_MEMBER(template_answer, is_public, .name = "public"),                    \
-	        JSON_TEXT_LIST_MEMBER(template_answer, aliases),                                   \
-	        JSON_TEXT_LIST_MEMBER(template_answer, names),                                     \
-	        JSON_TIME_MEMBER(template_answer, created_at, .name = "createdAt"),                \
-	        JSON_TIME_MEMBER(template_answer, updated_at, .name = "updatedAt"),                \
-	        JSON_TIME_MEMBER(template_answer, last_spawned_at, .name = "lastSpawnedAt",        \
+	JSON_TEXT_MEMBER(e2b_template_answer, template_id, .name = "templateID"),                  \
+	        JSON_BOOL_MEMBER(e2b_template_answer, is_public, .name = "public"),                \
+	        JSON_TEXT_LIST_MEMBER(e2b_template_answer, aliases),                               \
+	        JSON_TEXT_LIST_MEMBER(e2b_template_answer, names),                                 \
+	        JSON_TIME_MEMBER(e2b_template_answer, created_at, .name = "createdAt"),            \
+	        JSON_TIME_MEMBER(e2b_template_answer, updated_at, .name = "updatedAt"),            \
+	        JSON_TIME_MEMBER(e2b_template_answer, last_spawned_at, .name = "lastSpawnedAt",    \
 	                         .flags = JSON_NULLABLE),                                          \
-	        JSON_WHOLE_MEMBER(template_answer, spawn_count, .name = "spawnCount")
+	        JSON_WHOLE_MEMBER(e2b_template_answer, spawn_count, .name = "spawnCount")
 static const struct json_member listed_template_members[] = {
         COMMON_ROWS,
-        JSON_TEXT_MEMBER(template_answer, build_id, .name = "buildID"),
-        JSON_WHOLE_MEMBER(template_answer, cpu_count, .name = "cpuCount"),
-        JSON_WHOLE_MEMBER(template_answer, memory_mb, .name = "memoryMB"),
-        JSON_WHOLE_MEMBER(template_answer, disk_mb, .name = "diskSizeMB"),
-        JSON_TEXT_MEMBER(template_answer, created_by, .name = "createdBy", .flags = JSON_NULLABLE),
-        JSON_WHOLE_MEMBER(template_answer, build_count, .name = "buildCount"),
-        JSON_TEXT_MEMBER(template_answer, envd_version, .name = "envdVersion"),
-        JSON_TEXT_MEMBER(template_answer, build_status, .name = "buildStatus"),
+        JSON_TEXT_MEMBER(e2b_template_answer, build_id, .name = "buildID"),
+        JSON_WHOLE_MEMBER(e2b_template_answer, cpu_count, .name = "cpuCount"),
+        JSON_WHOLE_MEMBER(e2b_template_answer, memory_mb, .name = "memoryMB"),
+        JSON_WHOLE_MEMBER(e2b_template_answer, disk_mb, .name = "diskSizeMB"),
+        JSON_TEXT_MEMBER(e2b_template_answer, created_by, .name = "createdBy",
+                         .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(e2b_template_answer, build_count, .name = "buildCount"),
+        JSON_TEXT_MEMBER(e2b_template_answer, envd_version, .name = "envdVersion"),
+        JSON_TEXT_MEMBER(e2b_template_answer, build_status, .name = "buildStatus"),
         JSON_END,
 };
 static const struct json_shape listed_template_shape = {
         .name = "E2bTemplate",
         .about = "A template",
-        .size = sizeof(struct template_answer),
+        .size = sizeof(struct e2b_template_answer),
         .members = listed_template_members,
         .present_offset = SIZE_MAX,
 };
 
-struct build_answer {
+struct e2b_build_answer {
 	const char *build_id, *status, *envd_version;
 	int64_t created_at, updated_at, cpu_count, memory_mb;
 };
 static const struct json_member build_answer_shape_members[] = {
-        JSON_TEXT_MEMBER(build_answer, build_id, .name = "buildID"),
-        JSON_TEXT_MEMBER(build_answer, status),
-        JSON_TIME_MEMBER(build_answer, created_at, .name = "createdAt"),
-        JSON_TIME_MEMBER(build_answer, updated_at, .name = "updatedAt"),
-        JSON_WHOLE_MEMBER(build_answer, cpu_count, .name = "cpuCount"),
-        JSON_WHOLE_MEMBER(build_answer, memory_mb, .name = "memoryMB"),
-        JSON_TEXT_MEMBER(build_answer, envd_version, .name = "envdVersion"),
+        JSON_TEXT_MEMBER(e2b_build_answer, build_id, .name = "buildID"),
+        JSON_TEXT_MEMBER(e2b_build_answer, status),
+        JSON_TIME_MEMBER(e2b_build_answer, created_at, .name = "createdAt"),
+        JSON_TIME_MEMBER(e2b_build_answer, updated_at, .name = "updatedAt"),
+        JSON_WHOLE_MEMBER(e2b_build_answer, cpu_count, .name = "cpuCount"),
+        JSON_WHOLE_MEMBER(e2b_build_answer, memory_mb, .name = "memoryMB"),
+        JSON_TEXT_MEMBER(e2b_build_answer, envd_version, .name = "envdVersion"),
         JSON_END,
 };
-static JSON_SHAPE(build_answer_shape, "E2bTemplateBuild", build_answer, "A build of a template");
+static JSON_SHAPE(build_answer_shape, "E2bTemplateBuild", e2b_build_answer,
+                  "A build of a template");
 static const struct json_member whole_template_members[] = {
         COMMON_ROWS,
-        JSON_LIST_MEMBER(template_answer, builds, &build_answer_shape),
+        JSON_LIST_MEMBER(e2b_template_answer, builds, &build_answer_shape),
         JSON_END,
 };
 static const struct json_shape whole_template_shape = {
         .name = "E2bTemplateWithBuilds",
         .about = "A template, and what it is of",
-        .size = sizeof(struct template_answer),
+        .size = sizeof(struct e2b_template_answer),
         .members = whole_template_members,
         .present_offset = SIZE_MAX,
 };
@@ -93,10 +95,10 @@ static struct sandbox_resources resources_of(struct request *rq, const struct te
 	return sandbox_resources_resolve(layers, COUNT_OF(layers), &config->caps);
 }
 
-static struct template_answer answer_of(struct request *rq, const struct template_record *t)
+static struct e2b_template_answer answer_of(struct request *rq, const struct template_record *t)
 {
 	const struct sandbox_resources resources = resources_of(rq, t);
-	struct template_answer out = {
+	struct e2b_template_answer out = {
 	        .template_id = e2b_name_short(rq->arena, t->name),
 	        .build_id = e2b_uuid_format(rq->arena, t->id, 0),
 	        .envd_version = E2B_ENVD_VERSION,
@@ -117,8 +119,8 @@ static struct template_answer answer_of(struct request *rq, const struct templat
 	return out;
 }
 
-static int find(struct request *rq, const char *text, struct template_record *ret,
-                struct error *err)
+static int find_template(struct request *rq, const char *text, struct template_record *ret,
+                         struct error *err)
 {
 	struct e2b_name name;
 
@@ -127,7 +129,7 @@ static int find(struct request *rq, const char *text, struct template_record *re
 	               : e2b_template_find(rq, &name, ret, err);
 }
 
-static int templates_list(struct request *rq, const void *body, struct reply *reply,
+static int list_templates(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
@@ -138,7 +140,7 @@ static int templates_list(struct request *rq, const void *body, struct reply *re
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
-		const struct template_answer item = answer_of(rq, &found.items[i]);
+		const struct e2b_template_answer item = answer_of(rq, &found.items[i]);
 
 		if (i > 0)
 			buf_add_byte(out, ',');
@@ -149,18 +151,18 @@ static int templates_list(struct request *rq, const void *body, struct reply *re
 }
 
 /* What stands there now; earlier builds are told by the native API. */
-static int template_get(struct request *rq, const void *body, struct reply *reply,
+static int get_template(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
 	struct template_record t;
-	struct template_answer out;
-	struct build_answer build;
+	struct e2b_template_answer out;
+	struct e2b_build_answer build;
 
 	(void)body;
-	if (find(rq, request_param(rq, "id"), &t, err) < 0)
+	if (find_template(rq, request_param(rq, "id"), &t, err) < 0)
 		return -1;
 	out = answer_of(rq, &t);
-	build = (struct build_answer){
+	build = (struct e2b_build_answer){
 	        .build_id = out.build_id,
 	        .status = out.build_status,
 	        .envd_version = out.envd_version,
@@ -175,7 +177,7 @@ static int template_get(struct request *rq, const void *body, struct reply *repl
 }
 
 /* A snapshot is removed as a template is. */
-static int template_delete(struct request *rq, const void *body, struct reply *reply,
+static int delete_template(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
 	struct fleet_ref ref = {.project_id = api_project(rq)};
@@ -195,14 +197,14 @@ static int template_delete(struct request *rq, const void *body, struct reply *r
 	return fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &ref, err);
 }
 
-struct update_body {
+struct template_update_body {
 	bool is_public;
 };
 static const struct json_member update_request_members[] = {
-        JSON_BOOL_MEMBER(update_body, is_public, .name = "public"),
+        JSON_BOOL_MEMBER(template_update_body, is_public, .name = "public"),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(update_request, "E2bTemplateUpdate", update_body, "Whose it is");
+static JSON_OPEN_SHAPE(update_request, "E2bTemplateUpdate", template_update_body, "Whose it is");
 
 struct names_answer {
 	const char **names;
@@ -213,14 +215,14 @@ static const struct json_member names_shape_members[] = {
 };
 static JSON_SHAPE(names_shape, "E2bTemplateNames", names_answer, "What it is called");
 
-static int template_update(struct request *rq, const void *body, struct reply *reply,
+static int update_template(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct update_body *b = body;
+	const struct template_update_body *b = body;
 	struct names_answer out;
 	struct template_record t;
 
-	if (find(rq, request_param(rq, "id"), &t, err) < 0)
+	if (find_template(rq, request_param(rq, "id"), &t, err) < 0)
 		return -1;
 	if (b->is_public != (t.project_id[0] == '\0'))
 		return FAIL(err, ERROR_UNSUPPORTED,
@@ -244,13 +246,13 @@ static const struct json_member alias_shape_members[] = {
 };
 static JSON_SHAPE(alias_shape, "E2bAlias", alias_answer, "What is called so");
 
-static int alias_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_alias(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct template_record t;
 	struct alias_answer out;
 
 	(void)body;
-	if (find(rq, request_param(rq, "alias"), &t, err) < 0)
+	if (find_template(rq, request_param(rq, "alias"), &t, err) < 0)
 		return -1;
 	out = (struct alias_answer){e2b_name_short(rq->arena, t.name), t.project_id[0] == '\0'};
 	reply_json(reply, &alias_shape, &out);
@@ -279,26 +281,27 @@ static const struct json_member untag_request_members[] = {
 };
 static JSON_OPEN_SHAPE(untag_request, "E2bTagsRemove", tags_body, "What is to lose which tags");
 
-struct assigned {
+struct tags_assigned {
 	const char **tags;
 	const char *build_id;
 };
 static const struct json_member assigned_shape_members[] = {
-        JSON_TEXT_LIST_MEMBER(assigned, tags),
-        JSON_TEXT_MEMBER(assigned, build_id, .name = "buildID"),
+        JSON_TEXT_LIST_MEMBER(tags_assigned, tags),
+        JSON_TEXT_MEMBER(tags_assigned, build_id, .name = "buildID"),
         JSON_END,
 };
-static JSON_SHAPE(assigned_shape, "E2bTagsAssigned", assigned, "The tags, and what they are of");
+static JSON_SHAPE(assigned_shape, "E2bTagsAssigned", tags_assigned,
+                  "The tags, and what they are of");
 
-static int tagged_name(struct request *rq, const char *name, const char *tag, struct e2b_name *ret,
-                       struct error *err)
+static int parse_tagged_name(struct request *rq, const char *name, const char *tag,
+                             struct e2b_name *ret, struct error *err)
 {
 	return e2b_name_parse(rq->arena, arena_format(rq->arena, "%s:%s", name, tag), ret, err);
 }
 
 /* In place of what had the tag before, unless that is used. */
-static int assign(struct request *rq, const struct template_record *target,
-                  const struct e2b_name *name, struct error *err)
+static int assign_tag(struct request *rq, const struct template_record *target,
+                      const struct e2b_name *name, struct error *err)
 {
 	struct fleet *fleet = api_of(rq)->fleet;
 	const struct fleet_recipe nothing = {.description = NULL};
@@ -320,19 +323,19 @@ static int assign(struct request *rq, const struct template_record *target,
 	return fleet_template_derive(fleet, rq->arena, &request, &made, err);
 }
 
-static int tags_assign(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int assign_tags(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct tags_body *b = body;
 	struct template_record target;
 	struct e2b_name name, tagged;
-	struct assigned out = {.tags = b->tags};
+	struct tags_assigned out = {.tags = b->tags};
 
 	if (e2b_name_parse(rq->arena, b->target, &name, err) < 0 ||
 	    e2b_template_find(rq, &name, &target, err) < 0)
 		return -1;
 	for (size_t i = 0; b->tags[i]; i++)
-		if (tagged_name(rq, name.name, b->tags[i], &tagged, err) < 0 ||
-		    assign(rq, &target, &tagged, err) < 0)
+		if (parse_tagged_name(rq, name.name, b->tags[i], &tagged, err) < 0 ||
+		    assign_tag(rq, &target, &tagged, err) < 0)
 			return FAIL_CONTEXT(err, "tag '%.63s'", b->tags[i]);
 	out.build_id = e2b_uuid_format(rq->arena, target.id, 0);
 	reply_status(reply, 201);
@@ -340,7 +343,7 @@ static int tags_assign(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-static int tags_remove(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int remove_tags(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct tags_body *b = body;
 	struct e2b_name name, tagged;
@@ -348,7 +351,7 @@ static int tags_remove(struct request *rq, const void *body, struct reply *reply
 	if (e2b_name_parse(rq->arena, b->target, &name, err) < 0)
 		return -1;
 	for (size_t i = 0; b->tags[i]; i++)
-		if (tagged_name(rq, name.name, b->tags[i], &tagged, err) < 0 ||
+		if (parse_tagged_name(rq, name.name, b->tags[i], &tagged, err) < 0 ||
 		    fleet_template_remove(api_of(rq)->fleet, api_project(rq), tagged.own, err) < 0)
 			return FAIL_CONTEXT(err, "tag '%.63s'", b->tags[i]);
 	reply_status(reply, 204);
@@ -367,7 +370,7 @@ static const struct json_member tag_shape_members[] = {
 };
 static JSON_SHAPE(tag_shape, "E2bTag", tag_answer, "A tag of a template");
 
-static int tags_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_tags(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct template_list found;
@@ -401,20 +404,20 @@ static int tags_get(struct request *rq, const void *body, struct reply *reply, s
 #define READ SCOPE_SANDBOX_READ
 #define WRITE SCOPE_TEMPLATE_WRITE
 const struct route e2b_templates_routes[] = {
-        {HTTP_GET, "/templates", READ, ROUTE_HIDDEN, .handle = templates_list, E2B_ROW},
-        {HTTP_GET, "/v2/templates", READ, ROUTE_HIDDEN, .handle = templates_list, E2B_ROW},
-        {HTTP_GET, "/templates/:id", READ, ROUTE_HIDDEN, .handle = template_get, E2B_ROW},
+        {HTTP_GET, "/templates", READ, ROUTE_HIDDEN, .handle = list_templates, E2B_ROW},
+        {HTTP_GET, "/v2/templates", READ, ROUTE_HIDDEN, .handle = list_templates, E2B_ROW},
+        {HTTP_GET, "/templates/:id", READ, ROUTE_HIDDEN, .handle = get_template, E2B_ROW},
         {HTTP_DELETE, "/templates/:id", WRITE, ROUTE_SLOW | ROUTE_HIDDEN, .status = 204,
-         .handle = template_delete, E2B_ROW},
+         .handle = delete_template, E2B_ROW},
         {HTTP_PATCH, "/templates/:id", WRITE, ROUTE_HIDDEN, .body = &update_request,
-         .handle = template_update, E2B_ROW},
+         .handle = update_template, E2B_ROW},
         {HTTP_PATCH, "/v2/templates/:id", WRITE, ROUTE_HIDDEN, .body = &update_request,
-         .handle = template_update, E2B_ROW},
-        {HTTP_GET, "/templates/aliases/:alias", READ, ROUTE_HIDDEN, .handle = alias_get, E2B_ROW},
+         .handle = update_template, E2B_ROW},
+        {HTTP_GET, "/templates/aliases/:alias", READ, ROUTE_HIDDEN, .handle = get_alias, E2B_ROW},
         {HTTP_POST, "/templates/tags", WRITE, ROUTE_SLOW | ROUTE_HIDDEN, .body = &assign_request,
-         .status = 201, .handle = tags_assign, E2B_ROW},
+         .status = 201, .handle = assign_tags, E2B_ROW},
         {HTTP_DELETE, "/templates/tags", WRITE, ROUTE_SLOW | ROUTE_HIDDEN, .body = &untag_request,
-         .status = 204, .handle = tags_remove, E2B_ROW},
-        {HTTP_GET, "/templates/:id/tags", READ, ROUTE_HIDDEN, .handle = tags_get, E2B_ROW},
+         .status = 204, .handle = remove_tags, E2B_ROW},
+        {HTTP_GET, "/templates/:id/tags", READ, ROUTE_HIDDEN, .handle = list_tags, E2B_ROW},
         {.path = NULL},
 };

@@ -58,14 +58,14 @@ static const struct json_shape attributes_request = {
         .is_open = true,
 };
 
-static bool has(const struct content_query *q, enum content_row row)
+static bool has_row(const struct content_query *q, enum content_row row)
 {
 	return q->present >> row & 1;
 }
 
 /* ---- who asks ---- */
 
-static int let_in(struct request *rq, const char **ret_project, struct error *err)
+static int authorize_token(struct request *rq, const char **ret_project, struct error *err)
 {
 	const char *id = request_param(rq, "id");
 	struct span token = account_bearer(request_header(rq, "Authorization"), NULL);
@@ -98,7 +98,7 @@ static int open_volume(struct request *rq, bool for_writing, struct api_target *
 	const char *absolute;
 
 	if (path_resolve(rq->arena, "/", span_of(q->path), &absolute, err) < 0 ||
-	    let_in(rq, &ref.project_id, err) < 0 ||
+	    authorize_token(rq, &ref.project_id, err) < 0 ||
 	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &t->hold, err) < 0)
 		return -1;
 	call->path.root = FLEET_MOUNT_PATH;
@@ -152,8 +152,8 @@ static void write_absolute(struct buf *out, const struct agent_file *file, const
 	write_stat(out, file, buf_text(&text));
 }
 
-static int answer(struct request *rq, struct files_call *call, bool for_writing,
-                  struct reply *reply, struct error *err)
+static int answer_files_call(struct request *rq, struct files_call *call, bool for_writing,
+                             struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 
@@ -163,24 +163,25 @@ static int answer(struct request *rq, struct files_call *call, bool for_writing,
 	return files_answer(rq, &t, call, (struct span){NULL, 0}, reply, err);
 }
 
-static int stat_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_stat(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct files_call call = {.type = AGENT_STAT, .path = {.flags = AGENT_PATH_NO_FOLLOW}};
 
 	(void)body;
-	return answer(rq, &call, false, reply, err);
+	return answer_files_call(rq, &call, false, reply, err);
 }
 
-static int path_delete(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int delete_path(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct files_call call = {
 	        .type = AGENT_REMOVE, .path = {.flags = AGENT_PATH_RECURSIVE}, .status = 204};
 
 	(void)body;
-	return answer(rq, &call, true, reply, err);
+	return answer_files_call(rq, &call, true, reply, err);
 }
 
-static int file_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int download_file(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_READ};
@@ -193,7 +194,7 @@ static int file_get(struct request *rq, const void *body, struct reply *reply, s
 
 /* ---- folders ---- */
 
-struct listing {
+struct volume_folder_listing {
 	struct buf *out;
 	const char *folder; /* from the root, without '/' at the end */
 	size_t count;
@@ -202,7 +203,7 @@ struct listing {
 static int on_entry(void *context, const void *reply, struct error *err)
 {
 	const struct agent_file *file = reply;
-	struct listing *l = context;
+	struct volume_folder_listing *l = context;
 	AUTO(buf_done) struct buf path = BUF(8192);
 
 	if (l->count == ENTRIES_MAX)
@@ -215,13 +216,13 @@ static int on_entry(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int dir_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_folder(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct content_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_LIST,
 	                          .path = {.depth = q->depth ? (uint32_t)q->depth : 1}};
-	struct listing l = {.out = reply_buf(reply, "application/json")};
+	struct volume_folder_listing l = {.out = reply_buf(reply, "application/json")};
 	struct agent_file file;
 	struct compute_call list = {
 	        .type = AGENT_LIST,
@@ -250,7 +251,8 @@ static int dir_get(struct request *rq, const void *body, struct reply *reply, st
 
 /* ---- whose it is ---- */
 
-static int run(struct request *rq, struct api_target *t, const char **args, struct error *err)
+static int run_program(struct request *rq, struct api_target *t, const char **args,
+                       struct error *err)
 {
 	const struct agent_exec exec = {.args = args, .user = "root", .cwd = FLEET_MOUNT_PATH};
 	const struct compute_run options = {
@@ -266,26 +268,27 @@ static int run(struct request *rq, struct api_target *t, const char **args, stru
 }
 
 /* In the sandbox that has the volume, where a link leads no further than that. */
-static int change(struct request *rq, struct api_target *t, const struct files_call *call,
-                  const struct content_query *to, struct error *err)
+static int change_attributes(struct request *rq, struct api_target *t,
+                             const struct files_call *call, const struct content_query *to,
+                             struct error *err)
 {
 	const char *path = arena_format(rq->arena, FLEET_MOUNT_PATH "/%s", call->path.path);
 	const char *owner = arena_format(
 	        rq->arena, "%s%s%s",
-	        has(to, CONTENT_UID) ? arena_format(rq->arena, "%" PRId64, to->uid) : "",
-	        has(to, CONTENT_GID) ? ":" : "",
-	        has(to, CONTENT_GID) ? arena_format(rq->arena, "%" PRId64, to->gid) : "");
+	        has_row(to, CONTENT_UID) ? arena_format(rq->arena, "%" PRId64, to->uid) : "",
+	        has_row(to, CONTENT_GID) ? ":" : "",
+	        has_row(to, CONTENT_GID) ? arena_format(rq->arena, "%" PRId64, to->gid) : "");
 	const char *chown[] = {"chown", "-h", "--", owner, path, NULL};
 	const char *mode = arena_format(rq->arena, "%04o", (unsigned)to->mode);
 	const char *chmod[] = {"chmod", "--", mode, path, NULL};
 
-	if (owner[0] && run(rq, t, chown, err) < 0)
+	if (owner[0] && run_program(rq, t, chown, err) < 0)
 		return -1;
-	return has(to, CONTENT_MODE) ? run(rq, t, chmod, err) : 0;
+	return has_row(to, CONTENT_MODE) ? run_program(rq, t, chmod, err) : 0;
 }
 
-static int look(struct request *rq, struct api_target *t, const struct files_call *call,
-                uint16_t type, struct agent_file *ret, struct error *err)
+static int call_for_file(struct request *rq, struct api_target *t, const struct files_call *call,
+                         uint16_t type, struct agent_file *ret, struct error *err)
 {
 	const struct compute_call one = {
 	        .type = type,
@@ -300,53 +303,55 @@ static int look(struct request *rq, struct api_target *t, const struct files_cal
 	return compute_call(t->hold.provider, t->hold.id, rq->arena, &one, rq->deadline, err);
 }
 
-static int path_patch(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int patch_path(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.path = {.flags = AGENT_PATH_NO_FOLLOW}};
 	struct agent_file file;
 
 	if (open_volume(rq, true, &t, &call, err) < 0 ||
-	    look(rq, &t, &call, AGENT_STAT, &file, err) < 0 ||
-	    change(rq, &t, &call, body, err) < 0 || look(rq, &t, &call, AGENT_STAT, &file, err) < 0)
+	    call_for_file(rq, &t, &call, AGENT_STAT, &file, err) < 0 ||
+	    change_attributes(rq, &t, &call, body, err) < 0 ||
+	    call_for_file(rq, &t, &call, AGENT_STAT, &file, err) < 0)
 		return -1;
 	write_absolute(reply_buf(reply, "application/json"), &file, call.path.path);
 	return 0;
 }
 
-static int dir_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int make_folder(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct content_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {
-	        .path = {.mode = has(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,
+	        .path = {.mode = has_row(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,
 	                 .flags = q->force ? AGENT_PATH_PARENTS | AGENT_PATH_MAY_EXIST : 0}};
 	struct agent_file file;
 
 	(void)body;
 	if (open_volume(rq, true, &t, &call, err) < 0 ||
-	    look(rq, &t, &call, AGENT_MKDIR, &file, err) < 0 || change(rq, &t, &call, q, err) < 0 ||
-	    look(rq, &t, &call, AGENT_STAT, &file, err) < 0)
+	    call_for_file(rq, &t, &call, AGENT_MKDIR, &file, err) < 0 ||
+	    change_attributes(rq, &t, &call, q, err) < 0 ||
+	    call_for_file(rq, &t, &call, AGENT_STAT, &file, err) < 0)
 		return -1;
 	reply_status(reply, 201);
 	write_absolute(reply_buf(reply, "application/json"), &file, call.path.path);
 	return 0;
 }
 
-static int file_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int upload_file(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct content_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {
 	        .type = AGENT_WRITE,
-	        .path = {.mode = has(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,
+	        .path = {.mode = has_row(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,
 	                 .flags = q->force ? AGENT_PATH_PARENTS : 0},
 	        .write_entry = write_absolute,
 	        .status = 201,
 	};
 
 	(void)body;
-	if (has(q, CONTENT_UID) || has(q, CONTENT_GID)) {
+	if (has_row(q, CONTENT_UID) || has_row(q, CONTENT_GID)) {
 		(void)FAIL(err, ERROR_UNSUPPORTED, "uid and gid of an upload are not supported");
 		error_hint(err, "change them when it is there: PATCH /volumecontent/ID/path");
 		return -1;
@@ -359,16 +364,18 @@ static int file_put(struct request *rq, const void *body, struct reply *reply, s
 #define CONTENT "/volumecontent/:id"
 #define OPEN (ROUTE_PUBLIC | ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN)
 const struct route e2b_volume_content_routes[] = {
-        {HTTP_GET, CONTENT "/path", 0, OPEN, .query = &content_query, .handle = stat_get, E2B_ROW},
+        {HTTP_GET, CONTENT "/path", 0, OPEN, .query = &content_query, .handle = get_stat, E2B_ROW},
         {HTTP_PATCH, CONTENT "/path", 0, OPEN, .query = &content_query, .body = &attributes_request,
-         .handle = path_patch, E2B_ROW},
+         .handle = patch_path, E2B_ROW},
         {HTTP_DELETE, CONTENT "/path", 0, OPEN, .query = &content_query, .status = 204,
-         .handle = path_delete, E2B_ROW},
-        {HTTP_GET, CONTENT "/dir", 0, OPEN, .query = &content_query, .handle = dir_get, E2B_ROW},
+         .handle = delete_path, E2B_ROW},
+        {HTTP_GET, CONTENT "/dir", 0, OPEN, .query = &content_query, .handle = list_folder,
+         E2B_ROW},
         {HTTP_POST, CONTENT "/dir", 0, OPEN, .query = &content_query, .status = 201,
-         .handle = dir_post, E2B_ROW},
-        {HTTP_GET, CONTENT "/file", 0, OPEN, .query = &content_query, .handle = file_get, E2B_ROW},
+         .handle = make_folder, E2B_ROW},
+        {HTTP_GET, CONTENT "/file", 0, OPEN, .query = &content_query, .handle = download_file,
+         E2B_ROW},
         {HTTP_PUT, CONTENT "/file", 0, OPEN | ROUTE_STREAM_BODY, .query = &content_query,
-         .status = 201, .handle = file_put, E2B_ROW},
+         .status = 201, .handle = upload_file, E2B_ROW},
         {.path = NULL},
 };

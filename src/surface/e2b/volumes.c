@@ -5,53 +5,53 @@
 #include "fleet/volume.h"
 #include "surface/e2b/e2b.h"
 
-struct volume_body {
+struct e2b_volume_body {
 	const char *name;
 };
 static const struct json_member volume_request_members[] = {
-        JSON_TEXT_MEMBER(volume_body, name, .flags = JSON_REQUIRED, .min = 1,
+        JSON_TEXT_MEMBER(e2b_volume_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(volume_request, "E2bNewVolume", volume_body, "A volume to make");
+static JSON_OPEN_SHAPE(volume_request, "E2bNewVolume", e2b_volume_body, "A volume to make");
 
-struct volume_answer {
+struct e2b_volume_answer {
 	const char *volume_id, *name, *token;
 };
 static const struct json_member listed_members[] = {
-        JSON_TEXT_MEMBER(volume_answer, volume_id, .name = "volumeID"),
-        JSON_TEXT_MEMBER(volume_answer, name),
+        JSON_TEXT_MEMBER(e2b_volume_answer, volume_id, .name = "volumeID"),
+        JSON_TEXT_MEMBER(e2b_volume_answer, name),
         JSON_END,
 };
 static const struct json_shape listed_shape = {
         .name = "E2bVolume",
         .about = "A volume",
-        .size = sizeof(struct volume_answer),
+        .size = sizeof(struct e2b_volume_answer),
         .members = listed_members,
         .present_offset = SIZE_MAX,
 };
 static const struct json_member volume_shape_members[] = {
-        JSON_TEXT_MEMBER(volume_answer, volume_id, .name = "volumeID"),
-        JSON_TEXT_MEMBER(volume_answer, name),
-        JSON_TEXT_MEMBER(volume_answer, token),
+        JSON_TEXT_MEMBER(e2b_volume_answer, volume_id, .name = "volumeID"),
+        JSON_TEXT_MEMBER(e2b_volume_answer, name),
+        JSON_TEXT_MEMBER(e2b_volume_answer, token),
         JSON_END,
 };
-static JSON_SHAPE(volume_shape, "E2bVolumeAndToken", volume_answer,
+static JSON_SHAPE(volume_shape, "E2bVolumeAndToken", e2b_volume_answer,
                   "A volume, and what opens its files");
 
 static void reply_volume(struct request *rq, struct reply *reply, const struct volume_record *r)
 {
 	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
-	const struct volume_answer out = {r->id, r->name, token};
+	const struct e2b_volume_answer out = {r->id, r->name, token};
 
 	fleet_access_token(api_of(rq)->fleet, r->id, FLEET_ACCESS_VOLUME, token);
 	reply_json(reply, &volume_shape, &out);
 }
 
-static int volume_create(struct request *rq, const void *body, struct reply *reply,
+static int create_volume(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct volume_body *b = body;
+	const struct e2b_volume_body *b = body;
 	const struct fleet_volume request = {.project_id = api_project(rq), .name = b->name};
 	struct volume_record record;
 
@@ -62,7 +62,8 @@ static int volume_create(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-static int volume_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_volumes(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct volume_list found;
@@ -72,7 +73,8 @@ static int volume_list(struct request *rq, const void *body, struct reply *reply
 		return -1;
 	buf_add_byte(out, '[');
 	for (size_t i = 0; i < found.count; i++) {
-		const struct volume_answer item = {found.items[i].id, found.items[i].name, NULL};
+		const struct e2b_volume_answer item = {found.items[i].id, found.items[i].name,
+		                                       NULL};
 
 		if (i > 0)
 			buf_add_byte(out, ',');
@@ -82,7 +84,7 @@ static int volume_list(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-static int volume_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_volume(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct volume_record record;
 
@@ -94,10 +96,10 @@ static int volume_get(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
-static int volume_delete(struct request *rq, const void *body, struct reply *reply,
+static int delete_volume(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	struct fleet_ref ref = e2b_ref(rq);
+	struct fleet_ref ref = e2b_ref_of(rq);
 
 	(void)body;
 	ref.awaited = api_awaited_if_parking(rq);
@@ -110,11 +112,11 @@ static int volume_delete(struct request *rq, const void *body, struct reply *rep
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route e2b_volumes_routes[] = {
         {HTTP_POST, "/volumes", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN,
-         .body = &volume_request, .status = 201, .handle = volume_create, E2B_ROW},
-        {HTTP_GET, "/volumes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = volume_list, E2B_ROW},
+         .body = &volume_request, .status = 201, .handle = create_volume, E2B_ROW},
+        {HTTP_GET, "/volumes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = list_volumes, E2B_ROW},
         /* Its answer opens the files. */
-        {HTTP_GET, "/volumes/:id", WRITE, ROUTE_HIDDEN, .handle = volume_get, E2B_ROW},
+        {HTTP_GET, "/volumes/:id", WRITE, ROUTE_HIDDEN, .handle = get_volume, E2B_ROW},
         {HTTP_DELETE, "/volumes/:id", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN, .status = 204,
-         .handle = volume_delete, E2B_ROW},
+         .handle = delete_volume, E2B_ROW},
         {.path = NULL},
 };

@@ -12,7 +12,7 @@ _Static_assert(
                 SIGNATURE_SIZE,
         "a signature fits");
 
-static void add(crypto_hash_sha256_state *state, const char *text)
+static void hash_text(crypto_hash_sha256_state *state, const char *text)
 {
 	crypto_hash_sha256_update(state, (const unsigned char *)text, strlen(text));
 }
@@ -25,10 +25,10 @@ void signature_make(const struct signed_file *file, const char *token, char ret[
 
 	crypto_hash_sha256_init(&state);
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
-		add(&state, parts[i]);
+		hash_text(&state, parts[i]);
 	if (file->expiration) {
-		add(&state, ":");
-		add(&state, file->expiration);
+		hash_text(&state, ":");
+		hash_text(&state, file->expiration);
 	}
 	crypto_hash_sha256_final(&state, hash);
 	memcpy(ret, VERSION, VERSION_SIZE);
@@ -36,7 +36,7 @@ void signature_make(const struct signed_file *file, const char *token, char ret[
 	                        sizeof(hash), sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
 }
 
-bool signature_is(const struct signed_file *file, const char *token, struct span signature)
+bool signature_matches(const struct signed_file *file, const char *token, struct span signature)
 {
 	char right[SIGNATURE_SIZE];
 

@@ -17,7 +17,7 @@ struct signed_file {
 #define SIGNATURE_SIZE 47 /* with its NUL */
 void signature_make(const struct signed_file *file, const char *token, char ret[SIGNATURE_SIZE]);
 /* Whether it is that token's. Takes the same time whatever is wrong with it. */
-bool signature_is(const struct signed_file *file, const char *token, struct span signature);
+bool signature_matches(const struct signed_file *file, const char *token, struct span signature);
 /* ERROR_UNAUTHENTICATED when its time is over. */
 MUST_CHECK int signature_check_time(const struct signed_file *file, int64_t now_s,
                                     struct error *err);

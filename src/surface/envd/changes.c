@@ -42,8 +42,8 @@ static int take_change(struct changes *c, const struct agent_change *change, str
 	return 1;
 }
 
-int changes_take(struct changes *c, struct arena *a, uint16_t type, struct span payload,
-                 struct span *ret, struct error *err)
+int changes_take_message(struct changes *c, struct arena *a, uint16_t type, struct span payload,
+                         struct span *ret, struct error *err)
 {
 	struct agent_change change;
 	struct agent_entry entry;
@@ -62,17 +62,17 @@ int changes_take(struct changes *c, struct arena *a, uint16_t type, struct span 
 	return 0;
 }
 
-int changes_request(struct request *rq, const struct api_target *t, const struct json_value *body,
-                    struct agent_path *ret, struct error *err)
+int changes_read_request(struct request *rq, const struct api_target *t,
+                         const struct json_value *body, struct agent_path *ret, struct error *err)
 {
 	const char *path = json_text(json_get(body, "path"), ""), *user;
 
 	if (!path[0])
 		return FAIL(err, ERROR_INVALID, "path is missing");
 	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0 ||
-	    envd_user(rq, t, NULL, &user, err) < 0)
+	    envd_user_find(rq, t, NULL, &user, err) < 0)
 		return -1;
-	*ret = envd_path(path, user);
+	*ret = envd_path_of(path, user);
 	ret->target = ENVD_METADATA;
 	if (json_bool(json_get(body, "recursive"), false))
 		ret->flags |= AGENT_PATH_RECURSIVE;
@@ -81,9 +81,9 @@ int changes_request(struct request *rq, const struct api_target *t, const struct
 	return 0;
 }
 
-void changes_translate(struct error *err)
+void changes_translate_error(struct error *err)
 {
-	envd_translate(err);
+	envd_error_translate(err);
 	if (err->sys_errno == ENOTDIR)
 		err->code = ERROR_INVALID;
 }

@@ -22,8 +22,8 @@ static void compose_done(struct compose *c)
 	api_target_done(&c->target);
 }
 
-static int ask(struct compose *c, uint16_t type, const struct agent_path *path,
-               const char **ret_path, struct error *err)
+static int call_for_path(struct compose *c, uint16_t type, const struct agent_path *path,
+                         const char **ret_path, struct error *err)
 {
 	struct agent_file file = {.path = NULL};
 	struct compute_call call = {.type = type, .shape = agent_path_shape, .message = path};
@@ -42,33 +42,34 @@ static int ask(struct compose *c, uint16_t type, const struct agent_path *path,
 	return 0;
 }
 
-static int append(struct compose *c, const char *source, struct error *err)
+static int append_source(struct compose *c, const char *source, struct error *err)
 {
-	struct agent_path path = envd_path(source, c->user);
+	struct agent_path path = envd_path_of(source, c->user);
 
 	path.target = c->partial;
 	path.flags |= AGENT_PATH_APPEND | AGENT_PATH_PARENTS;
-	return ask(c, AGENT_COPY, &path, NULL, err);
+	return call_for_path(c, AGENT_COPY, &path, NULL, err);
 }
 
 static int remove_file(struct compose *c, const char *name, struct error *err)
 {
-	struct agent_path path = envd_path(name, c->user);
+	struct agent_path path = envd_path_of(name, c->user);
 
 	path.flags |= AGENT_PATH_MAY_EXIST;
-	return ask(c, AGENT_REMOVE, &path, NULL, err);
+	return call_for_path(c, AGENT_REMOVE, &path, NULL, err);
 }
 
 /* But for one that is the destination itself. */
 static int remove_sources(struct compose *c, const char *made, struct error *err)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		struct agent_path path = envd_path(c->sources[i], c->user);
+		struct agent_path path = envd_path_of(c->sources[i], c->user);
 		const char *whole;
 		struct error gone;
 
 		path.flags |= AGENT_PATH_NO_FOLLOW;
-		if (ask(c, AGENT_STAT, &path, &whole, &gone) < 0 || strcmp(whole, made) == 0)
+		if (call_for_path(c, AGENT_STAT, &path, &whole, &gone) < 0 ||
+		    strcmp(whole, made) == 0)
 			continue;
 		if (remove_file(c, c->sources[i], err) < 0)
 			return -1;
@@ -76,19 +77,19 @@ static int remove_sources(struct compose *c, const char *made, struct error *err
 	return 0;
 }
 
-static int put_together(struct compose *c, const char **ret_made, struct error *err)
+static int join_sources(struct compose *c, const char **ret_made, struct error *err)
 {
-	struct agent_path rename = envd_path(c->partial, c->user);
+	struct agent_path rename = envd_path_of(c->partial, c->user);
 	struct error ignored;
 	size_t i = 0;
 
-	while (i < c->count && append(c, c->sources[i], err) == 0)
+	while (i < c->count && append_source(c, c->sources[i], err) == 0)
 		i++;
 	rename.target = c->destination;
-	if (i == c->count && ask(c, AGENT_RENAME, &rename, ret_made, err) == 0)
+	if (i == c->count && call_for_path(c, AGENT_RENAME, &rename, ret_made, err) == 0)
 		return 0;
 	(void)!remove_file(c, c->partial, &ignored);
-	envd_translate(err);
+	envd_error_translate(err);
 	/* A folder where a file is to be. */
 	if (err->code == ERROR_CONFLICT)
 		err->code = ERROR_INVALID;
@@ -101,8 +102,8 @@ static int read_request(struct compose *c, struct error *err)
 	struct id id = id_new();
 
 	if (envd_read_json(c->rq, &body, err) < 0 ||
-	    envd_user(c->rq, &c->target, json_text(json_get(body, "username"), NULL), &c->user,
-	              err) < 0)
+	    envd_user_find(c->rq, &c->target, json_text(json_get(body, "username"), NULL), &c->user,
+	                   err) < 0)
 		return -1;
 	sources = json_get(body, "source_paths");
 	c->destination = json_text(json_get(body, "destination"), "");
@@ -120,17 +121,18 @@ static int read_request(struct compose *c, struct error *err)
 	return provider_require(c->target.hold.provider, PROVIDER_CAN_FILES, err);
 }
 
-static int compose(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int compose_files(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
 	AUTO(compose_done) struct compose c = {.rq = rq};
-	int opened = envd_open(rq, reply, &c.target, err);
+	int opened = envd_target_open(rq, reply, &c.target, err);
 	const char *made;
 	struct buf *out;
 
 	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
-	if (read_request(&c, err) < 0 || put_together(&c, &made, err) < 0 ||
+	if (read_request(&c, err) < 0 || join_sources(&c, &made, err) < 0 ||
 	    remove_sources(&c, made, err) < 0)
 		return -1;
 	out = reply_buf(reply, "application/json");
@@ -147,7 +149,7 @@ const struct route envd_compose_routes[] = {
          .path = "/files/compose",
          .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_SLOW,
          .body_max = BODY_MAX_BYTES,
-         .handle = compose,
+         .handle = compose_files,
          .tag = ENVD_TAG,
          .summary = "Several files as one"},
         {.path = NULL},

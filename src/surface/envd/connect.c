@@ -5,7 +5,8 @@
 
 #define TIMEOUT_DIGITS_MAX INT64_C(9999999999)
 
-int connect_next(struct span *in, unsigned *ret_flags, struct span *ret_message, struct error *err)
+int connect_take_envelope(struct span *in, unsigned *ret_flags, struct span *ret_message,
+                          struct error *err)
 {
 	const unsigned char *head = (const unsigned char *)in->data;
 	size_t size;
@@ -29,11 +30,11 @@ int connect_next(struct span *in, unsigned *ret_flags, struct span *ret_message,
 	return 1;
 }
 
-int connect_single(struct span body, struct span *ret, struct error *err)
+int connect_read_single(struct span body, struct span *ret, struct error *err)
 {
 	struct span message;
 	unsigned flags;
-	int result = connect_next(&body, &flags, &message, err);
+	int result = connect_take_envelope(&body, &flags, &message, err);
 
 	if (result < 0)
 		return -1;
@@ -43,7 +44,7 @@ int connect_single(struct span body, struct span *ret, struct error *err)
 	return 0;
 }
 
-size_t connect_begin(struct buf *out)
+size_t connect_begin_envelope(struct buf *out)
 {
 	size_t begun = out->size;
 
@@ -51,7 +52,7 @@ size_t connect_begin(struct buf *out)
 	return begun;
 }
 
-void connect_end(struct buf *out, size_t begun, unsigned flags)
+void connect_end_envelope(struct buf *out, size_t begun, unsigned flags)
 {
 	size_t size = out->size - begun - CONNECT_HEAD_SIZE;
 	char *head;
@@ -74,7 +75,7 @@ static void write_error(struct buf *out, const char *code, const char *message)
 
 void connect_write_end(struct buf *out, const struct error *err)
 {
-	size_t begun = connect_begin(out);
+	size_t begun = connect_begin_envelope(out);
 
 	buf_add_byte(out, '{');
 	if (err) {
@@ -82,7 +83,7 @@ void connect_write_end(struct buf *out, const struct error *err)
 		write_error(out, connect_code(err->code), err->text);
 	}
 	buf_add_byte(out, '}');
-	connect_end(out, begun, CONNECT_END);
+	connect_end_envelope(out, begun, CONNECT_END);
 }
 
 const char *connect_code(enum error_code code)

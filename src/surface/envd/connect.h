@@ -22,14 +22,14 @@ enum connect_flag { CONNECT_COMPRESSED = 1 << 0, CONNECT_END = 1 << 1 };
 
 /* Cuts one envelope from the front of *in: 1, or 0 when more bytes are needed, or -1 when it is
  * malformed, compressed or too large. The message borrows from *in. */
-MUST_CHECK int connect_next(struct span *in, unsigned *ret_flags, struct span *ret_message,
-                            struct error *err);
+MUST_CHECK int connect_take_envelope(struct span *in, unsigned *ret_flags, struct span *ret_message,
+                                     struct error *err);
 /* The message of a body that is to hold exactly one. */
-MUST_CHECK int connect_single(struct span body, struct span *ret, struct error *err);
+MUST_CHECK int connect_read_single(struct span body, struct span *ret, struct error *err);
 
 /* Between the two the message is written into `out`. */
-size_t connect_begin(struct buf *out);
-void connect_end(struct buf *out, size_t begun, unsigned flags);
+size_t connect_begin_envelope(struct buf *out);
+void connect_end_envelope(struct buf *out, size_t begun, unsigned flags);
 /* The envelope that ends a stream; `err` NULL: well. */
 void connect_write_end(struct buf *out, const struct error *err);
 

@@ -10,7 +10,7 @@
 /* How exactly the time of a stream is kept. */
 #define TICK_MS 1000
 
-static struct connect_stream *of(struct stream *s)
+static struct connect_stream *connect_stream_of(struct stream *s)
 {
 	return CONTAINER_OF(s, struct connect_stream, stream);
 }
@@ -31,7 +31,7 @@ struct connect_stream *connect_stream_new(struct request *rq, const struct strea
                                           struct fleet_hold *hold,
                                           const struct connect_stream_options *options)
 {
-	struct connect_stream *c = of(stream_new(ops, hold));
+	struct connect_stream *c = connect_stream_of(stream_new(ops, hold));
 
 	c->ping = options->ping;
 	c->out = BUF(options->out_max);
@@ -43,7 +43,7 @@ struct connect_stream *connect_stream_new(struct request *rq, const struct strea
 
 void connect_stream_done(struct stream *s)
 {
-	buf_done(&of(s)->out);
+	buf_done(&connect_stream_of(s)->out);
 }
 
 int connect_stream_start(struct request *rq, struct connect_stream *c,
@@ -92,13 +92,13 @@ void connect_stream_fail(struct connect_stream *c, struct relay *relay, struct s
 
 	c->stream.ended = true;
 	(void)compute_failed(payload, &failed);
-	envd_translate(&failed);
+	envd_error_translate(&failed);
 	connect_stream_finish(c, relay, &failed);
 }
 
 void connect_stream_on_tick(struct stream *s, struct relay *relay)
 {
-	struct connect_stream *c = of(s);
+	struct connect_stream *c = connect_stream_of(s);
 	int64_t now = clock_monotonic_ms();
 	struct error late;
 	size_t begun;
@@ -112,9 +112,9 @@ void connect_stream_on_tick(struct stream *s, struct relay *relay)
 	if (!c->begun || (c->end_ms && now - c->pinged_ms < c->ping_ms))
 		return;
 	c->pinged_ms = now;
-	begun = connect_begin(&c->out);
+	begun = connect_begin_envelope(&c->out);
 	buf_add_text(&c->out, c->ping);
-	connect_end(&c->out, begun, 0);
+	connect_end_envelope(&c->out, begun, 0);
 	connect_stream_flush(c, relay);
 }
 
@@ -123,7 +123,7 @@ void connect_stream_on_tick(struct stream *s, struct relay *relay)
 int connect_stream_open(struct request *rq, struct reply *reply, struct api_target *ret,
                         struct error *err)
 {
-	int opened = envd_open(rq, reply, ret, err);
+	int opened = envd_target_open(rq, reply, ret, err);
 
 	if (opened >= 0 || err->code == ERROR_UNAUTHENTICATED)
 		return opened;
@@ -137,7 +137,7 @@ int connect_stream_read(struct request *rq, const struct json_value **ret, struc
 
 	if (!type || strncasecmp(type, CONNECT_STREAM_TYPE, sizeof(CONNECT_STREAM_TYPE) - 1) != 0)
 		return FAIL(err, ERROR_INVALID, "the body is not " CONNECT_STREAM_TYPE);
-	if (connect_single(rq->body, &message, err) < 0)
+	if (connect_read_single(rq->body, &message, err) < 0)
 		return -1;
 	return json_load(rq->arena, message.size ? message : SPAN("{}"), ret, err);
 }

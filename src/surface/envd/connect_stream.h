@@ -40,8 +40,8 @@ void connect_stream_finish(struct connect_stream *c, struct relay *relay, const 
 /* AGENT_FAILED: the last message as well. */
 void connect_stream_fail(struct connect_stream *c, struct relay *relay, struct span payload);
 
-/* envd_open for a stream: what refuses it is told by a message, as clients take a stream's HTTP
- * status for less: 429 for "unavailable". But who may not come in gets 401. */
+/* envd_target_open for a stream: what refuses it is told by a message, as clients take a stream's
+ * HTTP status for less: 429 for "unavailable". But who may not come in gets 401. */
 MUST_CHECK int connect_stream_open(struct request *rq, struct reply *reply, struct api_target *ret,
                                    struct error *err);
 /* The request's one message; {} when it is empty. */

@@ -23,33 +23,34 @@
 
 /* ---- place.c: which sandbox, and which of its ports ---- */
 
-struct envd_place {
+struct envd_address {
 	char id[ID_SIZE + 1];
 	uint16_t port;
 };
 /* Of a request that was found to be for one. */
-MUST_CHECK int envd_place_find(const struct request *rq, struct envd_place *ret, struct error *err);
+MUST_CHECK int envd_address_find(const struct request *rq, struct envd_address *ret,
+                                 struct error *err);
 
 /* ---- target.c ---- */
 
 /* The sandbox's own token, as the headers have it. */
-MUST_CHECK int envd_check_token(struct request *rq, const char *id, struct error *err);
+MUST_CHECK int envd_token_check(struct request *rq, const char *id, struct error *err);
 /* The sandbox that the request is for, held, if the token is right. 1 = answered already: there is
  * none that runs. */
-MUST_CHECK int envd_open(struct request *rq, struct reply *reply, struct api_target *ret,
-                         struct error *err);
+MUST_CHECK int envd_target_open(struct request *rq, struct reply *reply, struct api_target *ret,
+                                struct error *err);
 /* The same for who has been let in. */
-MUST_CHECK int envd_hold(struct request *rq, struct reply *reply, const char *id,
-                         struct api_target *ret, struct error *err);
+MUST_CHECK int envd_target_hold(struct request *rq, struct reply *reply, const char *id,
+                                struct api_target *ret, struct error *err);
 /* 502, as the SDKs know a sandbox that has gone. */
 void envd_reply_gone(struct reply *reply, const char *id);
 /* The user that is named by "Basic NAME:", or by `given`; else whom the sandbox has for that. */
-MUST_CHECK int envd_user(struct request *rq, const struct api_target *t, const char *given,
-                         const char **ret, struct error *err);
+MUST_CHECK int envd_user_find(struct request *rq, const struct api_target *t, const char *given,
+                              const char **ret, struct error *err);
 /* Where its commands begin; "" = at their user's home. */
-const char *envd_workdir(const struct api_target *t);
+const char *envd_workdir_of(const struct api_target *t);
 /* An agent's failure in the words of envd: an unknown user is an unknown caller. */
-void envd_translate(struct error *err);
+void envd_error_translate(struct error *err);
 
 /* ---- calls ---- */
 
@@ -57,7 +58,7 @@ void envd_translate(struct error *err);
 MUST_CHECK int envd_read_json(struct request *rq, const struct json_value **ret, struct error *err);
 
 /* A path of that user's, and root's work. */
-struct agent_path envd_path(const char *path, const char *user);
+struct agent_path envd_path_of(const char *path, const char *user);
 
 /* entry.c */
 void envd_write_entry(struct buf *out, const struct agent_entry *entry);

@@ -11,20 +11,20 @@
 
 void events_write_start(struct buf *out, uint32_t pid)
 {
-	size_t begun = connect_begin(out);
+	size_t begun = connect_begin_envelope(out);
 
 	buf_addf(out, "{\"event\":{\"start\":{\"pid\":%u}}}", pid);
-	connect_end(out, begun, 0);
+	connect_end_envelope(out, begun, 0);
 }
 
 void events_write_data(struct buf *out, const char *stream, struct span bytes)
 {
-	size_t begun = connect_begin(out);
+	size_t begun = connect_begin_envelope(out);
 
 	buf_addf(out, "{\"event\":{\"data\":{\"%s\":\"", stream);
 	text_write_base64(out, bytes);
 	buf_add_text(out, "\"}}}");
-	connect_end(out, begun, 0);
+	connect_end_envelope(out, begun, 0);
 }
 
 /* In the words that clients of E2B may look for. */
@@ -59,7 +59,7 @@ void events_write_end(struct buf *out, const struct agent_process *p)
 {
 	const char *cause = agent_process_cause(p);
 	const char *why = agent_cause_is_limit(cause) ? agent_cause_explain(cause) : NULL;
-	size_t begun = connect_begin(out);
+	size_t begun = connect_begin_envelope(out);
 	char status[64];
 
 	if (p->signal)
@@ -77,5 +77,5 @@ void events_write_end(struct buf *out, const struct agent_process *p)
 	if (p->signal || p->exit_code)
 		buf_addf(out, ",\"error\":\"%s%s%s\"", status, why ? ": " : "", why ? why : "");
 	buf_add_text(out, "}}}");
-	connect_end(out, begun, 0);
+	connect_end_envelope(out, begun, 0);
 }

@@ -15,25 +15,25 @@
 #define SEARCHED_MAX 20000
 
 static const struct json_member files_query_members[] = {
-        JSON_TEXT_MEMBER(files_query, path, .max = 4096),
-        JSON_TEXT_MEMBER(files_query, username, .max = 64),
-        JSON_TEXT_MEMBER(files_query, signature, .max = 64),
-        JSON_TEXT_MEMBER(files_query, signature_expiration, .max = 20),
+        JSON_TEXT_MEMBER(envd_files_query, path, .max = 4096),
+        JSON_TEXT_MEMBER(envd_files_query, username, .max = 64),
+        JSON_TEXT_MEMBER(envd_files_query, signature, .max = 64),
+        JSON_TEXT_MEMBER(envd_files_query, signature_expiration, .max = 20),
         JSON_END,
 };
-static JSON_SHAPE(files_query, "EnvdFilesQuery", files_query, "A file, and who wants it");
+static JSON_SHAPE(files_query, "EnvdFilesQuery", envd_files_query, "A file, and who wants it");
 
-static const char *or_empty(const char *text)
+static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
 }
 
-static struct signed_file signed_of(const struct request *rq, const struct files_query *q)
+static struct signed_file signed_of(const struct request *rq, const struct envd_files_query *q)
 {
 	return (struct signed_file){
-	        .path = or_empty(q->path),
+	        .path = text_or_empty(q->path),
 	        .operation = rq->method == HTTP_POST ? "write" : "read",
-	        .user = or_empty(q->username),
+	        .user = text_or_empty(q->username),
 	        .expiration = q->signature_expiration,
 	};
 }
@@ -44,12 +44,12 @@ static bool is_signed_by(struct request *rq, const struct signed_file *file, con
 	char token[FLEET_ACCESS_TOKEN_SIZE + 1];
 
 	fleet_access_token(api_of(rq)->fleet, id, FLEET_ACCESS_AGENT, token);
-	return signature_is(file, token, span_of(signature));
+	return signature_matches(file, token, span_of(signature));
 }
 
 static int check_signature(struct request *rq, const char *id, struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct envd_files_query *q = rq->query;
 	const struct signed_file file = signed_of(rq, q);
 
 	if (!q->signature)
@@ -111,8 +111,8 @@ static int refuse_codings(struct reply *reply)
 
 /* ---- the two calls ---- */
 
-static int download(struct request *rq, struct api_target *t, const struct files_query *q,
-                    struct reply *reply, struct error *err)
+static int download_file(struct request *rq, struct api_target *t, const struct envd_files_query *q,
+                         struct reply *reply, struct error *err)
 {
 	enum coding coding = choose_coding(request_header(rq, "Accept-Encoding"));
 	struct files_call call = {
@@ -123,40 +123,40 @@ static int download(struct request *rq, struct api_target *t, const struct files
 		return FAIL(err, ERROR_INVALID, "path is missing");
 	if (coding == CODING_NONE)
 		return refuse_codings(reply);
-	if (envd_user(rq, t, q->username, &user, err) < 0)
+	if (envd_user_find(rq, t, q->username, &user, err) < 0)
 		return -1;
-	call.path = envd_path(q->path, user);
+	call.path = envd_path_of(q->path, user);
 	return files_download(rq, t, &call, reply, err);
 }
 
-static int serve(struct request *rq, struct reply *reply, const char *id, struct error *err)
+static int serve_file(struct request *rq, struct reply *reply, const char *id, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	const struct files_query *q = rq->query;
-	int opened = envd_hold(rq, reply, id, &t, err);
+	const struct envd_files_query *q = rq->query;
+	int opened = envd_target_hold(rq, reply, id, &t, err);
 
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	return rq->method == HTTP_POST ? envd_upload(rq, &t, q, reply, err)
-	                               : download(rq, &t, q, reply, err);
+	                               : download_file(rq, &t, q, reply, err);
 }
 
-static int files_handle(struct request *rq, const void *body, struct reply *reply,
+static int handle_files(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	struct envd_place place;
+	struct envd_address place;
 
 	(void)body;
-	if (envd_place_find(rq, &place, err) < 0)
+	if (envd_address_find(rq, &place, err) < 0)
 		return -1;
 	if (!place.id[0]) {
 		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
 		return 0;
 	}
-	if (request_header(rq, "X-Access-Token") ? envd_check_token(rq, place.id, err) < 0
+	if (request_header(rq, "X-Access-Token") ? envd_token_check(rq, place.id, err) < 0
 	                                         : check_signature(rq, place.id, err) < 0)
 		return -1;
-	return serve(rq, reply, place.id, err);
+	return serve_file(rq, reply, place.id, err);
 }
 
 /* ---- addresses that say no sandbox ---- */
@@ -186,9 +186,9 @@ static int find_signer(struct request *rq, const struct signed_file *file, const
 	return FAIL(err, ERROR_UNAUTHENTICATED, "invalid signature");
 }
 
-static int search(struct request *rq, const char **ret, struct error *err)
+static int search_signer(struct request *rq, const char **ret, struct error *err)
 {
-	const struct files_query *q = rq->query;
+	const struct envd_files_query *q = rq->query;
 	const struct signed_file file = signed_of(rq, q);
 	struct api *api = api_of(rq);
 	int result;
@@ -206,15 +206,15 @@ static int search(struct request *rq, const char **ret, struct error *err)
 	return result;
 }
 
-static int signed_handle(struct request *rq, const void *body, struct reply *reply,
-                         struct error *err)
+static int handle_signed_files(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
 {
 	const char *id;
 
 	(void)body;
-	if (request_may_block(rq, err) < 0 || search(rq, &id, err) < 0)
+	if (request_may_block(rq, err) < 0 || search_signer(rq, &id, err) < 0)
 		return -1;
-	return serve(rq, reply, id, err);
+	return serve_file(rq, reply, id, err);
 }
 
 #define FLAGS (ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN)
@@ -225,12 +225,12 @@ static int signed_handle(struct request *rq, const void *body, struct reply *rep
 		.tag = ENVD_TAG, .summary = "A file's content"                                     \
 	}
 const struct route envd_file_routes[] = {
-        ROW(HTTP_GET, 0, files_handle),
-        ROW(HTTP_POST, ROUTE_STREAM_BODY, files_handle),
+        ROW(HTTP_GET, 0, handle_files),
+        ROW(HTTP_POST, ROUTE_STREAM_BODY, handle_files),
         {.path = NULL},
 };
 const struct route envd_signed_routes[] = {
-        ROW(HTTP_GET, 0, signed_handle),
-        ROW(HTTP_POST, ROUTE_STREAM_BODY, signed_handle),
+        ROW(HTTP_GET, 0, handle_signed_files),
+        ROW(HTTP_POST, ROUTE_STREAM_BODY, handle_signed_files),
         {.path = NULL},
 };

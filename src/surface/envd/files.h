@@ -4,12 +4,13 @@
 
 #include "surface/envd/envd.h"
 
-struct files_query {
+struct envd_files_query {
 	const char *path, *username, *signature, *signature_expiration;
 };
 /* upload.c: the body's files, to that user. Takes the target's hold. */
-MUST_CHECK int envd_upload(struct request *rq, struct api_target *t, const struct files_query *q,
-                           struct reply *reply, struct error *err);
+MUST_CHECK int envd_upload(struct request *rq, struct api_target *t,
+                           const struct envd_files_query *q, struct reply *reply,
+                           struct error *err);
 
 /* metadata.c: what X-Metadata-* headers say, as AGENT_SET_ATTRIBUTES wants it. */
 MUST_CHECK int envd_metadata_read(struct request *rq, const char **ret, struct error *err);

@@ -12,7 +12,7 @@
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 
 /* A call that has been let in. */
-struct call {
+struct filesystem_call {
 	struct request *rq;
 	struct api_target target;
 	const struct json_value *body;
@@ -20,12 +20,13 @@ struct call {
 	struct buf *out;
 };
 
-static void call_done(struct call *c)
+static void filesystem_call_done(struct filesystem_call *c)
 {
 	api_target_done(&c->target);
 }
 
-static int ask(struct call *c, uint16_t type, const struct agent_path *path, struct error *err)
+static int call_for_path(struct filesystem_call *c, uint16_t type, const struct agent_path *path,
+                         struct error *err)
 {
 	const struct compute_call call = {
 	        .type = type,
@@ -45,7 +46,8 @@ static int ask(struct call *c, uint16_t type, const struct agent_path *path, str
 	                    type == AGENT_REMOVE ? &call : &with_file, c->rq->deadline, err);
 }
 
-static int text_of(const struct call *c, const char *name, const char **ret, struct error *err)
+static int text_of(const struct filesystem_call *c, const char *name, const char **ret,
+                   struct error *err)
 {
 	const char *text = json_text(json_get(c->body, name), "");
 
@@ -57,14 +59,14 @@ static int text_of(const struct call *c, const char *name, const char **ret, str
 
 /* ---- entries ---- */
 
-struct listing {
+struct envd_entry_listing {
 	struct buf *out;
 	unsigned count;
 };
 
 static int add_entry(void *context, const void *reply, struct error *err)
 {
-	struct listing *l = context;
+	struct envd_entry_listing *l = context;
 
 	if (l->count == ENTRIES_MAX)
 		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many files");
@@ -74,10 +76,11 @@ static int add_entry(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int inspect(struct call *c, const char *path, uint32_t depth, struct error *err)
+static int write_entries(struct filesystem_call *c, const char *path, uint32_t depth,
+                         struct error *err)
 {
-	struct listing listing = {.out = c->out};
-	struct agent_path message = envd_path(path, c->user);
+	struct envd_entry_listing listing = {.out = c->out};
+	struct agent_path message = envd_path_of(path, c->user);
 	struct agent_entry entry;
 	struct compute_call call = {
 	        .type = AGENT_INSPECT,
@@ -100,10 +103,10 @@ static int inspect(struct call *c, const char *path, uint32_t depth, struct erro
 	                    c->rq->deadline, err);
 }
 
-static int answer_entry(struct call *c, const char *path, struct error *err)
+static int answer_entry(struct filesystem_call *c, const char *path, struct error *err)
 {
 	buf_add_text(c->out, "{\"entry\":");
-	if (inspect(c, path, 0, err) < 0)
+	if (write_entries(c, path, 0, err) < 0)
 		return -1;
 	buf_add_byte(c->out, '}');
 	return 0;
@@ -111,26 +114,26 @@ static int answer_entry(struct call *c, const char *path, struct error *err)
 
 /* ---- calls ---- */
 
-static int stat_path(struct call *c, struct error *err)
+static int stat_path(struct filesystem_call *c, struct error *err)
 {
 	const char *path;
 
 	return text_of(c, "path", &path, err) < 0 ? -1 : answer_entry(c, path, err);
 }
 
-static int make_dir(struct call *c, struct error *err)
+static int make_dir(struct filesystem_call *c, struct error *err)
 {
 	struct agent_path message;
 	const char *path;
 
 	if (text_of(c, "path", &path, err) < 0)
 		return -1;
-	message = envd_path(path, c->user);
+	message = envd_path_of(path, c->user);
 	message.flags |= AGENT_PATH_PARENTS;
-	return ask(c, AGENT_MKDIR, &message, err) < 0 ? -1 : answer_entry(c, path, err);
+	return call_for_path(c, AGENT_MKDIR, &message, err) < 0 ? -1 : answer_entry(c, path, err);
 }
 
-static int move(struct call *c, struct error *err)
+static int move_path(struct filesystem_call *c, struct error *err)
 {
 	struct agent_path message;
 	const char *source, *destination;
@@ -138,13 +141,15 @@ static int move(struct call *c, struct error *err)
 	if (text_of(c, "source", &source, err) < 0 ||
 	    text_of(c, "destination", &destination, err) < 0)
 		return -1;
-	message = envd_path(source, c->user);
+	message = envd_path_of(source, c->user);
 	message.target = destination;
 	message.flags |= AGENT_PATH_PARENTS;
-	return ask(c, AGENT_RENAME, &message, err) < 0 ? -1 : answer_entry(c, destination, err);
+	return call_for_path(c, AGENT_RENAME, &message, err) < 0
+	               ? -1
+	               : answer_entry(c, destination, err);
 }
 
-static int list_dir(struct call *c, struct error *err)
+static int list_dir(struct filesystem_call *c, struct error *err)
 {
 	int64_t depth = json_whole(json_get(c->body, "depth"), 0);
 	const char *path;
@@ -154,7 +159,7 @@ static int list_dir(struct call *c, struct error *err)
 	if (depth < 0 || depth > DEPTH_MAX)
 		return FAIL(err, ERROR_INVALID, "depth is not from 1 to %d", DEPTH_MAX);
 	buf_add_text(c->out, "{\"entries\":[");
-	if (inspect(c, path, depth ? (uint32_t)depth : 1, err) < 0) {
+	if (write_entries(c, path, depth ? (uint32_t)depth : 1, err) < 0) {
 		if (err->sys_errno == ENOTDIR)
 			err->code = ERROR_INVALID;
 		return -1;
@@ -163,16 +168,16 @@ static int list_dir(struct call *c, struct error *err)
 	return 0;
 }
 
-static int remove_path(struct call *c, struct error *err)
+static int remove_path(struct filesystem_call *c, struct error *err)
 {
 	struct agent_path message;
 	const char *path;
 
 	if (text_of(c, "path", &path, err) < 0)
 		return -1;
-	message = envd_path(path, c->user);
+	message = envd_path_of(path, c->user);
 	message.flags |= AGENT_PATH_RECURSIVE | AGENT_PATH_MAY_EXIST;
-	if (ask(c, AGENT_REMOVE, &message, err) < 0)
+	if (call_for_path(c, AGENT_REMOVE, &message, err) < 0)
 		return -1;
 	buf_add_text(c->out, "{}");
 	return 0;
@@ -180,21 +185,21 @@ static int remove_path(struct call *c, struct error *err)
 
 /* ---- routes ---- */
 
-static int run(struct request *rq, struct reply *reply, int (*call)(struct call *, struct error *),
-               struct error *err)
+static int run_call(struct request *rq, struct reply *reply,
+                    int (*call)(struct filesystem_call *, struct error *), struct error *err)
 {
-	AUTO(call_done) struct call c = {.rq = rq};
-	int opened = envd_open(rq, reply, &c.target, err);
+	AUTO(filesystem_call_done) struct filesystem_call c = {.rq = rq};
+	int opened = envd_target_open(rq, reply, &c.target, err);
 
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	if (request_may_block(rq, err) < 0 || envd_read_json(rq, &c.body, err) < 0 ||
-	    envd_user(rq, &c.target, NULL, &c.user, err) < 0)
+	    envd_user_find(rq, &c.target, NULL, &c.user, err) < 0)
 		return -1;
 	c.out = reply_buf(reply, "application/json");
 	if (call(&c, err) == 0)
 		return 0;
-	envd_translate(err);
+	envd_error_translate(err);
 	return -1;
 }
 
@@ -211,13 +216,13 @@ static int reply_exists(struct reply *reply, const struct error *err)
 	return 0;
 }
 
-static int handle(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int handle_call(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	static const struct {
 		const char *name;
-		int (*call)(struct call *c, struct error *err);
+		int (*call)(struct filesystem_call *c, struct error *err);
 	} calls[] = {
-	        {"Stat", stat_path},   {"MakeDir", make_dir},   {"Move", move},
+	        {"Stat", stat_path},   {"MakeDir", make_dir},   {"Move", move_path},
 	        {"ListDir", list_dir}, {"Remove", remove_path},
 	};
 	const char *name = path_last(rq->route->path);
@@ -226,7 +231,7 @@ static int handle(struct request *rq, const void *body, struct reply *reply, str
 	(void)body;
 	while (strcmp(calls[i].name, name) != 0)
 		i++;
-	if (run(rq, reply, calls[i].call, err) == 0)
+	if (run_call(rq, reply, calls[i].call, err) == 0)
 		return 0;
 	if (!request_is_deferred(rq) && err->code == ERROR_CONFLICT && calls[i].call == make_dir)
 		return reply_exists(reply, err);
@@ -237,7 +242,7 @@ static int handle(struct request *rq, const void *body, struct reply *reply, str
 	{                                                                                          \
 		.method = HTTP_POST, .path = "/filesystem.Filesystem/" name,                       \
 		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | (cancel),                  \
-		.body_max = BODY_MAX_BYTES, .handle = handle, .tag = CONNECT_TAG,                  \
+		.body_max = BODY_MAX_BYTES, .handle = handle_call, .tag = CONNECT_TAG,             \
 		.summary = "filesystem." name                                                      \
 	}
 const struct route envd_filesystem_routes[] = {

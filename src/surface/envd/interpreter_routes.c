@@ -26,16 +26,16 @@ static int check_access(struct request *rq, const char *id, bool is_code, struct
 	if (!is_code && given &&
 	    fleet_access_check(fleet, id, FLEET_ACCESS_TRAFFIC, span_of(given)))
 		return 0;
-	return envd_check_token(rq, id, err);
+	return envd_token_check(rq, id, err);
 }
 
-/* As envd_open. */
+/* As envd_target_open. */
 static int open_sandbox(struct request *rq, struct reply *reply, bool is_code,
                         struct api_target *ret, struct error *err)
 {
-	struct envd_place place;
+	struct envd_address place;
 
-	if (envd_place_find(rq, &place, err) < 0)
+	if (envd_address_find(rq, &place, err) < 0)
 		return -1;
 	if (!place.id[0]) {
 		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
@@ -43,7 +43,7 @@ static int open_sandbox(struct request *rq, struct reply *reply, bool is_code,
 	}
 	if (check_access(rq, place.id, is_code, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
-	return envd_hold(rq, reply, place.id, ret, err);
+	return envd_target_hold(rq, reply, place.id, ret, err);
 }
 
 static struct code_at at_of(struct request *rq, const struct api_target *t)
@@ -67,12 +67,12 @@ static void write_context(struct buf *out, const char *id, enum code_language la
 	buf_add_byte(out, '}');
 }
 
-static const char *default_id(struct arena *a, enum code_language language)
+static const char *default_context_id(struct arena *a, enum code_language language)
 {
 	return arena_format(a, "default-%s", code_languages[language]);
 }
 
-static bool has(const struct code_list *list, const char *id)
+static bool has_context(const struct code_list *list, const char *id)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].id, id) == 0)
@@ -87,16 +87,16 @@ static void write_defaults(struct request *rq, const struct code_list *list, con
 	static const enum code_language defaults[] = {CODE_PYTHON, CODE_JAVASCRIPT};
 
 	for (unsigned i = 0; i < COUNT_OF(defaults); i++) {
-		const char *id = default_id(rq->arena, defaults[i]);
+		const char *id = default_context_id(rq->arena, defaults[i]);
 
-		if (has(list, id))
+		if (has_context(list, id))
 			continue;
 		write_context(out, id, defaults[i], cwd);
 		buf_add_byte(out, ',');
 	}
 }
 
-static int contexts_list(struct request *rq, const void *body, struct reply *reply,
+static int list_contexts(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -113,7 +113,7 @@ static int contexts_list(struct request *rq, const void *body, struct reply *rep
 		return -1;
 	out = reply_buf(reply, "application/json");
 	buf_add_byte(out, '[');
-	write_defaults(rq, &list, envd_workdir(&t), out);
+	write_defaults(rq, &list, envd_workdir_of(&t), out);
 	for (size_t i = 0; i < list.count; i++) {
 		write_context(out, list.items[i].id, list.items[i].language, list.items[i].cwd);
 		buf_add_byte(out, ',');
@@ -128,8 +128,8 @@ static int start_options(struct request *rq, const struct api_target *t, struct 
                          struct error *err)
 {
 	ret->env = t->defaults.env;
-	ret->cwd = envd_workdir(t);
-	return envd_user(rq, t, NULL, &ret->user, err);
+	ret->cwd = envd_workdir_of(t);
+	return envd_user_find(rq, t, NULL, &ret->user, err);
 }
 
 static int read_language(const struct json_value *body, enum code_language *ret, struct error *err)
@@ -140,7 +140,7 @@ static int read_language(const struct json_value *body, enum code_language *ret,
 	return name ? code_language_parse(name, ret, err) : 0;
 }
 
-static int context_create(struct request *rq, const void *body, struct reply *reply,
+static int create_context(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -171,20 +171,21 @@ static int context_create(struct request *rq, const void *body, struct reply *re
 }
 
 /* A default one that has not begun has nothing to end. */
-static bool is_unborn(struct arena *a, const char *id, const struct error *err)
+static bool is_unstarted_default(struct arena *a, const char *id, const struct error *err)
 {
-	return err->code == ERROR_NOT_FOUND && (strcmp(id, default_id(a, CODE_PYTHON)) == 0 ||
-	                                        strcmp(id, default_id(a, CODE_JAVASCRIPT)) == 0);
+	return err->code == ERROR_NOT_FOUND &&
+	       (strcmp(id, default_context_id(a, CODE_PYTHON)) == 0 ||
+	        strcmp(id, default_context_id(a, CODE_JAVASCRIPT)) == 0);
 }
 
-static int not_found(const char *id, struct error *err)
+static int fail_without_context(const char *id, struct error *err)
 {
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	return FAIL(err, ERROR_NOT_FOUND, "Context %.40s not found", id);
 }
 
-static int context_restart(struct request *rq, const void *body, struct reply *reply,
+static int restart_context(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -198,13 +199,13 @@ static int context_restart(struct request *rq, const void *body, struct reply *r
 		return opened < 0 ? -1 : 0;
 	at = at_of(rq, &t);
 	if (code_restart(&at, rq->arena, id, t.defaults.env, &made, err) < 0 &&
-	    !is_unborn(rq->arena, id, err))
-		return not_found(id, err);
+	    !is_unstarted_default(rq->arena, id, err))
+		return fail_without_context(id, err);
 	reply_status(reply, 204);
 	return 0;
 }
 
-static int context_delete(struct request *rq, const void *body, struct reply *reply,
+static int delete_context(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -216,8 +217,8 @@ static int context_delete(struct request *rq, const void *body, struct reply *re
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	at = at_of(rq, &t);
-	if (code_close(&at, rq->arena, id, err) < 0 && !is_unborn(rq->arena, id, err))
-		return not_found(id, err);
+	if (code_close(&at, rq->arena, id, err) < 0 && !is_unstarted_default(rq->arena, id, err))
+		return fail_without_context(id, err);
 	reply_status(reply, 204);
 	return 0;
 }
@@ -343,7 +344,7 @@ static const struct code_writer writer = {
 
 /* ---- a block ---- */
 
-struct execute {
+struct execute_request {
 	const char *code, *context; /* NULL: the language's own */
 	enum code_language language;
 	struct json_map env;
@@ -366,7 +367,7 @@ static int read_env(struct arena *a, const struct json_value *given, struct json
 	return 0;
 }
 
-static int read_execute(struct request *rq, struct execute *ret, struct error *err)
+static int read_execute(struct request *rq, struct execute_request *ret, struct error *err)
 {
 	const struct json_value *body;
 
@@ -384,33 +385,35 @@ static int read_execute(struct request *rq, struct execute *ret, struct error *e
 	return read_env(rq->arena, json_get(body, "env_vars"), &ret->env, err);
 }
 
-static int find_context(struct request *rq, const struct api_target *t, const struct execute *e,
-                        struct code_context *ret, struct error *err)
+static int find_context(struct request *rq, const struct api_target *t,
+                        const struct execute_request *e, struct code_context *ret,
+                        struct error *err)
 {
 	const struct code_at at = at_of(rq, t);
 	struct code_open open = {.language = e->language};
 
 	if (start_options(rq, t, &open, err) < 0)
 		return -1;
-	open.id = e->context ? e->context : default_id(rq->arena, e->language);
-	if (!e->context || strcmp(e->context, default_id(rq->arena, CODE_PYTHON)) == 0)
+	open.id = e->context ? e->context : default_context_id(rq->arena, e->language);
+	if (!e->context || strcmp(e->context, default_context_id(rq->arena, CODE_PYTHON)) == 0)
 		return code_open(&at, rq->arena, &open, ret, err);
-	if (strcmp(e->context, default_id(rq->arena, CODE_JAVASCRIPT)) == 0) {
+	if (strcmp(e->context, default_context_id(rq->arena, CODE_JAVASCRIPT)) == 0) {
 		open.language = CODE_JAVASCRIPT;
 		return code_open(&at, rq->arena, &open, ret, err);
 	}
 	if (code_find(&at, rq->arena, e->context, ret, err) < 0)
-		return not_found(e->context, err);
+		return fail_without_context(e->context, err);
 	if (!ret->has_ended)
 		return 0;
 	return FAIL(err, ERROR_CONFLICT, "the interpreter of context %s has ended: restart it",
 	            e->context);
 }
 
-static int execute(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int execute_code(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct execute e = {.code = NULL};
+	struct execute_request e = {.code = NULL};
 	struct code_context context;
 	int opened;
 
@@ -436,14 +439,14 @@ static int execute(struct request *rq, const void *body, struct reply *reply, st
 
 /* ---- /health ---- */
 
-static int health(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_health(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct fleet_ref ref = {.project_id = NULL};
 	struct sandbox_record r;
-	struct envd_place place;
+	struct envd_address place;
 
 	(void)body;
-	if (envd_place_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
+	if (envd_address_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
 	ref.id_or_name = place.id;
 	if (!place.id[0] || fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
@@ -459,11 +462,11 @@ static int health(struct request *rq, const void *body, struct reply *reply, str
 #define FLAGS ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN
 #define OF_E2B .tag = ENVD_TAG, .summary = "Of E2B's code interpreter"
 const struct route envd_interpreter_routes[] = {
-        {HTTP_GET, "/health", 0, FLAGS, .handle = health, OF_E2B},
-        {HTTP_POST, "/execute", 0, FLAGS, .handle = execute, OF_E2B},
-        {HTTP_GET, "/contexts", 0, FLAGS, .handle = contexts_list, OF_E2B},
-        {HTTP_POST, "/contexts", 0, FLAGS, .handle = context_create, OF_E2B},
-        {HTTP_DELETE, "/contexts/:context", 0, FLAGS, .handle = context_delete, OF_E2B},
-        {HTTP_POST, "/contexts/:context/restart", 0, FLAGS, .handle = context_restart, OF_E2B},
+        {HTTP_GET, "/health", 0, FLAGS, .handle = get_health, OF_E2B},
+        {HTTP_POST, "/execute", 0, FLAGS, .handle = execute_code, OF_E2B},
+        {HTTP_GET, "/contexts", 0, FLAGS, .handle = list_contexts, OF_E2B},
+        {HTTP_POST, "/contexts", 0, FLAGS, .handle = create_context, OF_E2B},
+        {HTTP_DELETE, "/contexts/:context", 0, FLAGS, .handle = delete_context, OF_E2B},
+        {HTTP_POST, "/contexts/:context/restart", 0, FLAGS, .handle = restart_context, OF_E2B},
         {.path = NULL},
 };

@@ -8,7 +8,7 @@
 #define KEY_MAX 246 /* a name of an attribute without its beginning */
 #define TOTAL_MAX 4096
 
-struct metadata {
+struct header_metadata {
 	struct arena *arena;
 	struct buf lines;
 	size_t total;
@@ -22,7 +22,7 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-static bool has_key(const struct metadata *m, const char *key)
+static bool has_key(const struct header_metadata *m, const char *key)
 {
 	struct span rest = buf_span(&m->lines), line, name;
 
@@ -35,9 +35,9 @@ static bool has_key(const struct metadata *m, const char *key)
 }
 
 /* Of one that comes twice, the first counts. */
-static int add(void *context, const char *name, const char *value, struct error *err)
+static int add_header(void *context, const char *name, const char *value, struct error *err)
 {
-	struct metadata *m = context;
+	struct header_metadata *m = context;
 	size_t prefix = sizeof(PREFIX) - 1;
 	char *key;
 
@@ -61,8 +61,8 @@ static int add(void *context, const char *name, const char *value, struct error 
 
 int envd_metadata_read(struct request *rq, const char **ret, struct error *err)
 {
-	struct metadata m = {.arena = rq->arena, .lines = BUF(3 * TOTAL_MAX)};
-	int result = request_each_header(rq, add, &m, err);
+	struct header_metadata m = {.arena = rq->arena, .lines = BUF(3 * TOTAL_MAX)};
+	int result = request_each_header(rq, add_header, &m, err);
 
 	*ret = arena_format(rq->arena, "%s\n%s", ENVD_METADATA, buf_text(&m.lines));
 	buf_done(&m.lines);

@@ -23,7 +23,7 @@ static void write_refusal(struct reply *reply, const struct preview_port *at, in
 	buf_addf(out, ",\"port\":%u,\"code\":%d}", at->port, status);
 }
 
-bool envd_refuse_port(struct reply *reply, const struct preview_port *at, const struct error *err)
+bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const struct error *err)
 {
 	if (err->sys_errno == ECONNREFUSED)
 		write_refusal(reply, at, 502, "The sandbox is running but port is not open");
@@ -36,20 +36,20 @@ bool envd_refuse_port(struct reply *reply, const struct preview_port *at, const 
 	return true;
 }
 
-static int serve(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int serve_port(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct preview_view view = {.rest = rq->raw_path, .query = rq->raw_query};
-	struct envd_place place;
+	struct envd_address place;
 
 	(void)body;
-	if (envd_place_find(rq, &place, err) < 0)
+	if (envd_address_find(rq, &place, err) < 0)
 		return -1;
 	if (!place.id[0]) {
 		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
 		return 0;
 	}
 	if (request_header(rq, "X-Access-Token")) {
-		if (envd_check_token(rq, place.id, err) < 0)
+		if (envd_token_check(rq, place.id, err) < 0)
 			return -1;
 		view.is_trusted = true;
 	}
@@ -66,7 +66,7 @@ const struct route envd_port_route = {
         .flags = ROUTE_PUBLIC | ROUTE_STREAM_BODY | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_TRY |
                  ROUTE_QUICK,
         .body_max = BODY_MAX_BYTES,
-        .handle = serve,
+        .handle = serve_port,
         .tag = ENVD_TAG,
         .summary = "A server inside a sandbox",
 };

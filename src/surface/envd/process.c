@@ -11,26 +11,26 @@
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 #define TERMINAL_SIDE_MAX 10000
 
-struct call {
+struct process_call {
 	struct request *rq;
 	struct api_target target;
 	const struct json_value *body;
 	struct buf *out;
 };
 
-static void call_done(struct call *c)
+static void process_call_done(struct process_call *c)
 {
 	api_target_done(&c->target);
 }
 
-static int ask(struct call *c, const struct compute_call *call, struct error *err)
+static int call_agent(struct process_call *c, const struct compute_call *call, struct error *err)
 {
 	return compute_call(c->target.hold.provider, c->target.hold.id, c->rq->arena, call,
 	                    c->rq->deadline, err);
 }
 
 /* One that runs. */
-static int find(struct call *c, struct agent_process *ret, struct error *err)
+static int find_running(struct process_call *c, struct agent_process *ret, struct error *err)
 {
 	const struct json_value *selector = json_get(c->body, "process");
 
@@ -43,7 +43,7 @@ static int find(struct call *c, struct agent_process *ret, struct error *err)
 
 /* ---- List ---- */
 
-struct listing {
+struct process_listing {
 	struct buf *out;
 	unsigned written;
 };
@@ -72,7 +72,7 @@ static void write_process(struct buf *out, const struct agent_process *p)
 
 static void add_process(void *context, const struct agent_process *p)
 {
-	struct listing *l = context;
+	struct process_listing *l = context;
 
 	if (p->state != AGENT_PROCESS_RUNNING || p->flags & AGENT_EXEC_RESIDENT)
 		return;
@@ -81,9 +81,9 @@ static void add_process(void *context, const struct agent_process *p)
 	write_process(l->out, p);
 }
 
-static int list(struct call *c, struct error *err)
+static int list_processes(struct process_call *c, struct error *err)
 {
-	struct listing listing = {.out = c->out};
+	struct process_listing listing = {.out = c->out};
 
 	buf_add_text(c->out, "{\"processes\":[");
 	if (compute_processes(c->target.hold.provider, c->target.hold.id, add_process, &listing,
@@ -110,7 +110,7 @@ static uint32_t signal_of(const struct json_value *v)
 	return 0;
 }
 
-static int send_signal(struct call *c, struct error *err)
+static int send_signal(struct process_call *c, struct error *err)
 {
 	struct agent_signal message = {.signal = signal_of(json_get(c->body, "signal"))};
 	const struct compute_call call = {
@@ -121,19 +121,19 @@ static int send_signal(struct call *c, struct error *err)
 		return FAIL(err, ERROR_INVALID,
 		            "signal is neither SIGNAL_SIGTERM nor "
 		            "SIGNAL_SIGKILL");
-	if (find(c, &p, err) < 0)
+	if (find_running(c, &p, err) < 0)
 		return -1;
 	message.process = p.process;
 	buf_add_text(c->out, "{}");
-	return ask(c, &call, err);
+	return call_agent(c, &call, err);
 }
 
-static int close_stdin(struct call *c, struct error *err)
+static int close_stdin(struct process_call *c, struct error *err)
 {
 	struct agent_feed message = {.end = 1};
 	struct agent_process p;
 
-	if (find(c, &p, err) < 0)
+	if (find_running(c, &p, err) < 0)
 		return -1;
 	if (p.flags & AGENT_EXEC_TTY)
 		return FAIL(err, ERROR_CONFLICT,
@@ -159,7 +159,7 @@ int envd_pty_size(const struct json_value *pty, uint32_t *ret_rows, uint32_t *re
 	return 0;
 }
 
-static int update(struct call *c, struct error *err)
+static int update_terminal(struct process_call *c, struct error *err)
 {
 	const struct json_value *pty = json_get(c->body, "pty");
 	struct agent_terminal message = {.process = 0};
@@ -175,7 +175,7 @@ static int update(struct call *c, struct error *err)
 	};
 	struct agent_process p;
 
-	if (find(c, &p, err) < 0)
+	if (find_running(c, &p, err) < 0)
 		return -1;
 	buf_add_text(c->out, "{}");
 	if (!pty)
@@ -183,16 +183,16 @@ static int update(struct call *c, struct error *err)
 	message.process = p.process;
 	if (envd_pty_size(pty, &message.rows, &message.columns, err) < 0)
 		return -1;
-	return ask(c, &call, err);
+	return call_agent(c, &call, err);
 }
 
 /* ---- routes ---- */
 
-static int run(struct request *rq, struct reply *reply, int (*call)(struct call *, struct error *),
-               struct error *err)
+static int run_call(struct request *rq, struct reply *reply,
+                    int (*call)(struct process_call *, struct error *), struct error *err)
 {
-	AUTO(call_done) struct call c = {.rq = rq};
-	int opened = envd_open(rq, reply, &c.target, err);
+	AUTO(process_call_done) struct process_call c = {.rq = rq};
+	int opened = envd_target_open(rq, reply, &c.target, err);
 
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
@@ -202,16 +202,16 @@ static int run(struct request *rq, struct reply *reply, int (*call)(struct call 
 	return call(&c, err);
 }
 
-static int handle(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int handle_call(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	static const struct {
 		const char *name;
-		int (*call)(struct call *c, struct error *err);
+		int (*call)(struct process_call *c, struct error *err);
 	} calls[] = {
-	        {"List", list},
+	        {"List", list_processes},
 	        {"SendSignal", send_signal},
 	        {"CloseStdin", close_stdin},
-	        {"Update", update},
+	        {"Update", update_terminal},
 	};
 	const char *name = path_last(rq->route->path);
 	size_t i = 0;
@@ -219,14 +219,14 @@ static int handle(struct request *rq, const void *body, struct reply *reply, str
 	(void)body;
 	while (strcmp(calls[i].name, name) != 0)
 		i++;
-	return run(rq, reply, calls[i].call, err);
+	return run_call(rq, reply, calls[i].call, err);
 }
 
 #define ROW(name, cancel)                                                                          \
 	{                                                                                          \
 		.method = HTTP_POST, .path = "/process.Process/" name,                             \
 		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | (cancel),                  \
-		.body_max = BODY_MAX_BYTES, .handle = handle, .tag = CONNECT_TAG,                  \
+		.body_max = BODY_MAX_BYTES, .handle = handle_call, .tag = CONNECT_TAG,             \
 		.summary = "process." name                                                         \
 	}
 const struct route envd_process_routes[] = {

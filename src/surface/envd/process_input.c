@@ -29,30 +29,30 @@ struct input_stream {
 	bool has_found;
 };
 
-static struct input_stream *of(struct stream *s)
+static struct input_stream *input_stream_of(struct stream *s)
 {
 	return CONTAINER_OF(s, struct input_stream, stream);
 }
 
-static void stream_done(struct stream *s)
+static void input_stream_done(struct stream *s)
 {
-	buf_done(&of(s)->pending);
-	buf_done(&of(s)->texts);
+	buf_done(&input_stream_of(s)->pending);
+	buf_done(&input_stream_of(s)->texts);
 }
 
 /* ---- the answer ---- */
 
-static void finish(struct input_stream *i, struct relay *relay, const struct error *err)
+static void finish_reply(struct input_stream *i, struct relay *relay, const struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
 
 	i->stream.ended = err == NULL;
 	i->is_over = true;
 	if (i->is_stream && !err) {
-		size_t begun = connect_begin(&out);
+		size_t begun = connect_begin_envelope(&out);
 
 		buf_add_text(&out, "{}");
-		connect_end(&out, begun, 0);
+		connect_end_envelope(&out, begun, 0);
 	}
 	if (i->is_stream)
 		connect_write_end(&out, err);
@@ -64,15 +64,16 @@ static void finish(struct input_stream *i, struct relay *relay, const struct err
 		relay_answer(relay, 200, "application/json", SPAN("{}"));
 }
 
-static void answer_if_done(struct input_stream *i, struct relay *relay)
+static void answer_finished_input(struct input_stream *i, struct relay *relay)
 {
 	if (!i->is_over && i->body_ended && i->waiting == 0 && !i->finds)
-		finish(i, relay, NULL);
+		finish_reply(i, relay, NULL);
 }
 
 /* ---- messages ---- */
 
-static int feed(struct input_stream *i, struct relay *relay, struct span bytes, struct error *err)
+static int feed_bytes(struct input_stream *i, struct relay *relay, struct span bytes,
+                      struct error *err)
 {
 	while (bytes.size > 0) {
 		size_t piece = bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX;
@@ -135,7 +136,7 @@ static int take_message(struct input_stream *i, struct relay *relay, struct span
 		return FAIL(err, ERROR_INVALID, "the first message says no process");
 	if (bytes_of(a, input, i->is_tty, &bytes, err) < 0)
 		return -1;
-	return feed(i, relay, bytes, err);
+	return feed_bytes(i, relay, bytes, err);
 }
 
 /* As many whole messages as there are; none while the process is looked for. */
@@ -145,7 +146,7 @@ static int take_messages(struct input_stream *i, struct relay *relay, struct err
 	unsigned flags;
 	int result = 0;
 
-	while (!i->finds && (result = connect_next(&rest, &flags, &message, err)) > 0) {
+	while (!i->finds && (result = connect_take_envelope(&rest, &flags, &message, err)) > 0) {
 		result = flags ? 0 : take_message(i, relay, message, err);
 		arena_reset(&i->stream.arena);
 		if (result < 0)
@@ -162,7 +163,7 @@ static int take_messages(struct input_stream *i, struct relay *relay, struct err
 static int on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                      struct error *err)
 {
-	struct input_stream *i = of(s);
+	struct input_stream *i = input_stream_of(s);
 
 	if (i->body_ended || i->is_over)
 		return 0;
@@ -170,11 +171,11 @@ static int on_client(struct stream *s, struct relay *relay, struct span bytes, b
 	if (i->pending.overflowed)
 		(void)FAIL(err, ERROR_TOO_LARGE, "more input than %zu bytes waits", PENDING_MAX);
 	if (i->pending.overflowed || take_messages(i, relay, err) < 0) {
-		finish(i, relay, err);
+		finish_reply(i, relay, err);
 		return 0;
 	}
 	i->body_ended = last;
-	answer_if_done(i, relay);
+	answer_finished_input(i, relay);
 	return 0;
 }
 
@@ -189,11 +190,11 @@ static int end_search(struct input_stream *i, struct relay *relay, struct error 
 	i->is_tty = i->found.flags & AGENT_EXEC_TTY;
 	if (take_messages(i, relay, err) < 0)
 		return -1;
-	answer_if_done(i, relay);
+	answer_finished_input(i, relay);
 	return 0;
 }
 
-static void look_at(struct input_stream *i, const struct agent_process *p)
+static void compare_process(struct input_stream *i, const struct agent_process *p)
 {
 	bool fits = i->texts.size > 0 ? strcmp(p->label, buf_text(&i->texts)) == 0
 	                              : (int64_t)p->pid == i->pid;
@@ -216,7 +217,7 @@ static int take_reply(struct input_stream *i, struct relay *relay, uint16_t type
 	if (i->finds && type == AGENT_PROCESS) {
 		if (stream_decode(&i->stream, payload, agent_process_shape, &p, sizeof(p), err) < 0)
 			return -1;
-		look_at(i, &p);
+		compare_process(i, &p);
 		return 0;
 	}
 	if (i->finds && type == AGENT_DONE)
@@ -224,34 +225,35 @@ static int take_reply(struct input_stream *i, struct relay *relay, uint16_t type
 	if (type != AGENT_DONE || i->waiting == 0)
 		return stream_unexpected(type, err);
 	i->waiting--;
-	answer_if_done(i, relay);
+	answer_finished_input(i, relay);
 	return 0;
 }
 
 static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
                       struct error *err)
 {
-	if (!of(s)->is_over && take_reply(of(s), relay, type, payload, err) < 0)
-		finish(of(s), relay, err);
+	if (!input_stream_of(s)->is_over &&
+	    take_reply(input_stream_of(s), relay, type, payload, err) < 0)
+		finish_reply(input_stream_of(s), relay, err);
 	return 0;
 }
 
 static void on_tick(struct stream *s, struct relay *relay)
 {
-	struct input_stream *i = of(s);
+	struct input_stream *i = input_stream_of(s);
 	struct error late;
 
 	if (i->is_over || !i->end_ms || clock_monotonic_ms() < i->end_ms)
 		return;
 	(void)FAIL(&late, ERROR_TIMEOUT, "the process does not take its input");
-	finish(i, relay, &late);
+	finish_reply(i, relay, &late);
 }
 
 static const struct stream_ops send_ops = {
         .size = sizeof(struct input_stream),
         .on_message = on_message,
         .on_tick = on_tick,
-        .done = stream_done,
+        .done = input_stream_done,
         .takes_failures = true,
 };
 static const struct stream_ops stream_ops = {
@@ -259,7 +261,7 @@ static const struct stream_ops stream_ops = {
         .on_message = on_message,
         .on_client = on_client,
         .on_tick = on_tick,
-        .done = stream_done,
+        .done = input_stream_done,
         .takes_failures = true,
 };
 
@@ -278,7 +280,7 @@ static int connect_agent(struct request *rq, const struct api_target *t, int *re
 static struct input_stream *input_new(const struct stream_ops *ops, struct api_target *t,
                                       int64_t timeout_ms)
 {
-	struct input_stream *i = of(stream_new(ops, &t->hold));
+	struct input_stream *i = input_stream_of(stream_new(ops, &t->hold));
 
 	i->pending = BUF(PENDING_MAX);
 	i->texts = BUF(4096);
@@ -340,10 +342,11 @@ static int send_input(struct request *rq, struct reply *reply, struct api_target
 	return 0;
 }
 
-static int send_handle(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int handle_send_input(struct request *rq, const void *body, struct reply *reply,
+                             struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = envd_open(rq, reply, &t, err);
+	int opened = envd_target_open(rq, reply, &t, err);
 
 	(void)body;
 	if (opened != 0)
@@ -370,8 +373,8 @@ static int stream_input(struct request *rq, struct reply *reply, struct api_targ
 	return 0;
 }
 
-static int stream_handle(struct request *rq, const void *body, struct reply *reply,
-                         struct error *err)
+static int handle_stream_input(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	int opened = connect_stream_open(rq, reply, &t, err);
@@ -390,7 +393,7 @@ static int stream_handle(struct request *rq, const void *body, struct reply *rep
 		.summary = "process." name                                                         \
 	}
 const struct route envd_input_routes[] = {
-        ROW("SendInput", 0, BODY_MAX_BYTES, send_handle),
-        ROW("StreamInput", ROUTE_STREAM_BODY, STREAM_MAX_BYTES, stream_handle),
+        ROW("SendInput", 0, BODY_MAX_BYTES, handle_send_input),
+        ROW("StreamInput", ROUTE_STREAM_BODY, STREAM_MAX_BYTES, handle_stream_input),
         {.path = NULL},
 };

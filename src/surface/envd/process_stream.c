@@ -15,7 +15,7 @@ struct process_stream {
 	bool is_start, is_tty;
 };
 
-static struct process_stream *of(struct stream *s)
+static struct process_stream *process_stream_of(struct stream *s)
 {
 	return CONTAINER_OF(s, struct process_stream, base.stream);
 }
@@ -65,7 +65,7 @@ static int on_exit(struct process_stream *p, struct relay *relay, const struct a
 static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
                       struct error *err)
 {
-	struct process_stream *p = of(s);
+	struct process_stream *p = process_stream_of(s);
 	struct agent_process info;
 	struct agent_output o;
 
@@ -96,14 +96,15 @@ static const struct stream_ops process_ops = {
 
 /* ---- the start ---- */
 
-struct streaming {
+struct process_stream_request {
 	struct compute_request request;
 	int64_t within_ms; /* 0 = any time */
 	bool is_start, is_tty;
 };
 
-static int start_stream(struct request *rq, struct api_target *t, const struct streaming *as,
-                        struct reply *reply, struct error *err)
+static int start_stream(struct request *rq, struct api_target *t,
+                        const struct process_stream_request *as, struct reply *reply,
+                        struct error *err)
 {
 	const struct connect_stream_options options = {
 	        .ping = EVENTS_PING,
@@ -117,7 +118,7 @@ static int start_stream(struct request *rq, struct api_target *t, const struct s
 	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
 	c = connect_stream_new(rq, &process_ops, &t->hold, &options);
-	p = of(&c->stream);
+	p = process_stream_of(&c->stream);
 	p->is_start = as->is_start;
 	p->is_tty = as->is_tty;
 	return connect_stream_start(rq, c, &as->request, reply, err);
@@ -168,14 +169,14 @@ static int fill_exec(struct request *rq, const struct api_target *t, const struc
 	if (!cmd[0])
 		return FAIL(err, ERROR_INVALID, "process.cmd is missing");
 	if (fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &envs, &defaults, err) < 0 ||
-	    envd_user(rq, t, NULL, &ret->user, err) < 0 ||
+	    envd_user_find(rq, t, NULL, &ret->user, err) < 0 ||
 	    connect_timeout_parse(request_header(rq, "Connect-Timeout-Ms"), &timeout_ms, err) < 0)
 		return -1;
 	ret->args = list_of(rq, cmd, json_get(process, "args"));
 	ret->env = defaults.env;
 	ret->cwd = json_text(json_get(process, "cwd"), "");
 	if (!ret->cwd[0])
-		ret->cwd = envd_workdir(t);
+		ret->cwd = envd_workdir_of(t);
 	ret->label = json_text(json_get(body, "tag"), "");
 	if (strlen(ret->label) > TAG_MAX)
 		return FAIL(err, ERROR_INVALID, "tag is longer than %d bytes", TAG_MAX);
@@ -188,11 +189,12 @@ static int fill_exec(struct request *rq, const struct api_target *t, const struc
 	return envd_pty_size(pty, &ret->rows, &ret->columns, err);
 }
 
-static int start(struct request *rq, struct reply *reply, struct api_target *t,
-                 const struct json_value *body, struct error *err)
+static int start_process(struct request *rq, struct reply *reply, struct api_target *t,
+                         const struct json_value *body, struct error *err)
 {
 	struct agent_exec exec = {.flags = 0};
-	struct streaming as = {.request = {AGENT_EXEC, agent_exec_shape, &exec}, .is_start = true};
+	struct process_stream_request as = {.request = {AGENT_EXEC, agent_exec_shape, &exec},
+	                                    .is_start = true};
 
 	struct run_limits limits;
 
@@ -210,11 +212,12 @@ static int start(struct request *rq, struct reply *reply, struct api_target *t,
 
 /* ---- Connect ---- */
 
-static int attach(struct request *rq, struct reply *reply, struct api_target *t,
-                  const struct json_value *body, struct error *err)
+static int attach_process(struct request *rq, struct reply *reply, struct api_target *t,
+                          const struct json_value *body, struct error *err)
 {
 	struct agent_attach message = {.read_only = 1, .until_end = 1};
-	struct streaming as = {.request = {AGENT_ATTACH, agent_attach_shape, &message}};
+	struct process_stream_request as = {
+	        .request = {AGENT_ATTACH, agent_attach_shape, &message}};
 	struct agent_process p;
 
 	if (request_may_block(rq, err) < 0 ||
@@ -234,7 +237,8 @@ static int attach(struct request *rq, struct reply *reply, struct api_target *t,
 typedef int streamer(struct request *rq, struct reply *reply, struct api_target *t,
                      const struct json_value *body, struct error *err);
 
-static int run(struct request *rq, struct reply *reply, streamer *call, struct error *err)
+static int run_stream_call(struct request *rq, struct reply *reply, streamer *call,
+                           struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	const struct json_value *body;
@@ -247,18 +251,18 @@ static int run(struct request *rq, struct reply *reply, streamer *call, struct e
 	return connect_stream_refuse(rq, reply, err);
 }
 
-static int start_handle(struct request *rq, const void *body, struct reply *reply,
+static int handle_start(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
 	(void)body;
-	return run(rq, reply, start, err);
+	return run_stream_call(rq, reply, start_process, err);
 }
 
-static int connect_handle(struct request *rq, const void *body, struct reply *reply,
+static int handle_connect(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	(void)body;
-	return run(rq, reply, attach, err);
+	return run_stream_call(rq, reply, attach_process, err);
 }
 
 #define ROW(name, handle_)                                                                         \
@@ -269,7 +273,7 @@ static int connect_handle(struct request *rq, const void *body, struct reply *re
 		.summary = "process." name                                                         \
 	}
 const struct route envd_stream_routes[] = {
-        ROW("Start", start_handle),
-        ROW("Connect", connect_handle),
+        ROW("Start", handle_start),
+        ROW("Connect", handle_connect),
         {.path = NULL},
 };

@@ -4,7 +4,7 @@
 
 #include "surface/envd/envd.h"
 
-struct search {
+struct process_search {
 	struct arena *arena;
 	int64_t pid; /* or 0 */
 	const char *tag;
@@ -13,15 +13,15 @@ struct search {
 };
 
 /* A number may have been used before: who runs goes before who has ended, the youngest first. */
-static bool is_better(const struct search *s, const struct agent_process *p)
+static bool is_better(const struct process_search *s, const struct agent_process *p)
 {
 	return !s->has_found || p->state == AGENT_PROCESS_RUNNING ||
 	       s->found.state != AGENT_PROCESS_RUNNING;
 }
 
-static void look(void *context, const struct agent_process *p)
+static void compare_process(void *context, const struct agent_process *p)
 {
-	struct search *s = context;
+	struct process_search *s = context;
 
 	if (p->flags & AGENT_EXEC_RESIDENT || !is_better(s, p) ||
 	    (s->tag ? strcmp(p->label, s->tag) != 0 : p->pid != s->pid))
@@ -36,12 +36,13 @@ int envd_process_find(struct request *rq, const struct api_target *t,
                       const struct json_value *selector, struct agent_process *ret,
                       struct error *err)
 {
-	struct search s = {.pid = json_whole(json_get(selector, "pid"), 0),
-	                   .tag = json_text(json_get(selector, "tag"), NULL)};
+	struct process_search s = {.pid = json_whole(json_get(selector, "pid"), 0),
+	                           .tag = json_text(json_get(selector, "tag"), NULL)};
 
 	if (s.pid <= 0 && !s.tag)
 		return FAIL(err, ERROR_INVALID, "process has neither a pid nor a tag");
-	if (compute_processes(t->hold.provider, t->hold.id, look, &s, rq->deadline, err) < 0)
+	if (compute_processes(t->hold.provider, t->hold.id, compare_process, &s, rq->deadline,
+	                      err) < 0)
 		return -1;
 	if (!s.has_found && s.tag)
 		return FAIL(err, ERROR_NOT_FOUND, "process with tag %.64s not found", s.tag);

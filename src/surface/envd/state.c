@@ -10,21 +10,21 @@
 
 /* ---- /health ---- */
 
-static bool is_up(const struct sandbox_record *r)
+static bool is_reachable(const struct sandbox_record *r)
 {
 	return r->actual == SANDBOX_STARTED ||
 	       sandbox_is_asleep(r->actual, r->reason, (unsigned)r->traits);
 }
 
 /* Wakes nobody: what sleeps and would be woken by its next use is well, too. */
-static int health(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_health(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	struct envd_place place;
+	struct envd_address place;
 	struct fleet_ref ref = {.project_id = NULL};
 	struct sandbox_record r;
 
 	(void)body;
-	if (envd_place_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
+	if (envd_address_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
 	ref.id_or_name = place.id;
 	if (place.id[0] && fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 &&
@@ -32,7 +32,7 @@ static int health(struct request *rq, const void *body, struct reply *reply, str
 		return -1;
 	if (!place.id[0])
 		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
-	else if (err->code == ERROR_NOT_FOUND || !is_up(&r))
+	else if (err->code == ERROR_NOT_FOUND || !is_reachable(&r))
 		envd_reply_gone(reply, place.id);
 	else
 		reply_status(reply, 204);
@@ -41,10 +41,10 @@ static int health(struct request *rq, const void *body, struct reply *reply, str
 
 /* ---- /envs ---- */
 
-static int envs(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_envs(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = envd_open(rq, reply, &t, err);
+	int opened = envd_target_open(rq, reply, &t, err);
 	struct buf *out;
 
 	(void)body;
@@ -95,12 +95,12 @@ static void write_metrics(struct buf *out, const struct sandbox_record *r,
 }
 
 /* How busy it is shows between two looks. */
-static int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	const struct timespec pause = {.tv_nsec = SAMPLE_MS * 1000000L};
 	struct provider_stats first, second;
-	int opened = envd_open(rq, reply, &t, err);
+	int opened = envd_target_open(rq, reply, &t, err);
 
 	(void)body;
 	if (opened != 0)
@@ -122,12 +122,12 @@ static int metrics(struct request *rq, const void *body, struct reply *reply, st
 		.tag = ENVD_TAG, .summary = "State of a sandbox"                                   \
 	}
 const struct route envd_state_routes[] = {
-        ROW("/health", health),
-        ROW("/envs", envs),
+        ROW("/health", get_health),
+        ROW("/envs", get_envs),
         {.method = HTTP_GET,
          .path = "/metrics",
          .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_SLOW,
-         .handle = metrics,
+         .handle = get_metrics,
          .tag = ENVD_TAG,
          .summary = "What a sandbox uses"},
         {.path = NULL},

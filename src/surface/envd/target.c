@@ -41,7 +41,7 @@ void envd_reply_gone(struct reply *reply, const char *id)
 	buf_add_text(out, ",\"message\":\"The sandbox was not found\",\"code\":502}");
 }
 
-int envd_check_token(struct request *rq, const char *id, struct error *err)
+int envd_token_check(struct request *rq, const char *id, struct error *err)
 {
 	const char *given = request_header(rq, "X-Access-Token");
 
@@ -74,7 +74,7 @@ static enum usage_reason reason_of(const struct request *rq)
 /* Nobody has a key here: a sandbox has as many requests at once as a key has elsewhere, or the
  * holder of one sandbox's token could take the threads and connections of all. What is done once
  * more on a worker was let in before. */
-static int let_in(struct request *rq, const char *id, struct error *err)
+static int admit_request(struct request *rq, const char *id, struct error *err)
 {
 	struct api_caller *caller;
 
@@ -93,14 +93,14 @@ static int let_in(struct request *rq, const char *id, struct error *err)
 	return 0;
 }
 
-int envd_hold(struct request *rq, struct reply *reply, const char *id, struct api_target *ret,
-              struct error *err)
+int envd_target_hold(struct request *rq, struct reply *reply, const char *id,
+                     struct api_target *ret, struct error *err)
 {
 	const struct fleet_use use = {.reason = reason_of(rq)};
 	const struct fleet_ref ref = {.id_or_name = id, .use = &use};
 	struct fleet *fleet = api_of(rq)->fleet;
 
-	if (let_in(rq, id, err) < 0)
+	if (admit_request(rq, id, err) < 0)
 		return -1;
 	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
 	    (request_may_block(rq, err) < 0 ||
@@ -120,19 +120,20 @@ int envd_hold(struct request *rq, struct reply *reply, const char *id, struct ap
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 
-int envd_open(struct request *rq, struct reply *reply, struct api_target *ret, struct error *err)
+int envd_target_open(struct request *rq, struct reply *reply, struct api_target *ret,
+                     struct error *err)
 {
-	struct envd_place place;
+	struct envd_address place;
 
-	if (envd_place_find(rq, &place, err) < 0)
+	if (envd_address_find(rq, &place, err) < 0)
 		return -1;
 	if (!place.id[0]) {
 		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
 		return 1;
 	}
-	if (envd_check_token(rq, place.id, err) < 0)
+	if (envd_token_check(rq, place.id, err) < 0)
 		return -1;
-	return envd_hold(rq, reply, place.id, ret, err);
+	return envd_target_hold(rq, reply, place.id, ret, err);
 }
 
 /* ---- the user ---- */
@@ -154,8 +155,8 @@ static int read_basic(struct request *rq, const char **ret, struct error *err)
 	return 0;
 }
 
-int envd_user(struct request *rq, const struct api_target *t, const char *given, const char **ret,
-              struct error *err)
+int envd_user_find(struct request *rq, const struct api_target *t, const char *given,
+                   const char **ret, struct error *err)
 {
 	const char *user = given;
 
@@ -169,7 +170,7 @@ int envd_user(struct request *rq, const struct api_target *t, const char *given,
 	return 0;
 }
 
-const char *envd_workdir(const struct api_target *t)
+const char *envd_workdir_of(const struct api_target *t)
 {
 	/* What our own templates have for projects is no wish of anybody's. */
 	static const char projects[] = FLEET_HOME_PATH "/project";
@@ -178,7 +179,7 @@ const char *envd_workdir(const struct api_target *t)
 	return workdir && strcmp(workdir, projects) != 0 ? workdir : "";
 }
 
-void envd_translate(struct error *err)
+void envd_error_translate(struct error *err)
 {
 	static const char cwd[] = "working folder '";
 	size_t size = sizeof(cwd) - 1;
@@ -209,7 +210,7 @@ int envd_read_json(struct request *rq, const struct json_value **ret, struct err
 	return json_load(rq->arena, rq->body, ret, err);
 }
 
-struct agent_path envd_path(const char *path, const char *user)
+struct agent_path envd_path_of(const char *path, const char *user)
 {
 	return (struct agent_path){.path = path, .root = user, .flags = AGENT_PATH_AT_HOME};
 }

@@ -14,7 +14,7 @@
 #define INFLATED_MAX (INT64_C(1) << 40)
 #define ITEMS_MAX ((size_t)16 * 1024 * 1024)
 
-struct upload {
+struct envd_upload {
 	struct stream stream;
 	struct multipart multipart;
 	struct decompressor *decompressor; /* NULL: the body is as it is */
@@ -26,14 +26,14 @@ struct upload {
 	bool is_form, in_file, is_half_ended, body_ended, has_metadata;
 };
 
-static struct upload *of(struct stream *s)
+static struct envd_upload *upload_of(struct stream *s)
 {
-	return CONTAINER_OF(s, struct upload, stream);
+	return CONTAINER_OF(s, struct envd_upload, stream);
 }
 
 static void upload_done(struct stream *s)
 {
-	struct upload *u = of(s);
+	struct envd_upload *u = upload_of(s);
 
 	multipart_done(&u->multipart);
 	decompressor_free(u->decompressor);
@@ -46,7 +46,7 @@ static void upload_done(struct stream *s)
 
 /* ---- files ---- */
 
-static int begin_file(struct upload *u, struct span path, struct error *err)
+static int begin_file(struct envd_upload *u, struct span path, struct error *err)
 {
 	struct agent_path message;
 
@@ -55,7 +55,7 @@ static int begin_file(struct upload *u, struct span path, struct error *err)
 	if (u->path.overflowed || path.size == 0 || memchr(path.data, '\0', path.size))
 		return FAIL(err, ERROR_INVALID, "the path of file %u is empty or too long",
 		            u->begun + 1);
-	message = envd_path(buf_text(&u->path), buf_text(&u->user));
+	message = envd_path_of(buf_text(&u->path), buf_text(&u->user));
 	message.flags |= AGENT_PATH_PARENTS | AGENT_PATH_IN_PLACE;
 	u->begun++;
 	u->in_file = true;
@@ -64,7 +64,7 @@ static int begin_file(struct upload *u, struct span path, struct error *err)
 
 static int add_bytes(void *context, struct span bytes, struct error *err)
 {
-	struct upload *u = context;
+	struct envd_upload *u = context;
 
 	(void)err;
 	if (u->in_file)
@@ -75,8 +75,8 @@ static int add_bytes(void *context, struct span bytes, struct error *err)
 /* Its metadata are what this request says, whatever the file had before. */
 static int end_file(void *context, struct error *err)
 {
-	struct upload *u = context;
-	struct agent_path message = envd_path(buf_text(&u->path), buf_text(&u->user));
+	struct envd_upload *u = context;
+	struct agent_path message = envd_path_of(buf_text(&u->path), buf_text(&u->user));
 
 	if (!u->in_file)
 		return 0;
@@ -89,7 +89,7 @@ static int end_file(void *context, struct error *err)
 
 static int on_part(void *context, const struct multipart_part *part, struct error *err)
 {
-	struct upload *u = context;
+	struct envd_upload *u = context;
 
 	if (!span_equals_text(part->name, "file"))
 		return 0;
@@ -114,18 +114,18 @@ static const struct multipart_ops form_ops = {
 
 static int take_plain(void *context, struct span bytes, struct error *err)
 {
-	struct upload *u = context;
+	struct envd_upload *u = context;
 
 	return u->is_form ? multipart_add(&u->multipart, bytes, err) : add_bytes(u, bytes, err);
 }
 
-static int take_bytes(struct upload *u, struct span bytes, struct error *err)
+static int take_bytes(struct envd_upload *u, struct span bytes, struct error *err)
 {
 	return u->decompressor ? decompressor_write(u->decompressor, bytes, err)
 	                       : take_plain(u, bytes, err);
 }
 
-static int take_end(struct upload *u, struct error *err)
+static int take_end(struct envd_upload *u, struct error *err)
 {
 	if (u->decompressor && decompressor_end(u->decompressor, err) < 0)
 		return -1;
@@ -136,7 +136,7 @@ static int take_end(struct upload *u, struct error *err)
 	return u->begun ? 0 : FAIL(err, ERROR_INVALID, "the form has no part 'file'");
 }
 
-static void answer_if_done(struct upload *u, struct relay *relay)
+static void answer_finished_upload(struct envd_upload *u, struct relay *relay)
 {
 	if (!u->body_ended || u->ended < u->begun)
 		return;
@@ -148,7 +148,7 @@ static void answer_if_done(struct upload *u, struct relay *relay)
 static int on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                      struct error *err)
 {
-	struct upload *u = of(s);
+	struct envd_upload *u = upload_of(s);
 	int result = 0;
 
 	if (u->body_ended)
@@ -164,13 +164,13 @@ static int on_client(struct stream *s, struct relay *relay, struct span bytes, b
 	if (result < 0)
 		return -1;
 	u->body_ended = last;
-	answer_if_done(u, relay);
+	answer_finished_upload(u, relay);
 	return 0;
 }
 
 /* ---- the agent's answers ---- */
 
-static int on_file(struct upload *u, struct span payload, struct error *err)
+static int on_file(struct envd_upload *u, struct span payload, struct error *err)
 {
 	struct agent_file file;
 
@@ -189,11 +189,11 @@ static int on_file(struct upload *u, struct span payload, struct error *err)
 	return u->items.overflowed ? FAIL(err, ERROR_TOO_LARGE, "too many files at once") : 0;
 }
 
-static int on_failed(struct upload *u, struct span payload, struct error *err)
+static int on_failed(struct envd_upload *u, struct span payload, struct error *err)
 {
 	u->stream.ended = true;
 	(void)compute_failed(payload, err);
-	envd_translate(err);
+	envd_error_translate(err);
 	/* A folder where a file is to be. */
 	if (err->code == ERROR_CONFLICT)
 		err->code = ERROR_INVALID;
@@ -203,7 +203,7 @@ static int on_failed(struct upload *u, struct span payload, struct error *err)
 static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
                       struct error *err)
 {
-	struct upload *u = of(s);
+	struct envd_upload *u = upload_of(s);
 
 	if (type == AGENT_FAILED)
 		return on_failed(u, payload, err);
@@ -215,12 +215,12 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 		return stream_unexpected(type, err);
 	u->ended += u->is_half_ended;
 	u->is_half_ended = !u->is_half_ended;
-	answer_if_done(u, relay);
+	answer_finished_upload(u, relay);
 	return 0;
 }
 
 static const struct stream_ops upload_ops = {
-        .size = sizeof(struct upload),
+        .size = sizeof(struct envd_upload),
         .on_message = on_message,
         .on_client = on_client,
         .done = upload_done,
@@ -229,7 +229,7 @@ static const struct stream_ops upload_ops = {
 
 /* ---- the start ---- */
 
-static int choose_form(struct request *rq, struct upload *u, struct error *err)
+static int choose_form(struct request *rq, struct envd_upload *u, struct error *err)
 {
 	static const char form[] = "multipart/form-data", raw[] = "application/octet-stream";
 	const char *type = request_header(rq, "Content-Type");
@@ -251,8 +251,9 @@ static int choose_form(struct request *rq, struct upload *u, struct error *err)
 	return 0;
 }
 
-static int prepare(struct request *rq, const struct api_target *t, const struct files_query *q,
-                   struct upload *u, struct error *err)
+static int prepare_upload(struct request *rq, const struct api_target *t,
+                          const struct envd_files_query *q, struct envd_upload *u,
+                          struct error *err)
 {
 	const char *user, *attributes;
 
@@ -261,7 +262,7 @@ static int prepare(struct request *rq, const struct api_target *t, const struct 
 	u->attributes = BUF(16 * 1024);
 	u->items = BUF(ITEMS_MAX);
 	buf_add_byte(&u->items, '[');
-	if (envd_user(rq, t, q->username, &user, err) < 0 ||
+	if (envd_user_find(rq, t, q->username, &user, err) < 0 ||
 	    envd_metadata_read(rq, &attributes, err) < 0)
 		return -1;
 	buf_add_text(&u->user, user);
@@ -271,7 +272,7 @@ static int prepare(struct request *rq, const struct api_target *t, const struct 
 	return choose_form(rq, u, err);
 }
 
-int envd_upload(struct request *rq, struct api_target *t, const struct files_query *q,
+int envd_upload(struct request *rq, struct api_target *t, const struct envd_files_query *q,
                 struct reply *reply, struct error *err)
 {
 	struct stream_options options = {.fd = -1};
@@ -280,7 +281,7 @@ int envd_upload(struct request *rq, struct api_target *t, const struct files_que
 	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
 	s = stream_new(&upload_ops, &t->hold);
-	if (prepare(rq, t, q, of(s), err) < 0 || request_may_block(rq, err) < 0 ||
+	if (prepare_upload(rq, t, q, upload_of(s), err) < 0 || request_may_block(rq, err) < 0 ||
 	    provider_ops_of(s->hold.provider)
 	                    ->compute->connect(s->hold.provider, s->hold.id, rq->deadline,
 	                                       &options.fd, err) < 0) {

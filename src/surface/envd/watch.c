@@ -12,49 +12,49 @@ struct watch_stream {
 	struct changes changes;
 };
 
-static struct watch_stream *of(struct stream *s)
+static struct watch_stream *watch_stream_of(struct stream *s)
 {
 	return CONTAINER_OF(s, struct watch_stream, base.stream);
 }
 
 static void watch_done(struct stream *s)
 {
-	changes_done(&of(s)->changes);
+	changes_done(&watch_stream_of(s)->changes);
 	connect_stream_done(s);
 }
 
 static void write_message(struct watch_stream *w, struct relay *relay, const char *name,
                           struct span value)
 {
-	size_t begun = connect_begin(&w->base.out);
+	size_t begun = connect_begin_envelope(&w->base.out);
 
 	buf_addf(&w->base.out, "{\"%s\":", name);
 	buf_add_span(&w->base.out, value);
 	buf_add_byte(&w->base.out, '}');
-	connect_end(&w->base.out, begun, 0);
+	connect_end_envelope(&w->base.out, begun, 0);
 	connect_stream_flush(&w->base, relay);
 }
 
 /* A path that is no folder is the caller's mistake, to envd. */
-static void fail(struct watch_stream *w, struct relay *relay, struct span payload)
+static void fail_watch(struct watch_stream *w, struct relay *relay, struct span payload)
 {
 	struct error failed;
 
 	w->base.stream.ended = true;
 	(void)compute_failed(payload, &failed);
-	changes_translate(&failed);
+	changes_translate_error(&failed);
 	connect_stream_finish(&w->base, relay, &failed);
 }
 
 static int on_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
                       struct error *err)
 {
-	struct watch_stream *w = of(s);
+	struct watch_stream *w = watch_stream_of(s);
 	struct span event;
 	int told;
 
 	if (type == AGENT_FAILED) {
-		fail(w, relay, payload);
+		fail_watch(w, relay, payload);
 		return 0;
 	}
 	if (type == AGENT_READY && !w->base.begun) {
@@ -63,7 +63,7 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	}
 	if (!w->base.begun)
 		return stream_unexpected(type, err);
-	told = changes_take(&w->changes, &s->arena, type, payload, &event, err);
+	told = changes_take_message(&w->changes, &s->arena, type, payload, &event, err);
 	if (told > 0)
 		write_message(w, relay, "filesystem", event);
 	return told < 0 ? -1 : 0;
@@ -77,7 +77,8 @@ static const struct stream_ops watch_ops = {
         .takes_failures = true,
 };
 
-static int start(struct request *rq, struct reply *reply, struct api_target *t, struct error *err)
+static int start_watch(struct request *rq, struct reply *reply, struct api_target *t,
+                       struct error *err)
 {
 	struct connect_stream_options options = {.ping = "{\"keepalive\":{}}",
 	                                         .out_max = 2 * CHANGES_EVENT_MAX};
@@ -86,19 +87,19 @@ static int start(struct request *rq, struct reply *reply, struct api_target *t, 
 	struct connect_stream *c;
 
 	if (connect_stream_read(rq, &body, err) < 0 ||
-	    changes_request(rq, t, body, &message, err) < 0 ||
+	    changes_read_request(rq, t, body, &message, err) < 0 ||
 	    connect_timeout_parse(request_header(rq, "Connect-Timeout-Ms"), &options.within_ms,
 	                          err) < 0 ||
 	    request_may_block(rq, err) < 0)
 		return -1;
 	c = connect_stream_new(rq, &watch_ops, &t->hold, &options);
-	changes_init(&of(&c->stream)->changes);
+	changes_init(&watch_stream_of(&c->stream)->changes);
 	return connect_stream_start(
 	        rq, c, &(struct compute_request){AGENT_WATCH, agent_path_shape, &message}, reply,
 	        err);
 }
 
-static int watch_handle(struct request *rq, const void *body, struct reply *reply,
+static int handle_watch(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -107,7 +108,7 @@ static int watch_handle(struct request *rq, const void *body, struct reply *repl
 	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
-	return start(rq, reply, &t, err) == 0 ? 0 : connect_stream_refuse(rq, reply, err);
+	return start_watch(rq, reply, &t, err) == 0 ? 0 : connect_stream_refuse(rq, reply, err);
 }
 
 const struct route envd_watch_routes[] = {
@@ -115,7 +116,7 @@ const struct route envd_watch_routes[] = {
          .path = "/filesystem.Filesystem/WatchDir",
          .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN,
          .body_max = BODY_MAX_BYTES,
-         .handle = watch_handle,
+         .handle = handle_watch,
          .tag = CONNECT_TAG,
          .summary = "filesystem.WatchDir"},
         {.path = NULL},

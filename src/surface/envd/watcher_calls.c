@@ -11,19 +11,19 @@
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 
-struct call {
+struct watcher_call {
 	struct request *rq;
 	struct api_target target;
 	const struct json_value *body;
 	struct buf *out;
 };
 
-static void call_done(struct call *c)
+static void watcher_call_done(struct watcher_call *c)
 {
 	api_target_done(&c->target);
 }
 
-static const char *id_of(const struct call *c)
+static const char *id_of(const struct watcher_call *c)
 {
 	return json_text(json_get(c->body, "watcherId"), "");
 }
@@ -34,11 +34,11 @@ static int await_ready(struct agent_reader *r, struct error *err)
 	if (agent_reader_expect(r, AGENT_READY, err) == 0)
 		return 0;
 	if (r->type == AGENT_FAILED)
-		changes_translate(err);
+		changes_translate_error(err);
 	return -1;
 }
 
-static int create(struct call *c, struct error *err)
+static int create_watcher(struct watcher_call *c, struct error *err)
 {
 	struct agent_path message;
 	const struct compute_request request = {AGENT_WATCH, agent_path_shape, &message, NULL};
@@ -48,7 +48,7 @@ static int create(struct call *c, struct error *err)
 
 	agent_reader_init(&r, hold->provider, hold->id,
 	                  &(struct agent_limits){.deadline = c->rq->deadline});
-	if (changes_request(c->rq, &c->target, c->body, &message, err) < 0 ||
+	if (changes_read_request(c->rq, &c->target, c->body, &message, err) < 0 ||
 	    agent_reader_ask(&r, &request, err) < 0 || await_ready(&r, err) < 0 ||
 	    watchers_add(api_of(c->rq)->envd_watchers, hold->id, TAKE_FD(r.fd), id, err) < 0)
 		return -1;
@@ -56,34 +56,34 @@ static int create(struct call *c, struct error *err)
 	return 0;
 }
 
-static int get_events(struct call *c, struct error *err)
+static int get_events(struct watcher_call *c, struct error *err)
 {
 	buf_add_text(c->out, "{\"events\":[");
-	if (watchers_take(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), c->out, err) <
-	    0)
+	if (watchers_take_events(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), c->out,
+	                         err) < 0)
 		return -1;
 	buf_add_text(c->out, "]}");
 	return 0;
 }
 
-static int remove_it(struct call *c, struct error *err)
+static int remove_watcher(struct watcher_call *c, struct error *err)
 {
 	buf_add_text(c->out, "{}");
 	return watchers_remove(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), err);
 }
 
-static int handle(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int handle_call(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	static const struct {
 		const char *name;
-		int (*call)(struct call *c, struct error *err);
+		int (*call)(struct watcher_call *c, struct error *err);
 	} calls[] = {
-	        {"CreateWatcher", create},
+	        {"CreateWatcher", create_watcher},
 	        {"GetWatcherEvents", get_events},
-	        {"RemoveWatcher", remove_it},
+	        {"RemoveWatcher", remove_watcher},
 	};
-	AUTO(call_done) struct call c = {.rq = rq};
-	int opened = envd_open(rq, reply, &c.target, err);
+	AUTO(watcher_call_done) struct watcher_call c = {.rq = rq};
+	int opened = envd_target_open(rq, reply, &c.target, err);
 	size_t i = 0;
 
 	(void)body;
@@ -101,7 +101,7 @@ static int handle(struct request *rq, const void *body, struct reply *reply, str
 	{                                                                                          \
 		.method = HTTP_POST, .path = "/filesystem.Filesystem/" name,                       \
 		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN, .body_max = BODY_MAX_BYTES, \
-		.handle = handle, .tag = CONNECT_TAG, .summary = "filesystem." name                \
+		.handle = handle_call, .tag = CONNECT_TAG, .summary = "filesystem." name           \
 	}
 const struct route envd_watcher_routes[] = {
         ROW("CreateWatcher"),

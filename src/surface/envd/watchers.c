@@ -21,7 +21,7 @@
 
 /* The mutex of all watchers guards the list and the first members. An agent is read under the
  * watcher's own mutex alone, so that no sandbox's agent holds another sandbox's call. */
-struct watcher {
+struct envd_watcher {
 	struct list item;
 	char id[ID_SIZE + 1], sandbox_id[ID_SIZE + 1];
 	int64_t used_ms;
@@ -50,7 +50,7 @@ struct envd_watchers *envd_watchers_new(void)
 	return w;
 }
 
-static void watcher_free(struct watcher *watcher)
+static void watcher_free(struct envd_watcher *watcher)
 {
 	(void)close(watcher->fd);
 	buf_done(&watcher->held);
@@ -60,7 +60,7 @@ static void watcher_free(struct watcher *watcher)
 }
 
 /* Called with the mutex held. The last user frees it. */
-static void remove_watcher(struct envd_watchers *w, struct watcher *watcher)
+static void remove_watcher(struct envd_watchers *w, struct envd_watcher *watcher)
 {
 	if (watcher->is_listed) {
 		watcher->is_listed = false;
@@ -76,7 +76,7 @@ void envd_watchers_free(struct envd_watchers *w)
 	if (!w)
 		return;
 	LIST_EACH (&w->items, item)
-		remove_watcher(w, LIST_ENTRY(item, struct watcher, item));
+		remove_watcher(w, LIST_ENTRY(item, struct envd_watcher, item));
 	pthread_mutex_destroy(&w->mutex);
 	free(w);
 }
@@ -86,7 +86,7 @@ static unsigned forget_idle(struct envd_watchers *w, const char *sandbox_id, int
 	unsigned count = 0;
 
 	LIST_EACH (&w->items, item) {
-		struct watcher *watcher = LIST_ENTRY(item, struct watcher, item);
+		struct envd_watcher *watcher = LIST_ENTRY(item, struct envd_watcher, item);
 
 		if (watcher->users == 0 && now - watcher->used_ms > WATCHERS_IDLE_MS)
 			remove_watcher(w, watcher);
@@ -96,9 +96,9 @@ static unsigned forget_idle(struct envd_watchers *w, const char *sandbox_id, int
 	return count;
 }
 
-static struct watcher *watcher_new(const char *sandbox_id, int fd)
+static struct envd_watcher *watcher_new(const char *sandbox_id, int fd)
 {
-	struct watcher *watcher = calloc(1, sizeof(*watcher));
+	struct envd_watcher *watcher = calloc(1, sizeof(*watcher));
 	struct id id = id_new();
 
 	if (!watcher)
@@ -116,7 +116,7 @@ static struct watcher *watcher_new(const char *sandbox_id, int fd)
 int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd, char ret_id[ID_SIZE + 1],
                  struct error *err)
 {
-	struct watcher *watcher = watcher_new(sandbox_id, fd);
+	struct envd_watcher *watcher = watcher_new(sandbox_id, fd);
 	int64_t now = clock_monotonic_ms();
 	unsigned of_sandbox;
 	bool is_full;
@@ -137,10 +137,11 @@ int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd, char r
 	               : 0;
 }
 
-static struct watcher *find(struct envd_watchers *w, const char *sandbox_id, const char *id)
+static struct envd_watcher *find_watcher(struct envd_watchers *w, const char *sandbox_id,
+                                         const char *id)
 {
 	LIST_EACH (&w->items, item) {
-		struct watcher *watcher = LIST_ENTRY(item, struct watcher, item);
+		struct envd_watcher *watcher = LIST_ENTRY(item, struct envd_watcher, item);
 
 		if (strcmp(watcher->id, id) == 0 && strcmp(watcher->sandbox_id, sandbox_id) == 0)
 			return watcher;
@@ -149,7 +150,7 @@ static struct watcher *find(struct envd_watchers *w, const char *sandbox_id, con
 }
 
 /* The whole frames among what is held. */
-static int take_frames(struct watcher *watcher, struct arena *a, struct buf *out, bool *any,
+static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf *out, bool *any,
                        struct error *err)
 {
 	struct span rest = buf_span(&watcher->held), payload, event;
@@ -157,7 +158,7 @@ static int take_frames(struct watcher *watcher, struct arena *a, struct buf *out
 	int more;
 
 	while ((more = wire_next(&rest, &type, &payload, NULL, err)) > 0) {
-		int told = changes_take(&watcher->changes, a, type, payload, &event, err);
+		int told = changes_take_message(&watcher->changes, a, type, payload, &event, err);
 
 		if (told < 0)
 			return -1;
@@ -172,7 +173,7 @@ static int take_frames(struct watcher *watcher, struct arena *a, struct buf *out
 	return more;
 }
 
-static int take_all(struct watcher *watcher, struct buf *out, struct error *err)
+static int take_events(struct envd_watcher *watcher, struct buf *out, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
 	size_t begun = out->size, read = 0;
@@ -194,19 +195,20 @@ static int take_all(struct watcher *watcher, struct buf *out, struct error *err)
 	return 0;
 }
 
-static struct watcher *acquire(struct envd_watchers *w, const char *sandbox_id, const char *id)
+static struct envd_watcher *acquire_watcher(struct envd_watchers *w, const char *sandbox_id,
+                                            const char *id)
 {
-	struct watcher *watcher;
+	struct envd_watcher *watcher;
 
 	pthread_mutex_lock(&w->mutex);
-	watcher = find(w, sandbox_id, id);
+	watcher = find_watcher(w, sandbox_id, id);
 	if (watcher)
 		watcher->users++;
 	pthread_mutex_unlock(&w->mutex);
 	return watcher;
 }
 
-static void release(struct envd_watchers *w, struct watcher *watcher, bool has_ended)
+static void release_watcher(struct envd_watchers *w, struct envd_watcher *watcher, bool has_ended)
 {
 	pthread_mutex_lock(&w->mutex);
 	watcher->users--;
@@ -216,28 +218,28 @@ static void release(struct envd_watchers *w, struct watcher *watcher, bool has_e
 	pthread_mutex_unlock(&w->mutex);
 }
 
-int watchers_take(struct envd_watchers *w, const char *sandbox_id, const char *id, struct buf *out,
-                  struct error *err)
+int watchers_take_events(struct envd_watchers *w, const char *sandbox_id, const char *id,
+                         struct buf *out, struct error *err)
 {
-	struct watcher *watcher = acquire(w, sandbox_id, id);
+	struct envd_watcher *watcher = acquire_watcher(w, sandbox_id, id);
 	int result;
 
 	if (!watcher)
 		return FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
 	pthread_mutex_lock(&watcher->reading);
-	result = take_all(watcher, out, err);
+	result = take_events(watcher, out, err);
 	pthread_mutex_unlock(&watcher->reading);
-	release(w, watcher, result < 0);
+	release_watcher(w, watcher, result < 0);
 	return result;
 }
 
 int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char *id,
                     struct error *err)
 {
-	struct watcher *watcher;
+	struct envd_watcher *watcher;
 
 	pthread_mutex_lock(&w->mutex);
-	watcher = find(w, sandbox_id, id);
+	watcher = find_watcher(w, sandbox_id, id);
 	if (watcher)
 		remove_watcher(w, watcher);
 	pthread_mutex_unlock(&w->mutex);

@@ -20,7 +20,7 @@ struct envd_watchers;
 MUST_CHECK int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd,
                             char ret_id[ID_SIZE + 1], struct error *err);
 /* Appends events with commas between. ERROR_NOT_FOUND for one that is not there or has ended. */
-MUST_CHECK int watchers_take(struct envd_watchers *w, const char *sandbox_id, const char *id,
-                             struct buf *out, struct error *err);
+MUST_CHECK int watchers_take_events(struct envd_watchers *w, const char *sandbox_id, const char *id,
+                                    struct buf *out, struct error *err);
 MUST_CHECK int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char *id,
                                struct error *err);

@@ -27,7 +27,7 @@ TEST(begun_minutes_count_and_never_is_said_in_daytonas_words)
 
 TEST(what_is_not_given_is_as_daytona_has_it)
 {
-	struct daytona_wish wish = {.given = 0};
+	struct daytona_intervals wish = {.given = 0};
 	struct fleet_create create = {.project_id = "p"};
 	struct error err = {0};
 
@@ -45,7 +45,7 @@ TEST(what_is_not_given_is_as_daytona_has_it)
 
 TEST(a_ttl_deletes_and_nothing_else_does)
 {
-	struct daytona_wish wish = {.minutes = {[DAYTONA_TTL] = 5}, .given = 1 << DAYTONA_TTL};
+	struct daytona_intervals wish = {.minutes = {[DAYTONA_TTL] = 5}, .given = 1 << DAYTONA_TTL};
 	struct fleet_create create = {.project_id = "p"};
 	struct daytona_change change = {DAYTONA_TTL, 7, 1000};
 	struct fleet_settings settings;
@@ -128,22 +128,22 @@ TEST(rows_answer_in_daytonas_form)
 	}
 }
 
-static struct daytona_wait wait_of(const char *id, int64_t made_at)
+static struct daytona_pending_sandbox wait_of(const char *id, int64_t made_at)
 {
-	return (struct daytona_wait){.id = id,
-	                             .project_id = "project",
-	                             .key_id = "",
-	                             .build_id = "build",
-	                             .template = "template",
-	                             .body = SPAN("{}"),
-	                             .made_at = made_at};
+	return (struct daytona_pending_sandbox){.id = id,
+	                                        .project_id = "project",
+	                                        .key_id = "",
+	                                        .build_id = "build",
+	                                        .template = "template",
+	                                        .body = SPAN("{}"),
+	                                        .made_at = made_at};
 }
 
 TEST(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct daytona_pending *p = daytona_pending_new();
-	struct daytona_wait wait = wait_of("one", clock_unix_ms()), found;
+	struct daytona_pending_sandbox wait = wait_of("one", clock_unix_ms()), found;
 
 	daytona_pending_put(p, &wait);
 	assert_false(daytona_pending_find(p, &a, "other", "one", &found));
@@ -169,12 +169,13 @@ TEST(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one)
 	AUTO(arena_done) struct arena a = {0};
 	struct daytona_pending *p = daytona_pending_new();
 	int64_t now = clock_unix_ms();
-	struct daytona_wait found, old = wait_of("old", now - DAYTONA_PENDING_KEPT_MS);
+	struct daytona_pending_sandbox found, old = wait_of("old", now - DAYTONA_PENDING_KEPT_MS);
 
 	daytona_pending_put(p, &old);
 	assert_false(daytona_pending_find(p, &a, "project", "old", &found));
 	for (int64_t i = 0; i < DAYTONA_PENDING_MAX + 1; i++) {
-		struct daytona_wait wait = wait_of(arena_format(&a, "w%d", (int)i), now + i);
+		struct daytona_pending_sandbox wait =
+		        wait_of(arena_format(&a, "w%d", (int)i), now + i);
 
 		wait.project_id =
 		        arena_format(&a, "project%d", (int)i / DAYTONA_PENDING_OF_PROJECT);
@@ -194,12 +195,13 @@ TEST(a_project_with_many_that_wait_takes_no_place_of_others)
 	AUTO(arena_done) struct arena a = {0};
 	struct daytona_pending *p = daytona_pending_new();
 	int64_t now = clock_unix_ms();
-	struct daytona_wait found, theirs = wait_of("theirs", now);
+	struct daytona_pending_sandbox found, theirs = wait_of("theirs", now);
 
 	theirs.project_id = "other";
 	daytona_pending_put(p, &theirs);
 	for (int64_t i = 0; i <= DAYTONA_PENDING_MAX; i++) {
-		struct daytona_wait wait = wait_of(arena_format(&a, "w%d", (int)i), now + 1 + i);
+		struct daytona_pending_sandbox wait =
+		        wait_of(arena_format(&a, "w%d", (int)i), now + 1 + i);
 
 		daytona_pending_put(p, &wait);
 	}

@@ -18,13 +18,13 @@ TEST(an_envelope_is_cut_when_it_is_whole)
 
 	for (size_t size = 0; size < 7; size++) {
 		in = (struct span){bytes, size};
-		assert_int_equal(connect_next(&in, &flags, &message, &err), 0);
+		assert_int_equal(connect_take_envelope(&in, &flags, &message, &err), 0);
 		assert_int_equal(in.size, size);
 	}
-	assert_int_equal(connect_next(&whole, &flags, &message, &err), 1);
+	assert_int_equal(connect_take_envelope(&whole, &flags, &message, &err), 1);
 	assert_int_equal(flags, 0);
 	assert_true(span_equals_text(message, "{}"));
-	assert_int_equal(connect_next(&whole, &flags, &message, &err), 1);
+	assert_int_equal(connect_take_envelope(&whole, &flags, &message, &err), 1);
 	assert_int_equal(flags, CONNECT_END);
 	assert_true(span_equals_text(message, "abc"));
 	assert_int_equal(whole.size, 0);
@@ -45,7 +45,7 @@ TEST(envelopes_that_are_compressed_strange_or_huge_are_refused)
 		unsigned flags;
 		struct error err;
 
-		assert_int_equal(connect_next(&in, &flags, &message, &err), -1);
+		assert_int_equal(connect_take_envelope(&in, &flags, &message, &err), -1);
 		assert_int_equal(err.code, cases[i].code);
 	}
 }
@@ -63,8 +63,8 @@ TEST(a_request_is_exactly_one_message)
 		struct span message;
 		struct error err;
 
-		assert_int_equal(connect_single((struct span){cases[i].bytes, cases[i].size},
-		                                &message, &err),
+		assert_int_equal(connect_read_single((struct span){cases[i].bytes, cases[i].size},
+		                                     &message, &err),
 		                 cases[i].result);
 	}
 }
@@ -73,18 +73,18 @@ TEST(what_is_written_is_read_again)
 {
 	AUTO(buf_done) struct buf out = BUF(1 << 20);
 	struct span in, message;
-	size_t begun = connect_begin(&out);
+	size_t begun = connect_begin_envelope(&out);
 	unsigned flags;
 	struct error err;
 
 	for (int i = 0; i < 70000; i++)
 		buf_add_byte(&out, 'x');
-	connect_end(&out, begun, 0);
+	connect_end_envelope(&out, begun, 0);
 	connect_write_end(&out, NULL);
 	in = buf_span(&out);
-	assert_int_equal(connect_next(&in, &flags, &message, &err), 1);
+	assert_int_equal(connect_take_envelope(&in, &flags, &message, &err), 1);
 	assert_int_equal(message.size, 70000);
-	assert_int_equal(connect_next(&in, &flags, &message, &err), 1);
+	assert_int_equal(connect_take_envelope(&in, &flags, &message, &err), 1);
 	assert_int_equal(flags, CONNECT_END);
 	assert_true(span_equals_text(message, "{}"));
 }
@@ -99,7 +99,7 @@ TEST(an_error_ends_a_stream_by_its_name)
 	(void)FAIL(&err, ERROR_NOT_FOUND, "no \"such\" process");
 	connect_write_end(&out, &err);
 	in = buf_span(&out);
-	assert_int_equal(connect_next(&in, &flags, &message, &cut), 1);
+	assert_int_equal(connect_take_envelope(&in, &flags, &message, &cut), 1);
 	assert_true(span_equals_text(message, "{\"error\":{\"code\":\"not_found\",\"message\":"
 	                                      "\"no \\\"such\\\" process\"}}"));
 }
@@ -107,10 +107,10 @@ TEST(an_error_ends_a_stream_by_its_name)
 TEST(a_message_that_does_not_fit_leaves_the_buffer_alone)
 {
 	AUTO(buf_done) struct buf out = BUF(8);
-	size_t begun = connect_begin(&out);
+	size_t begun = connect_begin_envelope(&out);
 
 	buf_add_text(&out, "too long");
-	connect_end(&out, begun, 0);
+	connect_end_envelope(&out, begun, 0);
 	assert_true(out.overflowed);
 }
 
@@ -175,7 +175,7 @@ TEST(a_signature_is_the_one_that_clients_make)
 
 	signature_make(&file, TOKEN, text);
 	assert_string_equal(text, "v1_gUtH/s9YCJWgCizjfUxuWfhFE4QSydOWEIIvfLwDr6E");
-	assert_true(signature_is(&file, TOKEN, span_of(text)));
+	assert_true(signature_matches(&file, TOKEN, span_of(text)));
 }
 
 TEST(another_path_user_operation_time_or_token_has_another_signature)
@@ -190,10 +190,10 @@ TEST(another_path_user_operation_time_or_token_has_another_signature)
 
 	signature_make(&file, TOKEN, text);
 	for (size_t i = 0; i < COUNT_OF(others); i++)
-		assert_false(signature_is(&others[i], TOKEN, span_of(text)));
-	assert_false(signature_is(&file, "another", span_of(text)));
-	assert_false(signature_is(&file, TOKEN, (struct span){text, SIGNATURE_SIZE - 2}));
-	assert_false(signature_is(&file, TOKEN, SPAN("")));
+		assert_false(signature_matches(&others[i], TOKEN, span_of(text)));
+	assert_false(signature_matches(&file, "another", span_of(text)));
+	assert_false(signature_matches(&file, TOKEN, (struct span){text, SIGNATURE_SIZE - 2}));
+	assert_false(signature_matches(&file, TOKEN, SPAN("")));
 }
 
 TEST(a_signature_has_its_time)

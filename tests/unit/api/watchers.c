@@ -49,7 +49,7 @@ static void *take_on(void *context)
 	AUTO(buf_done) struct buf out = BUF(16 << 20);
 	struct error err = {0};
 
-	(void)!watchers_take(t->watchers, "hostile", t->id, &out, &err);
+	(void)!watchers_take_events(t->watchers, "hostile", t->id, &out, &err);
 	atomic_store(&t->has_ended, true);
 	return NULL;
 }
@@ -81,7 +81,7 @@ TEST(an_agent_that_never_stops_holds_no_other_sandboxes_call_and_not_its_own)
 	assert_int_equal(pthread_create(&caller, NULL, take_on, &taking), 0);
 	begun = clock_monotonic_ms();
 	for (unsigned i = 0; i < 50; i++) {
-		assert_int_equal(watchers_take(w, "quiet", quiet, &out, &err), 0);
+		assert_int_equal(watchers_take_events(w, "quiet", quiet, &out, &err), 0);
 		(void)usleep(1000);
 	}
 	assert_true(clock_monotonic_ms() - begun < SOON_MS);
@@ -105,7 +105,7 @@ TEST(a_watcher_that_is_removed_is_gone)
 
 	assert_int_equal(watchers_remove(w, "other", id, &err), -1);
 	assert_int_equal(watchers_remove(w, "x", id, &err), 0);
-	assert_int_equal(watchers_take(w, "x", id, &out, &err), -1);
+	assert_int_equal(watchers_take_events(w, "x", id, &out, &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	envd_watchers_free(w);
 }

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "surface/daytona/inside.h"
+#include "surface/daytona/toolbox.h"
 
 #include <unistd.h>
 
 #include "provider/agent_reader.h"
 
-int inside_run(struct request *rq, const struct api_target *t, const struct inside_run *run,
-               struct compute_result *ret, struct error *err)
+int toolbox_run(struct request *rq, const struct api_target *t,
+                const struct toolbox_command *command, struct compute_result *ret,
+                struct error *err)
 {
 	const struct agent_exec exec = {
-	        .args = run->args,
+	        .args = command->args,
 	        .env = t->defaults.env,
-	        .cwd = run->cwd ? run->cwd : "",
+	        .cwd = command->cwd ? command->cwd : "",
 	        .user = t->defaults.user,
-	        .stdin_bytes = run->stdin_bytes,
+	        .stdin_bytes = command->stdin_bytes,
 	};
 	const struct compute_run options = {
-	        .exec = &exec, .out_max = run->out_max, .deadline = rq->deadline};
+	        .exec = &exec, .out_max = command->out_max, .deadline = rq->deadline};
 
 	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
 	return compute_run(t->hold.provider, t->hold.id, rq->arena, &options, ret, err);
 }
 
-const char *inside_complaint(struct arena *a, const struct compute_result *result)
+const char *toolbox_complaint(struct arena *a, const struct compute_result *result)
 {
 	struct span rest = result->out[1], line;
 	char *text;
@@ -38,8 +39,8 @@ const char *inside_complaint(struct arena *a, const struct compute_result *resul
 	return text;
 }
 
-int inside_file(struct request *rq, const struct api_target *t, const struct files_call *call,
-                struct agent_file *ret, struct error *err)
+int toolbox_call_file(struct request *rq, const struct api_target *t, const struct files_call *call,
+                      struct agent_file *ret, struct error *err)
 {
 	struct agent_file ignored;
 	const struct compute_call ask = {
@@ -57,7 +58,7 @@ int inside_file(struct request *rq, const struct api_target *t, const struct fil
 	return compute_call(t->hold.provider, t->hold.id, rq->arena, &ask, rq->deadline, err);
 }
 
-/* The file's connection, with the request sent. */
+/* Connects to the agent and sends it the request. */
 static int open_reader(struct request *rq, const struct api_target *t,
                        const struct files_call *call, struct agent_reader *ret, struct error *err)
 {
@@ -70,8 +71,8 @@ static int open_reader(struct request *rq, const struct api_target *t,
 	return agent_reader_ask(ret, &request, err);
 }
 
-int inside_read(struct request *rq, const struct api_target *t, const char *path, struct buf *out,
-                struct error *err)
+int toolbox_read_file(struct request *rq, const struct api_target *t, const char *path,
+                      struct buf *out, struct error *err)
 {
 	const struct files_call call = {.type = AGENT_READ,
 	                                .path = {.path = path, .user = t->defaults.user}};
@@ -107,8 +108,8 @@ static int send_content(struct agent_reader *r, struct span content, struct erro
 	return agent_reader_send(r, buf_span(&frames), err);
 }
 
-int inside_write(struct request *rq, const struct api_target *t, const char *path,
-                 struct span content, struct error *err)
+int toolbox_write_file(struct request *rq, const struct api_target *t, const char *path,
+                       struct span content, struct error *err)
 {
 	const struct files_call call = {.type = AGENT_WRITE,
 	                                .path = {.path = path, .user = t->defaults.user}};

@@ -14,7 +14,7 @@ static const char *host_of(const struct request *rq)
 	return host && strcmp(rq->peer, "unix") != 0 ? host : "";
 }
 
-static int by_headers(const struct request *rq, struct envd_place *ret, struct error *err)
+static int read_headers(const struct request *rq, struct envd_address *ret, struct error *err)
 {
 	const char *id = request_header(rq, "E2b-Sandbox-Id");
 	const char *port = request_header(rq, "E2b-Sandbox-Port");
@@ -34,17 +34,17 @@ static int by_headers(const struct request *rq, struct envd_place *ret, struct e
 	return 0;
 }
 
-int envd_place_find(const struct request *rq, struct envd_place *ret, struct error *err)
+int envd_address_find(const struct request *rq, struct envd_address *ret, struct error *err)
 {
 	const struct config *config = api_of(rq)->config;
 	struct span host = span_of(host_of(rq));
-	struct envd_place of_host = {.port = 0}, of_headers = {.port = 0};
+	struct envd_address of_host = {.port = 0}, of_headers = {.port = 0};
 	bool has_host = preview_host_is_place(config, host);
 	bool has_headers = request_header(rq, "E2b-Sandbox-Id") != NULL;
 
 	if (has_host && preview_host_parse(config, host, of_host.id, &of_host.port, err) < 0)
 		return -1;
-	if (has_headers && by_headers(rq, &of_headers, err) < 0)
+	if (has_headers && read_headers(rq, &of_headers, err) < 0)
 		return -1;
 	/* One who checks the host before us must not be led past by a header. */
 	if (has_host && has_headers &&
@@ -54,14 +54,14 @@ int envd_place_find(const struct request *rq, struct envd_place *ret, struct err
 	return 0;
 }
 
-struct http_host envd_find_host(struct api *api, const struct request *rq, struct http_host host)
+struct http_host envd_host_find(struct api *api, const struct request *rq, struct http_host host)
 {
-	struct envd_place place;
+	struct envd_address place;
 	struct error ignored;
 
 	if (host.below || (!host.route && !request_header(rq, "E2b-Sandbox-Id")))
 		return host;
-	if (envd_place_find(rq, &place, &ignored) < 0)
+	if (envd_address_find(rq, &place, &ignored) < 0)
 		return host.route && !request_header(rq, "E2b-Sandbox-Id")
 		               ? host
 		               : (struct http_host){.route = &envd_mismatch_route};
@@ -74,13 +74,14 @@ struct http_host envd_find_host(struct api *api, const struct request *rq, struc
 
 /* ---- headers that are not right ---- */
 
-static int mismatch(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int refuse_mismatch(struct request *rq, const void *body, struct reply *reply,
+                           struct error *err)
 {
-	struct envd_place place;
+	struct envd_address place;
 
 	(void)body;
 	(void)reply;
-	if (envd_place_find(rq, &place, err) < 0)
+	if (envd_address_find(rq, &place, err) < 0)
 		return -1;
 	return FAIL(err, ERROR_NOT_FOUND, "there is nothing here");
 }
@@ -89,7 +90,7 @@ const struct route envd_mismatch_route = {
         .method = HTTP_ANY,
         .path = "/*path",
         .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN,
-        .handle = mismatch,
+        .handle = refuse_mismatch,
         .tag = ENVD_TAG,
         .summary = "A request whose sandbox cannot be told",
 };
