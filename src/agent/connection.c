@@ -287,7 +287,7 @@ static void wait_for_room(struct connection *c)
 
 	c->held = true;
 	if (a->standby.look_at == DEADLINE_NEVER)
-		a->standby.look_at = deadline_in(ROOM_LOOK_MS);
+		a->standby.look_at = deadline_after(ROOM_LOOK_MS);
 }
 
 /* To a worker, with all that was read. */

@@ -309,7 +309,7 @@ int files_search(struct files *f, const struct agent_path *m, struct error *err)
 {
 	AUTO(search_done)
 	struct search s = {
-	        .files = f, .deadline = deadline_in(RUN_MS), .text = BUF(FILE_MAX + 65537)};
+	        .files = f, .deadline = deadline_after(RUN_MS), .text = BUF(FILE_MAX + 65537)};
 	AUTO(place_done) struct place place = {0};
 	AUTO_CLOSE int fd = -1;
 	struct rlimit before;

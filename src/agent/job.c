@@ -153,7 +153,7 @@ static void try_later(struct agent *a, struct post *post)
 		watch_close(a, &post->watch);
 	post->deadline = DEADLINE_NEVER;
 	post->done = post->tries >= TRIES;
-	post->try_at = deadline_in((int64_t)WAIT_FIRST_MS << (post->tries - 1));
+	post->try_at = deadline_after((int64_t)WAIT_FIRST_MS << (post->tries - 1));
 }
 
 /* "HTTP/1.1 204 …": 0 while it is not all there, -1 for what is something else. */
@@ -238,7 +238,7 @@ static void try_now(struct agent *a, struct post *post)
 	post->sent = 0;
 	buf_reset(&post->answer);
 	post->try_at = DEADLINE_NEVER;
-	post->deadline = deadline_in(TRY_MS);
+	post->deadline = deadline_after(TRY_MS);
 	post->watch = (struct watch){.fd = fd, .on_event = on_event};
 	if (fd < 0 ||
 	    (connect(fd, (const struct sockaddr *)&post->address, post->address_size) < 0 &&

@@ -50,7 +50,7 @@ static void tell_full(int fd, int failure)
 static void rest(struct agent *a, struct listener *l)
 {
 	watch_pause(a, &l->watch);
-	l->resume_at = deadline_in(LISTENER_REST_MS);
+	l->resume_at = deadline_after(LISTENER_REST_MS);
 }
 
 /* With the spare one. */

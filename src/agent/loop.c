@@ -84,7 +84,7 @@ void agent_stop_all(struct agent *a, int64_t grace_ms)
 	if (a->stopping)
 		return;
 	a->stopping = true;
-	a->stop_deadline = deadline_in(grace_ms);
+	a->stop_deadline = deadline_after(grace_ms);
 	standby_stop(a);
 	(void)tree_signal(getpid(), SIGTERM);
 	reap(a);

@@ -16,7 +16,7 @@ void orphan_beat(struct agent *a, uint64_t bound_ms)
 	a->orphan_tick_ms = bound / TICKS;
 	if (bound > 0 && a->orphan_tick_ms < TICK_MIN_MS)
 		a->orphan_tick_ms = TICK_MIN_MS;
-	a->orphan_tick_at = deadline_in(a->orphan_tick_ms);
+	a->orphan_tick_at = deadline_after(a->orphan_tick_ms);
 	orphan_renew(a);
 }
 

@@ -74,7 +74,7 @@ static struct process *process_new(struct agent *a, const struct agent_exec *exe
 		        ring_bytes < RING_FIRST_SIZE ? RING_FIRST_SIZE : ring_bytes;
 	}
 	p->started_ms = clock_monotonic_ms();
-	p->deadline = exec->timeout_ms ? deadline_in((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
+	p->deadline = exec->timeout_ms ? deadline_after((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
 	p->look_at = p->over_at = p->kill_at = p->warm_until = p->idle.at = DEADLINE_NEVER;
 	p->look_again_at = p->keeper_kill_at = DEADLINE_NEVER;
 	list_init(&p->viewers);
@@ -173,7 +173,7 @@ int process_start(struct agent *a, const struct agent_exec *exec, struct arena *
 	}
 	list_append(&a->processes, &p->item);
 	a->running_count++;
-	p->look_at = deadline_in(PROCESS_ANNOUNCE_MS);
+	p->look_at = deadline_after(PROCESS_ANNOUNCE_MS);
 	process_open_stdin(p);
 	process_watch_output(p);
 	/* While the command begins: nothing waits for this. */
@@ -311,7 +311,7 @@ static void on_ended(struct process *p)
 	if (process_output_has_ended(p))
 		finish(p);
 	else
-		p->over_at = deadline_in(PROCESS_GRACE_MS);
+		p->over_at = deadline_after(PROCESS_GRACE_MS);
 }
 
 /* Often the start is known only now: all that there is to say goes out at once. */
@@ -398,7 +398,7 @@ void process_kill_tree(struct process *p)
 	process_look_for_start(p);
 	if (!p->keeper)
 		return; /* it is over */
-	p->kill_at = deadline_in(KILL_AGAIN_MS);
+	p->kill_at = deadline_after(KILL_AGAIN_MS);
 	if (!p->started) {
 		end_keeper_later(p); /* on_started does the rest, when that comes first */
 		return;
@@ -484,7 +484,7 @@ void process_run_timers(struct agent *a, int64_t now)
 		struct process *p = LIST_ENTRY(item, struct process, item);
 
 		if (p->look_at <= now) {
-			p->look_at = deadline_in(PROCESS_ANNOUNCE_MS);
+			p->look_at = deadline_after(PROCESS_ANNOUNCE_MS);
 			look_for_start(p, now);
 		}
 		if (p->warm_until <= now)
@@ -500,7 +500,7 @@ void process_run_timers(struct agent *a, int64_t now)
 		if (p->look_again_at <= now)
 			process_resume(p);
 		if (p->over_at <= now && process_output_is_held(p))
-			p->over_at = deadline_in(PROCESS_GRACE_MS);
+			p->over_at = deadline_after(PROCESS_GRACE_MS);
 		else if (p->over_at <= now)
 			finish(p);
 	}

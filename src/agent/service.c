@@ -133,7 +133,7 @@ static bool is_going(const struct service *s)
 static void begin_soon(struct service *s, int64_t delay_ms)
 {
 	s->phase = delay_ms > 0 ? AGENT_SERVICE_BACKOFF : AGENT_SERVICE_STARTING;
-	s->start_at = deadline_in(delay_ms);
+	s->start_at = deadline_after(delay_ms);
 }
 
 /* One of the same name that was removed and has not ended yet. */
@@ -308,7 +308,7 @@ static void on_main_end(struct agent *a, struct watch *w, uint32_t events)
 		return;
 	s->phase = AGENT_SERVICE_STOPPING;
 	(void)tree_signal(keeper_pid(p->keeper), SIGTERM);
-	p->kill_at = deadline_in((int64_t)s->now.says.stop_ms);
+	p->kill_at = deadline_after((int64_t)s->now.says.stop_ms);
 }
 
 /* Not another one that has got its number since: that has another parent. */
@@ -353,7 +353,7 @@ static void end_process(struct service *s)
 		return; /* it is ending */
 	if (p->started)
 		(void)tree_signal(keeper_pid(p->keeper), SIGTERM);
-	p->kill_at = deadline_in(p->started ? (int64_t)s->now.says.stop_ms : 0);
+	p->kill_at = deadline_after(p->started ? (int64_t)s->now.says.stop_ms : 0);
 }
 
 /* ---- what is said ---- */
@@ -424,7 +424,7 @@ void services_run_timers(struct agent *a, int64_t now)
 		if (s->start_at > now || s->process)
 			continue;
 		if (has_forerunner(s))
-			s->start_at = deadline_in(FORERUNNER_MS);
+			s->start_at = deadline_after(FORERUNNER_MS);
 		else
 			begin(s);
 	}

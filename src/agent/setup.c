@@ -118,7 +118,7 @@ static int answer(int fd, const struct error *failure, const struct wire_fds *fd
 	if (wire_encode(&frame, failure->code ? AGENT_FAILED : AGENT_READY,
 	                failure->code ? agent_failed_shape : NULL, &failed, err) < 0)
 		return -1;
-	return wire_send_packet(fd, buf_span(&frame), fds, deadline_in(1000), err);
+	return wire_send_packet(fd, buf_span(&frame), fds, deadline_after(1000), err);
 }
 
 int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd, struct buf *wish,
@@ -153,7 +153,7 @@ int setup_claim(int fd, struct error *err)
 	struct span in, payload;
 	uint16_t type;
 
-	if (wire_receive_packet(fd, deadline_in(0), &packet, NULL, err) < 0)
+	if (wire_receive_packet(fd, deadline_after(0), &packet, NULL, err) < 0)
 		return -1;
 	in = buf_span(&packet);
 	if (wire_next(&in, &type, &payload, NULL, err) <= 0 || type != AGENT_CLAIM || in.size > 0)

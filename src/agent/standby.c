@@ -159,7 +159,7 @@ void standby_start(struct agent *a)
 	if (start(r, &ignored) == 0)
 		watch_set(a, &r->watch, EPOLLIN);
 	else
-		r->again_at = deadline_in(AGAIN_MS);
+		r->again_at = deadline_after(AGAIN_MS);
 }
 
 void standby_stop(struct agent *a)
@@ -218,7 +218,7 @@ static int give(struct connection *c, struct span bytes, struct error *err)
 	memcpy(rest->bytes, bytes.data, bytes.size);
 	(void)kill(r->pid, SIGCONT); /* root inside may have stopped it */
 	fds = (struct wire_fds){.fds = {c->watch.fd, fd}, .count = 2};
-	if (wire_send_packet(r->watch.fd, SPAN("c"), &fds, deadline_in(0), err) < 0) {
+	if (wire_send_packet(r->watch.fd, SPAN("c"), &fds, deadline_after(0), err) < 0) {
 		(void)munmap(rest, WORKER_REST_SIZE);
 		return -1;
 	}

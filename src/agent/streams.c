@@ -177,7 +177,7 @@ static int read_some(struct channel *c)
 	if (got < 0 && errno == ENOBUFS) {
 		watch_pause(p->agent, &c->watch);
 		if (waits_for_nobody(p))
-			p->look_again_at = deadline_in(CONNECTION_STALL_MS);
+			p->look_again_at = deadline_after(CONNECTION_STALL_MS);
 	} else if (got == 0 || errno != EAGAIN) {
 		watch_close(p->agent, &c->watch); /* a terminal ends with EIO */
 	}

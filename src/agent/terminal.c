@@ -49,7 +49,7 @@ static int signal_foreground(struct process *p, uint32_t signo, struct error *er
 void process_touch(struct process *p)
 {
 	if (p->idle.ms)
-		p->idle.at = deadline_in(p->idle.ms);
+		p->idle.at = deadline_after(p->idle.ms);
 }
 
 int process_set_terminal(struct process *p, const struct agent_terminal *change, struct error *err)
@@ -102,7 +102,7 @@ void process_run_idle(struct process *p, int64_t now)
 	if (p->idle.at > now)
 		return;
 	if (!is_own(p, foreground_of(p))) {
-		p->idle.at = deadline_in(p->idle.ms);
+		p->idle.at = deadline_after(p->idle.ms);
 		return;
 	}
 	p->idle.at = DEADLINE_NEVER;
@@ -110,5 +110,5 @@ void process_run_idle(struct process *p, int64_t now)
 		return;
 	p->info.timed_out = 1;
 	(void)tree_signal(keeper_pid(p->keeper), SIGHUP);
-	p->kill_at = deadline_in(HANG_UP_MS);
+	p->kill_at = deadline_after(HANG_UP_MS);
 }

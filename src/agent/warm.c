@@ -455,7 +455,7 @@ bool warm_take(struct process *p, const struct agent_exec *exec)
 	    w->language->way->give(w, p, code_of(w, exec), &ignored) < 0)
 		return false;
 	p->info.flags |= AGENT_EXEC_WARM;
-	p->warm_until = deadline_in(BEGIN_MAX_MS);
+	p->warm_until = deadline_after(BEGIN_MAX_MS);
 	p->warm = w;
 	fault_point("agent", "warm-given");
 	return true;

@@ -7,13 +7,13 @@
 
 #include "base/attribute.h"
 
-struct network {
+struct address_range {
 	unsigned char start[16];
 	unsigned bits;
 };
 
 /* What is not the internet: RFC 6890 and its successors. */
-static const struct network refused_v4[] = {
+static const struct address_range refused_v4[] = {
         {{0}, 8},
         {{10}, 8},
         {{100, 64}, 10},
@@ -31,15 +31,15 @@ static const struct network refused_v4[] = {
         {{240}, 4},
 };
 /* Within 2000::/3, outside of which nothing is public: what translates to IPv4, and examples. */
-static const struct network refused_v6[] = {
+static const struct address_range refused_v6[] = {
         {{0x20, 0x01, 0x00}, 23},
         {{0x20, 0x01, 0x0d, 0xb8}, 32},
         {{0x20, 0x02}, 16},
         {{0x3f, 0xff}, 20},
 };
-static const struct network global_v6 = {{0x20}, 3};
+static const struct address_range global_v6 = {{0x20}, 3};
 
-static bool is_in(const struct network *n, const unsigned char *address)
+static bool network_contains(const struct address_range *n, const unsigned char *address)
 {
 	unsigned whole = n->bits / 8, rest = n->bits % 8;
 	unsigned char mask = (unsigned char)(0xff << (8 - rest));
@@ -48,10 +48,11 @@ static bool is_in(const struct network *n, const unsigned char *address)
 	       (rest == 0 || (n->start[whole] & mask) == (address[whole] & mask));
 }
 
-static bool is_in_any(const struct network *list, size_t count, const unsigned char *address)
+static bool any_network_contains(const struct address_range *list, size_t count,
+                                 const unsigned char *address)
 {
 	for (size_t i = 0; i < count; i++)
-		if (is_in(&list[i], address))
+		if (network_contains(&list[i], address))
 			return true;
 	return false;
 }
@@ -62,15 +63,16 @@ bool address_is_public(const struct sockaddr *address)
 		struct sockaddr_in in;
 
 		memcpy(&in, address, sizeof(in));
-		return !is_in_any(refused_v4, COUNT_OF(refused_v4),
-		                  (const unsigned char *)&in.sin_addr);
+		return !any_network_contains(refused_v4, COUNT_OF(refused_v4),
+		                             (const unsigned char *)&in.sin_addr);
 	}
 	if (address->sa_family == AF_INET6) {
 		struct sockaddr_in6 in;
 
 		memcpy(&in, address, sizeof(in));
-		return is_in(&global_v6, in.sin6_addr.s6_addr) &&
-		       !is_in_any(refused_v6, COUNT_OF(refused_v6), in.sin6_addr.s6_addr);
+		return network_contains(&global_v6, in.sin6_addr.s6_addr) &&
+		       !any_network_contains(refused_v6, COUNT_OF(refused_v6),
+		                             in.sin6_addr.s6_addr);
 	}
 	return false;
 }

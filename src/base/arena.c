@@ -91,7 +91,7 @@ void arena_rewind(struct arena *a, const struct arena_mark *mark)
 }
 
 /* A block of its own for a large piece goes behind the head, whose rest stays in use. */
-static struct arena_block *block_for(struct arena *a, size_t size)
+static struct arena_block *find_block(struct arena *a, size_t size)
 {
 	struct arena_block *head = a->blocks, *block;
 
@@ -119,7 +119,7 @@ void *arena_alloc(struct arena *a, size_t size)
 
 	assert(size < SIZE_MAX - ALIGNMENT - sizeof(*block));
 	rounded = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
-	block = block_for(a, rounded);
+	block = find_block(a, rounded);
 	memory = block->data + block->used;
 	block->used += rounded;
 	a->total += rounded;

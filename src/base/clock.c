@@ -37,7 +37,7 @@ int64_t clock_boot_ms(void)
 	return clock_ns(CLOCK_BOOTTIME) / 1000000;
 }
 
-int64_t deadline_in(int64_t ms)
+int64_t deadline_after(int64_t ms)
 {
 	int64_t now = clock_monotonic_ms();
 

@@ -19,7 +19,7 @@ int64_t clock_boot_ms(void);
 
 /* A point on the monotonic clock in ms; DEADLINE_NEVER is far away. */
 #define DEADLINE_NEVER INT64_MAX
-int64_t deadline_in(int64_t ms);
+int64_t deadline_after(int64_t ms);
 /* Milliseconds left for poll(2): 0 when passed, -1 for never, capped to INT_MAX. */
 int deadline_poll_ms(int64_t deadline);
 /* The same moment by the wall clock, for waits of pthreads: thread sanitizers know nothing of those

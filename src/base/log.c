@@ -28,13 +28,13 @@ static char debug_folders[DEBUG_FOLDERS_SIZE_MAX];
 static _Thread_local const char *request;
 
 /* On the stack and of a fixed size: a failure to allocate can be logged, too. */
-struct line {
+struct log_line {
 	size_t size;
 	bool is_cut;
 	char text[LINE_SIZE_MAX];
 };
 
-static void line_add(struct line *line, const char *text, size_t size)
+static void line_add(struct log_line *line, const char *text, size_t size)
 {
 	size_t room = sizeof(line->text) - line->size - sizeof("...\n");
 
@@ -48,12 +48,12 @@ static void line_add(struct line *line, const char *text, size_t size)
 	line->size += size;
 }
 
-static void line_add_text(struct line *line, const char *text)
+static void line_add_text(struct log_line *line, const char *text)
 {
 	line_add(line, text, strlen(text));
 }
 
-static PRINTF(2, 3) void line_addf(struct line *line, const char *format, ...)
+static PRINTF(2, 3) void line_addf(struct log_line *line, const char *format, ...)
 {
 	char text[64];
 	va_list args;
@@ -81,7 +81,7 @@ static bool is_control(const char *at, bool is_utf8)
 }
 
 /* Returns the last byte that it wrote. */
-static const char *line_add_control(struct line *line, const char *at, bool is_utf8)
+static const char *line_add_control(struct log_line *line, const char *at, bool is_utf8)
 {
 	line_addf(line, "\\x%02x", (unsigned char)at[0]);
 	if (!is_utf8 || (unsigned char)at[0] < 0x80)
@@ -90,7 +90,7 @@ static const char *line_add_control(struct line *line, const char *at, bool is_u
 	return at + 1;
 }
 
-static void line_add_value(struct line *line, const char *value)
+static void line_add_value(struct log_line *line, const char *value)
 {
 	bool is_utf8 = span_is_utf8(span_of(value));
 	const char *at = value;
@@ -115,13 +115,13 @@ static void line_add_value(struct line *line, const char *value)
 	line_add_text(line, "\"");
 }
 
-static void line_add_pair(struct line *line, const char *key, const char *value)
+static void line_add_pair(struct log_line *line, const char *key, const char *value)
 {
 	line_addf(line, " %s=", key);
 	line_add_value(line, value ? value : "");
 }
 
-static void line_add_failure(struct line *line, const struct error *failure)
+static void line_add_failure(struct log_line *line, const struct error *failure)
 {
 	line_add_pair(line, "code", error_kind_get(failure->code)->name);
 	line_add_pair(line, "error", failure->text);
@@ -131,7 +131,7 @@ static void line_add_failure(struct line *line, const struct error *failure)
 		line_addf(line, " errno=%d", failure->sys_errno);
 }
 
-static void line_add_field(struct line *line, const struct log_field *field)
+static void line_add_field(struct log_line *line, const struct log_field *field)
 {
 	switch (field->kind) {
 	case LOG_FIELD_END:
@@ -148,7 +148,7 @@ static void line_add_field(struct line *line, const struct log_field *field)
 	}
 }
 
-static void line_add_start(struct line *line, enum log_level level)
+static void line_add_start(struct log_line *line, enum log_level level)
 {
 	int64_t now = clock_unix_ms();
 	time_t seconds = (time_t)(now / 1000);
@@ -169,7 +169,7 @@ static void line_add_start(struct line *line, enum log_level level)
 void log_event(enum log_level level, const char *file, const char *event,
                const struct log_field *fields)
 {
-	struct line line;
+	struct log_line line;
 	ssize_t wrote;
 	int saved = errno;
 

@@ -28,23 +28,23 @@ static void make_hash_key(void)
 	random_bytes(hash_key, sizeof(hash_key));
 }
 
-static uint64_t rotate(uint64_t value, unsigned bits)
+static uint64_t rotate_left(uint64_t value, unsigned bits)
 {
 	return value << bits | value >> (64 - bits);
 }
 
-static void mix(uint64_t v[4])
+static void mix_state(uint64_t v[4])
 {
 	v[0] += v[1];
 	v[2] += v[3];
-	v[1] = rotate(v[1], 13) ^ v[0];
-	v[3] = rotate(v[3], 16) ^ v[2];
-	v[0] = rotate(v[0], 32);
+	v[1] = rotate_left(v[1], 13) ^ v[0];
+	v[3] = rotate_left(v[3], 16) ^ v[2];
+	v[0] = rotate_left(v[0], 32);
 	v[2] += v[1];
 	v[0] += v[3];
-	v[1] = rotate(v[1], 17) ^ v[2];
-	v[3] = rotate(v[3], 21) ^ v[0];
-	v[2] = rotate(v[2], 32);
+	v[1] = rotate_left(v[1], 17) ^ v[2];
+	v[3] = rotate_left(v[3], 21) ^ v[0];
+	v[2] = rotate_left(v[2], 32);
 }
 
 /* SipHash-1-3 under a key of this process: callers choose the keys of some maps, and must not be
@@ -62,17 +62,17 @@ uint64_t map_hash(const char *key)
 	for (; left >= 8; left -= 8, key += 8) {
 		memcpy(&word, key, 8);
 		v[3] ^= word;
-		mix(v);
+		mix_state(v);
 		v[0] ^= word;
 	}
 	word = (uint64_t)size << 56;
 	memcpy(&word, key, left);
 	v[3] ^= word;
-	mix(v);
+	mix_state(v);
 	v[0] ^= word;
 	v[2] ^= 0xff;
 	for (int i = 0; i < 3; i++)
-		mix(v);
+		mix_state(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 

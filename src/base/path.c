@@ -35,7 +35,7 @@ struct resolved {
 	size_t size;
 };
 
-static int climb(struct resolved *to, struct error *err)
+static int remove_last_part(struct resolved *to, struct error *err)
 {
 	if (to->size == 0)
 		return FAIL(err, ERROR_INVALID, "path climbs over '/'");
@@ -54,7 +54,7 @@ static int resolve_onto(struct resolved *to, struct span path, struct error *err
 		if (name.size == 0 || span_equals_text(name, "."))
 			continue;
 		if (span_equals_text(name, "..")) {
-			if (climb(to, err) < 0)
+			if (remove_last_part(to, err) < 0)
 				return -1;
 			continue;
 		}
@@ -87,7 +87,7 @@ int path_resolve(struct arena *a, const char *base, struct span path, const char
 	return 0;
 }
 
-static int refuse(struct error *err, const char *why)
+static int refuse_path(struct error *err, const char *why)
 {
 	(void)FAIL(err, ERROR_INVALID, "path %s", why);
 	error_hint(err, "name it relative to the workspace, such as 'src/main.py'");
@@ -103,18 +103,18 @@ int path_check_relative(struct arena *a, struct span path, const char **ret, str
 	if (check_bytes(path, err) < 0)
 		return -1;
 	if (span_starts_with(path, "/"))
-		return refuse(err, "is absolute");
+		return refuse_path(err, "is absolute");
 	out = end = arena_alloc(a, path.size + 2);
 	while (more && path.size > 0) {
 		more = span_split(&path, '/', &name);
 		if (span_equals_text(name, "."))
 			continue;
 		if (span_equals_text(name, ".."))
-			return refuse(err, "contains '..'");
+			return refuse_path(err, "contains '..'");
 		if (name.size == 0 || (more && path.size == 0))
-			return refuse(err, "contains an empty name");
+			return refuse_path(err, "contains an empty name");
 		if (name.size > PATH_NAME_MAX)
-			return refuse(err, "contains a name longer than 255 bytes");
+			return refuse_path(err, "contains a name longer than 255 bytes");
 		if (end > out)
 			*end++ = '/';
 		end = mempcpy(end, name.data, name.size);

@@ -21,7 +21,7 @@ bool span_starts_with(struct span a, const char *prefix)
 }
 
 /* Unlike tolower() it knows no locale. */
-static unsigned char lower(char c)
+static unsigned char lower_ascii(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 32) : (unsigned char)c;
 }
@@ -31,7 +31,7 @@ bool span_is_same_word(struct span a, struct span b)
 	if (a.size != b.size)
 		return false;
 	for (size_t i = 0; i < a.size; i++)
-		if (lower(a.data[i]) != lower(b.data[i]))
+		if (lower_ascii(a.data[i]) != lower_ascii(b.data[i]))
 			return false;
 	return true;
 }

@@ -44,8 +44,8 @@ static int send_claim(const struct sandbox *sandbox, struct error *err)
 
 	if (wire_encode(&frame, AGENT_CLAIM, NULL, NULL, err) < 0)
 		return -1;
-	return wire_send_packet(sandbox->prewarm->setup_fd, buf_span(&frame), NULL, deadline_in(0),
-	                        err);
+	return wire_send_packet(sandbox->prewarm->setup_fd, buf_span(&frame), NULL,
+	                        deadline_after(0), err);
 }
 
 int sandbox_claim(struct sandbox *sandbox, struct error *err)

@@ -84,7 +84,7 @@ static int open_disk(const struct sandbox *sandbox, int *ret_fd, struct images_r
 	if (open_folder(sandbox, &folder, err) < 0)
 		return -1;
 	if (sandbox->restart)
-		(void)!image_fit(folder, IMAGE, sandbox->disk_bytes, deadline_in(GROW_MS),
+		(void)!image_fit(folder, IMAGE, sandbox->disk_bytes, deadline_after(GROW_MS),
 		                 &report->not_grown);
 	else if (image_make(folder, IMAGE, &options, err) < 0)
 		return -1;
@@ -134,7 +134,8 @@ static int take_report(struct sandbox *sandbox, struct error *err)
 	struct images_report report;
 	unsigned at = 0;
 
-	if (wire_receive_packet(sandbox->images_report_fd, deadline_in(0), &packet, &fds, err) < 0)
+	if (wire_receive_packet(sandbox->images_report_fd, deadline_after(0), &packet, &fds, err) <
+	    0)
 		return FAIL_CONTEXT(err, "mount disks");
 	memcpy(&report, packet.data, sizeof(report));
 	if (report.not_grown.code != ERROR_NONE)

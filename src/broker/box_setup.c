@@ -204,7 +204,7 @@ static int make_plan(const struct sandbox *sandbox, const struct setup_mounts *m
 static int flush_plan(const struct sandbox *sandbox, struct buf *frames, struct wire_fds *fds,
                       struct error *err)
 {
-	if (wire_send_packet(sandbox->prewarm->setup_fd, buf_span(frames), fds, deadline_in(0),
+	if (wire_send_packet(sandbox->prewarm->setup_fd, buf_span(frames), fds, deadline_after(0),
 	                     err) < 0)
 		return FAIL_CONTEXT(err, "tell the agent its set-up");
 	buf_reset(frames);
@@ -342,7 +342,8 @@ int sandbox_take_answer(struct sandbox *sandbox, struct error *err)
 	uint16_t type;
 	int got;
 
-	if (wire_receive_packet(sandbox->prewarm->setup_fd, deadline_in(0), &packet, &fds, err) < 0)
+	if (wire_receive_packet(sandbox->prewarm->setup_fd, deadline_after(0), &packet, &fds, err) <
+	    0)
 		return FAIL_CONTEXT(err, "agent ended during its set-up");
 	rest = buf_span(&packet);
 	got = wire_next(&rest, &type, &payload, NULL, err);

@@ -178,7 +178,7 @@ static int take_report(struct maker *maker, struct prewarm *prewarm, struct erro
 	struct wire_fds fds = {.count = 0};
 	struct maker_report report;
 
-	if (wire_receive_packet(maker->report_fd, deadline_in(0), &packet, &fds, err) < 0)
+	if (wire_receive_packet(maker->report_fd, deadline_after(0), &packet, &fds, err) < 0)
 		return FAIL_CONTEXT(err, "maker ended early");
 	if (packet.size != sizeof(report)) {
 		wire_fds_close(&fds);

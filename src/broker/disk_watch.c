@@ -241,7 +241,7 @@ static int run_measure(void *context)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "%s/upper", w->id);
-	(void)!measure_tree(b->host.folders[FOLDER_SANDBOXES], path, deadline_in(MEASURE_MS),
+	(void)!measure_tree(b->host.folders[FOLDER_SANDBOXES], path, deadline_after(MEASURE_MS),
 	                    &report.measured, &report.err);
 	return wire_send_packet(w->report_fd, (struct span){(const char *)&report, sizeof(report)},
 	                        NULL, DEADLINE_NEVER, &err);
@@ -252,7 +252,7 @@ static bool take_report(struct disk_watch *w, struct disk_child_report *ret)
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct disk_child_report) + 1);
 	struct error err = {0};
 
-	if (wire_receive_packet(w->report_fd, deadline_in(0), &packet, NULL, &err) < 0 ||
+	if (wire_receive_packet(w->report_fd, deadline_after(0), &packet, NULL, &err) < 0 ||
 	    packet.size != sizeof(*ret))
 		return false;
 	memcpy(ret, packet.data, sizeof(*ret));

@@ -165,7 +165,7 @@ static pid_t start_nft(int in, int out)
 static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
 {
 	struct error ignored = {0};
-	int64_t deadline = deadline_in(NFT_TIMEOUT_MS);
+	int64_t deadline = deadline_after(NFT_TIMEOUT_MS);
 	int status, ready;
 
 	while ((ready = fd_wait(out, POLLIN, deadline, &ignored)) > 0) {
@@ -235,7 +235,7 @@ int network_nft(struct span script, struct buf *ret_text, struct error *err)
 {
 	AUTO(buf_done) struct buf own = BUF(4096);
 	struct buf *text = ret_text ? ret_text : &own;
-	int64_t until = deadline_in(NFT_TIMEOUT_MS);
+	int64_t until = deadline_after(NFT_TIMEOUT_MS);
 	int status;
 
 	for (unsigned i = 1; (status = run_nft(script, text, err)) < 0; i++) {

@@ -32,8 +32,8 @@ static int run_measure(void *context)
 	struct error err = {0};
 
 	child_give_way();
-	(void)!measure_object(&b->host, m->kind, m->id, deadline_in(MEASURE_MS), &report.measured,
-	                      &report.err);
+	(void)!measure_object(&b->host, m->kind, m->id, deadline_after(MEASURE_MS),
+	                      &report.measured, &report.err);
 	return wire_send_packet(m->report_fd, (struct span){(const char *)&report, sizeof(report)},
 	                        NULL, DEADLINE_NEVER, &err);
 }
@@ -43,7 +43,7 @@ static int take_report(struct measuring *m, struct disk_measure *ret, struct err
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct measure_report) + 1);
 	struct measure_report report;
 
-	if (wire_receive_packet(m->report_fd, deadline_in(0), &packet, NULL, err) < 0 ||
+	if (wire_receive_packet(m->report_fd, deadline_after(0), &packet, NULL, err) < 0 ||
 	    packet.size != sizeof(report))
 		return FAIL(err, ERROR_SYSTEM, "measuring '%s' ended early", m->id);
 	memcpy(&report, packet.data, sizeof(report));

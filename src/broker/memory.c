@@ -41,9 +41,9 @@ static void on_probe_end(struct broker_child *child, int status)
 	struct error err = {0};
 
 	(void)status; /* the report tells more */
-	probe->is_known =
-	        wire_receive_packet(probe->report_fd, deadline_in(0), &packet, NULL, &err) == 0 &&
-	        packet.size == sizeof(probe->found);
+	probe->is_known = wire_receive_packet(probe->report_fd, deadline_after(0), &packet, NULL,
+	                                      &err) == 0 &&
+	                  packet.size == sizeof(probe->found);
 	if (probe->is_known)
 		memcpy(&probe->found, packet.data, sizeof(probe->found));
 	else

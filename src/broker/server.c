@@ -54,7 +54,7 @@ static int send_frames(const struct server_connection *c, struct span *frames, s
 	while (wire_next(&rest, &type, &payload, NULL, err) == 1) {
 		struct span frame = {frames->data, frames->size - rest.size};
 
-		if (wire_send_packet(c->fd, frame, NULL, deadline_in(0), err) < 0)
+		if (wire_send_packet(c->fd, frame, NULL, deadline_after(0), err) < 0)
 			return err->code == ERROR_TIMEOUT ? 0 : -1;
 		*frames = rest;
 	}
@@ -92,7 +92,7 @@ static void on_packet(struct server_connection *c)
 	struct wire_fds fds = {.count = 0};
 	struct error err = {0};
 
-	if (wire_receive_packet(c->fd, deadline_in(0), &packet, &fds, &err) < 0) {
+	if (wire_receive_packet(c->fd, deadline_after(0), &packet, &fds, &err) < 0) {
 		connection_close(c);
 		return;
 	}

@@ -97,7 +97,7 @@ static int read_owner(struct slots *s, unsigned chunk, int fd, bool only_known, 
  * is just restarting from its own chunk, and so from its sandboxes. */
 static int claim_chunk(struct slots *s, unsigned chunk, bool only_known, struct error *err)
 {
-	int64_t wait_until = only_known ? deadline_in(LOCK_WAIT_MS) : 0;
+	int64_t wait_until = only_known ? deadline_after(LOCK_WAIT_MS) : 0;
 	AUTO_CLOSE int fd = -1;
 	int owner, locked;
 

@@ -237,7 +237,7 @@ static void take_report(struct snapshot_task *task)
 	struct wire_fds fds = {.count = 0};
 	struct error *err = &task->report.err;
 
-	if (wire_receive_packet(task->report_fd, deadline_in(0), &packet, &fds, err) < 0)
+	if (wire_receive_packet(task->report_fd, deadline_after(0), &packet, &fds, err) < 0)
 		(void)FAIL_CONTEXT(err, "taking a snapshot was cut short");
 	else if (packet.size == sizeof(task->report))
 		memcpy(&task->report, packet.data, sizeof(task->report));

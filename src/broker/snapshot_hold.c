@@ -90,7 +90,7 @@ static int copy_layer(struct holding *h, struct error *err)
 		return -1;
 	(void)snprintf(path, sizeof(path), "%s/upper", task->snapshot_id);
 	if (open_folder(h->host, FOLDER_SNAPSHOTS, path, &to, err) < 0 ||
-	    snapshot_copy(h->upper, to, deadline_in(COPY_MAX_MS), err) < 0)
+	    snapshot_copy(h->upper, to, deadline_after(COPY_MAX_MS), err) < 0)
 		return -1;
 	fault_point("broker", "snapshot-copied");
 	(void)snprintf(path, sizeof(path), "%s/" KEPT_LINK, task->snapshot_id);
@@ -136,7 +136,7 @@ static int retry_freeze(struct cgroup_host *cgroups, const char *group, unsigned
 static int hold_processes(struct cgroup_host *cgroups, const char *group, struct error *err)
 {
 	const struct timespec pause = {.tv_nsec = HOLD_PAUSE_NS};
-	int64_t deadline = deadline_in(HOLD_MAX_MS);
+	int64_t deadline = deadline_after(HOLD_MAX_MS);
 	struct error ignored = {0};
 	enum cgroup_rest rest = CGROUP_THAWED;
 

@@ -551,7 +551,7 @@ static void measure_entry(const struct host *host, const struct trash_entry *ent
 void trash_measure(const struct host *host)
 {
 	AUTO(entry_list_done) struct entry_list list = {0};
-	int64_t deadline = deadline_in(MEASURE_MS);
+	int64_t deadline = deadline_after(MEASURE_MS);
 	size_t count;
 	const struct trash_entry *entries = list_entries(host, &list, &count);
 

@@ -99,7 +99,7 @@ static int take_report(struct volume_task *v, struct volume_report *ret, struct 
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(*ret) + 1);
 
-	if (wire_receive_packet(v->report_fd, deadline_in(0), &packet, NULL, err) < 0 ||
+	if (wire_receive_packet(v->report_fd, deadline_after(0), &packet, NULL, err) < 0 ||
 	    packet.size != sizeof(*ret))
 		return FAIL(err, ERROR_SYSTEM, "work on volume '%s' ended early", v->id);
 	memcpy(ret, packet.data, sizeof(*ret));

@@ -99,7 +99,7 @@ static int save_artifact(struct artifact_saver *k, const struct sandbox_record *
 static void save_artifacts(struct artifact_saver *k)
 {
 	const struct fleet_ref ref = {k->options.project_id, k->options.sandbox_id, NULL};
-	int64_t deadline = deadline_in(KEEP_MS);
+	int64_t deadline = deadline_after(KEEP_MS);
 	struct sandbox_record sandbox;
 	struct fleet_hold hold;
 	struct error err = {0};

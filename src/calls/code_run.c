@@ -81,7 +81,7 @@ static void interrupt_block(struct worker_task *task)
 	const struct code_at at = {
 	        .contexts = place->api->code_contexts,
 	        .hold = &place->hold,
-	        .deadline = deadline_in(INTERRUPT_MS),
+	        .deadline = deadline_after(INTERRUPT_MS),
 	};
 	struct error err = {0};
 

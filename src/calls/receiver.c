@@ -116,7 +116,7 @@ static void refuse_upload(struct receiver_upload *u, struct error *why)
 	buf_done(&u->held);
 	end_state(u);
 	uncount_upload(u);
-	u->drop_until_ms = deadline_in(ANSWER_MS);
+	u->drop_until_ms = deadline_after(ANSWER_MS);
 }
 
 static bool client_has_left(int socket)
@@ -139,7 +139,7 @@ static void run_work(struct work_lane_task *task)
 			wire_add_frame(&out, AGENT_DATA, buf_span(&json));
 		else
 			write_failure(&err, &out);
-		(void)!wire_send(u->socket, buf_span(&out), deadline_in(ANSWER_MS), &ignored);
+		(void)!wire_send(u->socket, buf_span(&out), deadline_after(ANSWER_MS), &ignored);
 	}
 	upload_free(u);
 }

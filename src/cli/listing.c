@@ -17,7 +17,7 @@ const char *listing_texts(struct arena *a, const struct json_value *value)
 
 	for (size_t i = 0; i < json_count(value); i++)
 		text = arena_format(a, "%s%s%s", text, i > 0 ? "," : "",
-		                    json_text(json_at(value, i), ""));
+		                    json_text(json_item_at(value, i), ""));
 	return text;
 }
 
@@ -56,7 +56,7 @@ static void add_rows(struct text_table *t, const struct json_value *items,
                      const struct listing_column *columns)
 {
 	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *item = json_at(items, i);
+		const struct json_value *item = json_item_at(items, i);
 
 		for (const struct listing_column *c = columns; c->head; c++) {
 			const struct json_value *value =
@@ -82,7 +82,7 @@ static void add_json(struct buf *json, const struct json_value *items)
 {
 	for (size_t i = 0; i < json_count(items); i++) {
 		buf_add_text(json, json->size > 0 ? ",\n" : "[\n");
-		json_print(json, json_at(items, i), 2);
+		json_print(json, json_item_at(items, i), 2);
 	}
 }
 

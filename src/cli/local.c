@@ -226,14 +226,14 @@ static bool has_answered(const struct local_server *server, int pidfd, int64_t d
 static int wait_until_it_answers(struct arena *a, const struct local_server *server, pid_t pid,
                                  struct error *err)
 {
-	int64_t deadline = deadline_in(START_TIMEOUT_MS), quiet_until = deadline_in(QUIET_MS);
+	int64_t deadline = deadline_after(START_TIMEOUT_MS), quiet_until = deadline_after(QUIET_MS);
 	AUTO_CLOSE int pidfd = -1;
 	bool told = false;
 
 	if (pidfd_open_of(pid, &pidfd, err) < 0)
 		return -1;
 	while (!has_answered(server, pidfd, deadline)) {
-		int ended = fd_wait(pidfd, POLLIN, deadline_in(PROBE_EVERY_MS), err);
+		int ended = fd_wait(pidfd, POLLIN, deadline_after(PROBE_EVERY_MS), err);
 
 		if (ended < 0)
 			return -1;

@@ -58,7 +58,7 @@ static int send_request(struct running *r, const char *nonce, struct error *err)
 	                                     .env = r->block->env,
 	                             });
 	wire_add_frame(&frame, AGENT_STDIN, buf_span(&request));
-	return wire_send(r->agent.fd, buf_span(&frame), deadline_in(MESSAGE_MS), err);
+	return wire_send(r->agent.fd, buf_span(&frame), deadline_after(MESSAGE_MS), err);
 }
 
 static int send_signal(struct running *r, uint32_t number, bool whole_tree, struct error *err)
@@ -68,7 +68,7 @@ static int send_signal(struct running *r, uint32_t number, bool whole_tree, stru
 
 	if (wire_encode(&frame, AGENT_SIGNAL, agent_signal_shape, &signal, err) < 0)
 		return -1;
-	return wire_send(r->agent.fd, buf_span(&frame), deadline_in(MESSAGE_MS), err);
+	return wire_send(r->agent.fd, buf_span(&frame), deadline_after(MESSAGE_MS), err);
 }
 
 static void on_event(void *context, const struct code_event *event)
@@ -190,7 +190,7 @@ static int await_done(struct running *r, struct error *err)
 
 	if (r->ended.has_lost_kernel)
 		return 0;
-	r->agent.limits.deadline = deadline_in(MESSAGE_MS);
+	r->agent.limits.deadline = deadline_after(MESSAGE_MS);
 	if (wire_encode(&frame, AGENT_DETACH, NULL, NULL, err) < 0 ||
 	    agent_reader_send(&r->agent, buf_span(&frame), err) < 0)
 		return -1;
@@ -251,7 +251,7 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 
 static int press(struct running *r, struct error *err)
 {
-	int64_t until = deadline_in(AGAIN_MS);
+	int64_t until = deadline_after(AGAIN_MS);
 	int ready;
 
 	if (r->begun_at > 0 && send_signal(r, SIGINT, false, err) < 0)
@@ -265,7 +265,7 @@ static int press(struct running *r, struct error *err)
 		if (agent_reader_next(&r->agent, err) < 0 || take(r, err) < 0)
 			return -1;
 		if (!had_begun && r->begun_at > 0)
-			until = deadline_in(SETTLE_MS);
+			until = deadline_after(SETTLE_MS);
 	} while (!r->is_over && clock_monotonic_ms() < until); /* there may always be more */
 	return 0;
 }

@@ -128,7 +128,7 @@ bool certificate_look(struct certificate_source *s, int64_t now_ms, bool is_aske
 	return false;
 }
 
-int certificate_take(struct server *server, int memory_fd, struct error *err)
+int certificate_take(struct http_server *server, int memory_fd, struct error *err)
 {
 	struct tls_context *context;
 	AUTO(wipe_buf) struct buf pem = BUF(TLS_PEM_MAX);

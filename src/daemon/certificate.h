@@ -33,7 +33,7 @@ void certificate_close(struct certificate_source *s); /* memory_fd may be -1 */
 /* True when there is another one in memory_fd. `is_asked`: now, and tells when it is the same. */
 bool certificate_look(struct certificate_source *s, int64_t now_ms, bool is_asked);
 
-struct server;
+struct http_server;
 /* Gives the server, which is in the api process, what memory_fd holds: for those who connect from
  * then on. */
-MUST_CHECK int certificate_take(struct server *server, int memory_fd, struct error *err);
+MUST_CHECK int certificate_take(struct http_server *server, int memory_fd, struct error *err);

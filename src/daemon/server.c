@@ -50,7 +50,7 @@ struct api_process {
 	pthread_mutex_t hears_mutex;
 	bool hears_ends; /* the fleet and its workers take what the provider's thread tells */
 	struct loop *loop;
-	struct server *server;
+	struct http_server *server;
 	struct api api;
 	int signal_fd;
 	int certificate_fd;                    /* see certificate.h; -1 = no TLS */

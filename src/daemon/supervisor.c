@@ -568,7 +568,7 @@ static int64_t stop_ms(const struct supervisor *s, const struct child *c)
  * for calls. */
 static void wait_for_end(struct supervisor *s, struct child *c)
 {
-	int64_t deadline = deadline_in(stop_ms(s, c));
+	int64_t deadline = deadline_after(stop_ms(s, c));
 	unsigned told = s->stop_count;
 	struct error ignored;
 
@@ -578,7 +578,7 @@ static void wait_for_end(struct supervisor *s, struct child *c)
 			continue;
 		told = s->stop_count;
 		child_signal(c, SIGTERM);
-		deadline = deadline_in(STOP_MS);
+		deadline = deadline_after(STOP_MS);
 	}
 }
 

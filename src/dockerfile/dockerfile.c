@@ -88,7 +88,7 @@ static const char **parse_list(struct arena *a, const char *text)
 		return NULL;
 	words = ARENA_ARRAY(a, const char *, json_count(list) + 1);
 	for (size_t i = 0; i < json_count(list); i++) {
-		words[i] = json_text(json_at(list, i), NULL);
+		words[i] = json_text(json_item_at(list, i), NULL);
 		if (!words[i])
 			return NULL;
 	}

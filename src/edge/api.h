@@ -28,7 +28,7 @@ struct api {
 	struct loop *loop;
 	struct webhooks *webhooks;   /* NULL in tests */
 	struct jobs *jobs;           /* the same */
-	struct server *server;       /* set after server_open; for counts */
+	struct http_server *server;  /* set after server_open; for counts */
 	struct api_limiter *limiter; /* requests at once per key */
 	struct api_key_cache *keys;  /* hash -> caller, short-lived */
 	struct api_tickets *tickets; /* that open a WebSocket */

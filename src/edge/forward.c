@@ -26,7 +26,7 @@
 #define IDLE_MS (3600 * 1000)
 
 struct api_peers {
-	struct names *names;
+	struct host_lookup *names;
 	const char *ca_file;
 	unsigned dials_max; /* of those that wait for one, others must find workers */
 	atomic_uint dials;
@@ -124,7 +124,8 @@ static int dial_peer(struct api_peers *peers, const char *url, int *ret_fd, stru
                      struct error *err)
 {
 	struct config_peer peer;
-	struct http_dial request = {.names = peers->names, .deadline = deadline_in(DIAL_QUICK_MS)};
+	struct http_dial request = {.names = peers->names,
+	                            .deadline = deadline_after(DIAL_QUICK_MS)};
 	int result;
 
 	if (config_peer_parse(url, &peer, err) < 0 || (peer.is_https && load_tls(peers, err) < 0))
@@ -136,7 +137,7 @@ static int dial_peer(struct api_peers *peers, const char *url, int *ret_fd, stru
 	if (result == 0 || err->code != ERROR_TIMEOUT)
 		return result;
 	error_clear(err);
-	request.deadline = deadline_in(DIAL_MS);
+	request.deadline = deadline_after(DIAL_MS);
 	if (atomic_fetch_add(&peers->dials, 1) >= peers->dials_max)
 		result = FAIL(err, ERROR_UNAVAILABLE, "too many wait for a connection");
 	else

@@ -77,7 +77,7 @@ static void remove_snapshot(struct fleet *f, const char *id)
 	struct error err = {0};
 
 	/* It has no row: the next sweep finds what is left here. */
-	if (f->ops->snapshots->remove(f->provider, id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+	if (f->ops->snapshots->remove(f->provider, id, deadline_after(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("a snapshot is left for the next sweep", TEXT("snapshot", id),
 		            FAILURE(&err));
 }
@@ -131,8 +131,8 @@ static int archive_files(struct operation *op, const char *snapshot_id, struct b
 
 	if (backup_open(f, op->arena, row->id, &source.writer, err) < 0)
 		return -1;
-	if (f->ops->snapshots->take(f->provider, &take, deadline_in(CALL_TIMEOUT_MS), &made, err) <
-	    0) {
+	if (f->ops->snapshots->take(f->provider, &take, deadline_after(CALL_TIMEOUT_MS), &made,
+	                            err) < 0) {
 		blob_abort(source.writer);
 		return -1;
 	}
@@ -265,7 +265,7 @@ static int run_archive(struct fleet *f, UNUSED struct arena *arena, const struct
 	AUTO(arena_done) struct arena own = {0};
 	AUTO(operation_end) struct operation op = {0};
 
-	if (operation_begin(f, &own, work->texts[0], deadline_in(CALL_TIMEOUT_MS), &op, err) < 0)
+	if (operation_begin(f, &own, work->texts[0], deadline_after(CALL_TIMEOUT_MS), &op, err) < 0)
 		return -1;
 	return op.record.actual == SANDBOX_ARCHIVED ? 0 : archive_create(&op, err);
 }

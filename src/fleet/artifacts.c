@@ -105,7 +105,7 @@ static int fill_record(struct artifact_capture *k, struct error *err)
 
 int64_t artifacts_patience(int64_t deadline)
 {
-	int64_t silence = deadline_in(SILENCE_MS);
+	int64_t silence = deadline_after(SILENCE_MS);
 
 	return silence < deadline ? silence : deadline;
 }

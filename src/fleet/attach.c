@@ -49,8 +49,8 @@ static int ask_provider(struct operation *op, enum broker_volume_verb verb,
 	struct fleet *f = op->fleet;
 	struct provider_volume_state ignored;
 
-	return f->ops->volumes->run(f->provider, &request, deadline_in(CALL_TIMEOUT_MS), &ignored,
-	                            err);
+	return f->ops->volumes->run(f->provider, &request, deadline_after(CALL_TIMEOUT_MS),
+	                            &ignored, err);
 }
 
 static int move_mount(struct operation *op, const struct mount_record *mount, enum mount_state from,
@@ -234,7 +234,7 @@ static void reconcile_mount(struct fleet *f, const struct mount_record *m)
 	struct mount_list has;
 
 	if (cache_is_busy(&f->cache, m->sandbox_id) ||
-	    operation_begin(f, &arena, m->sandbox_id, deadline_in(0), &op, &err) < 0 ||
+	    operation_begin(f, &arena, m->sandbox_id, deadline_after(0), &op, &err) < 0 ||
 	    !sandbox_is_local(f, &op.record) ||
 	    (op.record.actual != SANDBOX_STOPPED && !is_running(&op.record)) ||
 	    store_mounts_of_sandbox(f->store, &arena, op.record.id, &has, &err) < 0)

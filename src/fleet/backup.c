@@ -177,7 +177,7 @@ static int run_backup(struct fleet *f, struct provider_backup *request,
 	told.on_progress = on_progress;
 	told.is_given_up = is_given_up;
 	told.context = &telling;
-	status = f->ops->snapshots->backup(f->provider, &told, deadline_in(TIMEOUT_MS), err);
+	status = f->ops->snapshots->backup(f->provider, &told, deadline_after(TIMEOUT_MS), err);
 	*request = told;
 	request->context = NULL;
 	if (telling.told_at > 0 && r->state == BACKUP_READY)

@@ -15,7 +15,7 @@
 static int await_template(struct fleet *f, struct arena *a, struct template_record *t,
                           struct error *err)
 {
-	return fleet_template_ready(f, a, t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
+	return fleet_template_ready(f, a, t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
 }
 
 /* An earlier import of a full backup that the server did not outlive. */

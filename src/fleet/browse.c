@@ -67,7 +67,8 @@ static int end_browser(struct fleet *f, const char *volume_id, struct browser *b
                        struct error *err)
 {
 	struct sandbox_record closed = row_of(browser, false);
-	int result = f->ops->destroy(f->provider, browser->id, deadline_in(CALL_TIMEOUT_MS), err);
+	int result =
+	        f->ops->destroy(f->provider, browser->id, deadline_after(CALL_TIMEOUT_MS), err);
 
 	pthread_mutex_lock(&f->browsers.mutex);
 	map_remove(&f->browsers.by_volume, volume_id);
@@ -106,7 +107,7 @@ int browser_end(struct fleet *f, const char *volume_id, struct error *err)
 
 int browser_close(struct fleet *f, const char *volume_id, struct error *err)
 {
-	(void)browser_await_transfers(f, volume_id, deadline_in(BROWSER_CLOSE_MS));
+	(void)browser_await_transfers(f, volume_id, deadline_after(BROWSER_CLOSE_MS));
 	return browser_end(f, volume_id, err);
 }
 
@@ -139,8 +140,9 @@ void browsers_tidy(struct fleet *f, bool all)
 		struct browser *browser;
 
 		/* Somebody is at work on it: it is not idle. */
-		if (volume_operation_begin(f, &arena, id, deadline_in(all ? BROWSER_CLOSE_MS : 0),
-		                           &v, &err) < 0)
+		if (volume_operation_begin(f, &arena, id,
+		                           deadline_after(all ? BROWSER_CLOSE_MS : 0), &v,
+		                           &err) < 0)
 			return;
 		browser = browser_find(&f->browsers, id);
 		if (!browser)
@@ -218,7 +220,7 @@ static int open_sandbox(struct volume_operation *v, struct browser *browser, str
 	                                  .mount_count = 1};
 	struct provider_created created;
 
-	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0)
+	if (f->ops->create(f->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err) < 0)
 		return FAIL_CONTEXT(err, "open volume '%s'", v->record.name);
 	return 0;
 }
@@ -304,7 +306,7 @@ int fleet_volume_browse(struct fleet *fleet, struct arena *a, const struct fleet
 	    provider_require(fleet->provider, PROVIDER_CAN_FILES, err) < 0 ||
 	    store_volume_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	    volume_check_local(fleet, &r, err) < 0 ||
-	    volume_operation_begin(fleet, a, r.id, deadline_in(CALL_TIMEOUT_MS), &v, err) < 0)
+	    volume_operation_begin(fleet, a, r.id, deadline_after(CALL_TIMEOUT_MS), &v, err) < 0)
 		return -1;
 	if (v.record.state != VOLUME_READY)
 		return FAIL(err, ERROR_CONFLICT, "volume '%s' is %s", v.record.name,

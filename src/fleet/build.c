@@ -127,7 +127,7 @@ static void release_replaced(struct build *b)
 
 	if (!b->replaced || strcmp(b->replaced, b->path.layer) == 0)
 		return;
-	(void)!build_wait_until(b, -1, deadline_in(REPLACED_MS), &ignored);
+	(void)!build_wait_until(b, -1, deadline_after(REPLACED_MS), &ignored);
 	layer_release(b->fleet, b->replaced);
 }
 
@@ -137,7 +137,7 @@ static void run_build(struct build *b)
 	struct error err = {0};
 	int result;
 
-	b->deadline = deadline_in(timeout_ms);
+	b->deadline = deadline_after(timeout_ms);
 	b->record.state = BUILD_BUILDING;
 	b->record.started_at = clock_unix_ms();
 	build_write_record(b);
@@ -367,7 +367,7 @@ static void end_cancelled(struct build *b)
 /* Returns when it has ended, or has not done so for long. */
 static void cancel_live(struct builds_in_flight *builds, const char *id)
 {
-	int64_t deadline = deadline_in(CANCEL_MS);
+	int64_t deadline = deadline_after(CANCEL_MS);
 	const struct timespec until = {.tv_sec = deadline / 1000,
 	                               .tv_nsec = deadline % 1000 * 1000000};
 	struct build *b, *ours = NULL;

@@ -92,7 +92,7 @@ static int try_ready(struct start_check *t, int64_t deadline, struct error *err)
 	const char *words[] = {"/bin/sh", "-c", b->spec.ready, NULL};
 	const struct build_command command = {.args = words, .user = user_of(b)};
 	const struct agent_exec exec = build_exec_of(b, &arena, &command);
-	int64_t once = deadline_in(READY_ONCE_MS);
+	int64_t once = deadline_after(READY_ONCE_MS);
 	const struct compute_run run = {.exec = &exec,
 	                                .out_max = READY_OUT_MAX,
 	                                .deadline = once < deadline ? once : deadline};
@@ -111,12 +111,12 @@ static int wait_ready(struct start_check *t, struct error *err)
 	struct build *b = t->build;
 	int64_t timeout_ms =
 	        b->spec.ready_timeout_ms > 0 ? b->spec.ready_timeout_ms : BUILD_READY_TIMEOUT_MS;
-	int64_t deadline = deadline_in(timeout_ms);
+	int64_t deadline = deadline_after(timeout_ms);
 
 	if (deadline > b->deadline)
 		deadline = b->deadline;
 	while (clock_monotonic_ms() < deadline) {
-		int64_t next = deadline_in(READY_EVERY_MS);
+		int64_t next = deadline_after(READY_EVERY_MS);
 		int result = try_ready(t, deadline, err);
 
 		if (result != 0)
@@ -142,7 +142,7 @@ static int run_start_check(struct start_check *t, const char **words, struct are
 		return -1;
 	if (is_given(b->spec.ready))
 		return wait_ready(t, err);
-	if (listen_until(t, deadline_in(START_CHECK_MS), err) < 0)
+	if (listen_until(t, deadline_after(START_CHECK_MS), err) < 0)
 		return -1;
 	return refuse_end(t, err);
 }

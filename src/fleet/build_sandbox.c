@@ -112,7 +112,7 @@ int build_sandbox_make_folders(struct build_sandbox *box, struct error *err)
 		                                  .reply_size = sizeof(struct agent_file)};
 
 		if (compute_call(b->fleet->provider, box->id, &arena, &call,
-		                 deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		                 deadline_after(CALL_TIMEOUT_MS), err) < 0)
 			return FAIL_CONTEXT(err, "workdir '%s'", b->path.missing[i]);
 	}
 	return 0;
@@ -146,7 +146,7 @@ int build_open_call(struct build_sandbox *box, struct agent_reader *ret,
 	int fd;
 
 	agent_reader_init(ret, b->fleet->provider, box->id, &limits);
-	if (compute_open(b->fleet->provider, box->id, request, deadline_in(CALL_TIMEOUT_MS), &fd,
+	if (compute_open(b->fleet->provider, box->id, request, deadline_after(CALL_TIMEOUT_MS), &fd,
 	                 err) < 0)
 		return -1;
 	agent_reader_adopt(ret, fd, request->type);
@@ -271,14 +271,14 @@ static int send_files(struct build *b, struct agent_reader *r, int files, struct
 			return build_refuse_cancelled(b, err);
 		buf_reset(&frame);
 		wire_add_frame(&frame, AGENT_DATA, (struct span){bytes, (size_t)got});
-		if (wire_send(r->fd, buf_span(&frame), deadline_in(CALL_TIMEOUT_MS), err) < 0)
+		if (wire_send(r->fd, buf_span(&frame), deadline_after(CALL_TIMEOUT_MS), err) < 0)
 			return FAIL_CONTEXT(err, "send the files");
 	}
 	if (got < 0)
 		return FAIL_ERRNO(err, "read the files");
 	buf_reset(&frame);
 	wire_add_frame(&frame, AGENT_DATA_END, (struct span){0});
-	return wire_send(r->fd, buf_span(&frame), deadline_in(CALL_TIMEOUT_MS), err);
+	return wire_send(r->fd, buf_span(&frame), deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 static int receive_type(struct build *b, struct agent_reader *r, uint16_t type, struct error *err)

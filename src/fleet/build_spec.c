@@ -261,7 +261,8 @@ static int check_ports(struct span ports, struct error *err)
 	if (json_count(list) > PORTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "ports: at most %d", PORTS_MAX);
 	for (size_t i = 0; i < json_count(list); i++)
-		if (json_whole(json_at(list, i), 0) < 1 || json_whole(json_at(list, i), 0) > 65535)
+		if (json_whole(json_item_at(list, i), 0) < 1 ||
+		    json_whole(json_item_at(list, i), 0) > 65535)
 			return FAIL(err, ERROR_INVALID,
 			            "ports[%zu]: a whole number from 1 to 65535", i);
 	return 0;

@@ -156,7 +156,7 @@ static int make_listing(struct arena *a, const struct fleet_changes_ask *ask,
                         struct file_review_listing *ret, struct error *err)
 {
 	*ret = (struct file_review_listing){.limit = ask->limit + 1,
-	                                    .deadline = deadline_in(LIST_MS)};
+	                                    .deadline = deadline_after(LIST_MS)};
 	if (change_path_clean(a, ask->path ? ask->path : "", &ret->path, err) < 0 ||
 	    change_path_clean(a, ask->after ? ask->after : "", &ret->after, err) < 0)
 		return -1;
@@ -405,7 +405,7 @@ static int revert_path(struct revert_target *t, const char *path, struct fleet_r
 static int revert_paths(struct operation *op, const struct fleet_revert *request,
                         struct fleet_reverted *ret, struct error *err)
 {
-	struct revert_target t = {.op = op, .deadline = deadline_in(REVERT_MS)};
+	struct revert_target t = {.op = op, .deadline = deadline_after(REVERT_MS)};
 	struct file_comparison q;
 
 	if (op->record.actual == SANDBOX_PAUSED && lifecycle_resume(op, err) < 0)

@@ -169,7 +169,7 @@ static int create_in_provider(struct operation *op, const struct template_record
                               struct provider_created *ret, struct error *err)
 {
 	struct fleet *f = op->fleet;
-	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
 	if (op->creation)
 		return f->ops->create_end(f->provider, TAKE(op->creation), deadline, ret, err);
@@ -225,7 +225,7 @@ start_in_provider(struct operation *op, const struct template_record *t, int64_t
 	if (mounts_load(op, err) < 0)
 		return -1;
 	spec = make_spec(op, t);
-	if (run(op->fleet->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) < 0 ||
+	if (run(op->fleet->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err) < 0 ||
 	    entrypoint_start(op, t, err) < 0 || services_start(op, err) < 0)
 		return -1;
 	warm_start(op, t);
@@ -259,7 +259,8 @@ int lifecycle_restart(struct operation *op, const struct template_record *t, int
 	if (op->record.actual != SANDBOX_CREATING)
 		return -1;
 	/* Its files are there as before: back to where it was. */
-	if (f->ops->stop(f->provider, op->record.id, 0, deadline_in(CALL_TIMEOUT_MS), &second) < 0)
+	if (f->ops->stop(f->provider, op->record.id, 0, deadline_after(CALL_TIMEOUT_MS), &second) <
+	    0)
 		log_warning("stop after a failed start", TEXT("sandbox", op->record.id),
 		            FAILURE(&second));
 	stopped.event = arena_format(op->arena, "start failed: %s", err->text);
@@ -299,7 +300,7 @@ static void abandon_creation(struct operation *op)
 	struct error ignored = {0};
 
 	if (op->creation &&
-	    f->ops->create_end(f->provider, TAKE(op->creation), deadline_in(CALL_TIMEOUT_MS),
+	    f->ops->create_end(f->provider, TAKE(op->creation), deadline_after(CALL_TIMEOUT_MS),
 	                       &created, &ignored) == 0)
 		lifecycle_destroy(op);
 }
@@ -477,7 +478,7 @@ static int await_template(struct fleet *f, struct arena *a, struct resolved_crea
 		return -1;
 	if (request->awaited)
 		return fleet_template_require(f, a, t, request->project_id, err);
-	return fleet_template_ready(f, a, t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
+	return fleet_template_ready(f, a, t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
 }
 
 int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,

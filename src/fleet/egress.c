@@ -39,7 +39,7 @@ static int set_provider_rules(struct operation *op, const char *egress, struct e
 
 	if (!is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
 		return 0;
-	return f->ops->filter(f->provider, op->record.id, egress, deadline_in(CALL_TIMEOUT_MS),
+	return f->ops->filter(f->provider, op->record.id, egress, deadline_after(CALL_TIMEOUT_MS),
 	                      err);
 }
 
@@ -58,7 +58,7 @@ static void repeat_rules(struct fleet *f, const struct sandbox_record *r, UNUSED
 
 	if (!*r->egress || !is_alive(r))
 		return;
-	if ((operation_begin(f, &arena, r->id, deadline_in(CALL_TIMEOUT_MS), &op, &err) == 0 &&
+	if ((operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) == 0 &&
 	     egress_reconcile(&op, &err) == 0) ||
 	    err.code == ERROR_NOT_FOUND)
 		return;

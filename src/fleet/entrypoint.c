@@ -19,7 +19,7 @@ static int load_words(struct arena *a, const struct template_record *t, const ch
 	count = json_count(list);
 	words = ARENA_ARRAY(a, const char *, count + 1);
 	for (size_t i = 0; i < count; i++)
-		words[i] = json_text(json_at(list, i), "");
+		words[i] = json_text(json_item_at(list, i), "");
 	*ret = words;
 	return 0;
 }
@@ -30,9 +30,10 @@ static int start_program(struct operation *op, const struct agent_exec *exec, st
 	struct fleet *f = op->fleet;
 	struct agent_process started;
 
-	return compute_start(f->provider, op->record.id,
-	                     &(struct compute_start){exec, op->arena, deadline_in(CALL_TIMEOUT_MS)},
-	                     &started, err);
+	return compute_start(
+	        f->provider, op->record.id,
+	        &(struct compute_start){exec, op->arena, deadline_after(CALL_TIMEOUT_MS)}, &started,
+	        err);
 }
 
 /* To the agent a missing program is not found and one that may not be run forbidden. The caller

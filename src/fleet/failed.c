@@ -63,7 +63,7 @@ static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void
 	if (round->left == 0 || !is_sandbox_due(f, round, r) || cache_is_busy(&f->cache, r->id))
 		return;
 	round->left--;
-	if (operation_begin(f, &arena, r->id, deadline_in(0), &op, &err) < 0 ||
+	if (operation_begin(f, &arena, r->id, deadline_after(0), &op, &err) < 0 ||
 	    !is_sandbox_due(f, round, &op.record) || has_files(f, r->id))
 		return;
 	if (lifecycle_delete(&op, SANDBOX_REASON_NONE, &err) < 0)

@@ -62,7 +62,7 @@ static int measure_holding(struct fleet *f, const struct holding_record *r, int6
 
 	if (provider_require(f->provider, PROVIDER_CAN_MEASURE, err) < 0 ||
 	    f->ops->measure(f->provider, measured_kinds[r->reason], r->id,
-	                    deadline_in(MEASURE_TIMEOUT_MS), &bytes, err) < 0)
+	                    deadline_after(MEASURE_TIMEOUT_MS), &bytes, err) < 0)
 		return -1;
 	*ret = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
 	return 0;
@@ -183,7 +183,7 @@ int holdings_meter(struct fleet *f, int64_t now, struct error *err)
 	AUTO(holdings_round_done)
 	struct holdings_round round = {.fleet = f,
 	                               .now = now,
-	                               .deadline = deadline_in(ROUND_MS),
+	                               .deadline = deadline_after(ROUND_MS),
 	                               .measures_left = MEASURES_MAX};
 
 	if (meter_holdings(&round, err) < 0 || store_holding_tidy(f->store, err) < 0)

@@ -51,7 +51,7 @@ const char *hook_run(struct operation *op, const char *path)
 	        .timeout_ms = HOOK_TIMEOUT_MS,
 	};
 	const struct compute_run run = {
-	        .exec = &exec, .out_max = OUTPUT_MAX, .deadline = deadline_in(HOOK_ANSWER_MS)};
+	        .exec = &exec, .out_max = OUTPUT_MAX, .deadline = deadline_after(HOOK_ANSWER_MS)};
 	struct compute_result result;
 	struct error err = {0};
 

@@ -111,7 +111,7 @@ bool kept_volumes_find(struct fleet *f, struct arena *a, const struct sandbox_re
 	ret->mounts.items = ARENA_ARRAY(a, struct mount_record, json_count(mounts) + 1);
 	ret->mounts.count = 0;
 	for (size_t i = 0; i < json_count(mounts); i++) {
-		struct mount_record m = mount_of(json_at(mounts, i), r->id);
+		struct mount_record m = mount_of(json_item_at(mounts, i), r->id);
 		const char *why = find_obstacle(f, a, &m, r->project_id);
 
 		if (!why)

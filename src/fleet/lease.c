@@ -132,7 +132,7 @@ static int check_may_wait(struct lease_acquisition *s, struct error *err)
 
 static int wait_for_change_of_lease(struct lease_acquisition *s, struct error *err)
 {
-	struct lease_wait wait = {s->name, s->generation, deadline_in(LOOK_EVERY_MS)};
+	struct lease_wait wait = {s->name, s->generation, deadline_after(LOOK_EVERY_MS)};
 
 	if (check_may_wait(s, err) < 0)
 		return STEP_FAILED;
@@ -280,7 +280,7 @@ static int prepare_template(struct lease_acquisition *s, struct error *err)
 		return 0;
 	if (s->request->parks)
 		return fleet_template_require(f, s->arena, &t, s->request->project_id, err);
-	return fleet_template_ready(f, s->arena, &t, deadline_in(TEMPLATE_TIMEOUT_MS), err);
+	return fleet_template_ready(f, s->arena, &t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
 }
 
 void lease_claimed(struct lease_claim *claim, bool has_failed, bool is_lost)

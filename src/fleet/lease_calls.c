@@ -284,7 +284,7 @@ static bool is_sandbox_gone(struct fleet *f, const char *id)
 	enum observed_state observed;
 	struct error err = {0};
 
-	if (operation_begin(f, &arena, id, deadline_in(CALL_TIMEOUT_MS), &op, &err) < 0)
+	if (operation_begin(f, &arena, id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0)
 		return err.code == ERROR_NOT_FOUND;
 	if ((op.record.actual == SANDBOX_STARTED || op.record.actual == SANDBOX_PAUSED) &&
 	    (observed_state_find(f, id, &observed, &err) < 0 ||

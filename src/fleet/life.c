@@ -23,7 +23,7 @@ static int remove_files(struct operation *op, int64_t keep_ms, struct error *err
 	                                    .id = op->record.id,
 	                                    .reason = BROKER_TRASH_DELETED,
 	                                    .keep_ms = keep_ms};
-	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
 	if (keep_ms > 0 && f->ops->trash) {
 		kept_volumes_note(f, op->record.id);
@@ -127,7 +127,7 @@ static int stop_sandbox(struct operation *op, const struct stop_options *stop, s
 	struct operation_move stopped = {
 	        .to = SANDBOX_STOPPED, .desired = -1, .is_lazy = stop->at_once};
 	struct operation_move back = {.to = SANDBOX_STARTED, .desired = SANDBOX_STARTED};
-	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 	struct error second = {0};
 
 	if (provider_require(f->provider, PROVIDER_CAN_STOP, err) < 0 ||
@@ -238,7 +238,7 @@ static int run_start(struct fleet *f, UNUSED struct arena *arena, const struct s
 	AUTO(arena_done) struct arena own = {0};
 	AUTO(operation_end) struct operation op = {0};
 
-	if (operation_begin(f, &own, work->texts[0], deadline_in(CALL_TIMEOUT_MS), &op, err) < 0)
+	if (operation_begin(f, &own, work->texts[0], deadline_after(CALL_TIMEOUT_MS), &op, err) < 0)
 		return -1;
 	return start_from_any(&op, work->texts[1], err);
 }

@@ -132,13 +132,13 @@ struct volume_wait {
 static struct volume_wait volume_wait_begin(const struct mount_list *mounts,
                                             const struct fleet_awaited *awaited)
 {
-	struct volume_wait wait = {.deadline = deadline_in(CALL_TIMEOUT_MS)};
+	struct volume_wait wait = {.deadline = deadline_after(CALL_TIMEOUT_MS)};
 
 	if (!awaited)
 		return wait;
 	awaited_key("mounts", mounts->items[0].volume_id, wait.key);
 	wait.waited_ms = clock_monotonic_ms() - awaited_since(awaited, wait.key);
-	wait.deadline = deadline_in(wait.waited_ms > 0 ? 0 : FIRST_WAIT_MS);
+	wait.deadline = deadline_after(wait.waited_ms > 0 ? 0 : FIRST_WAIT_MS);
 	return wait;
 }
 
@@ -208,7 +208,7 @@ int mounts_end_browsing(struct operation *op, const char *volume_id, struct erro
 {
 	AUTO(volume_operation_end) struct volume_operation volume = {0};
 
-	if (volume_operation_begin(op->fleet, op->arena, volume_id, deadline_in(CALL_TIMEOUT_MS),
+	if (volume_operation_begin(op->fleet, op->arena, volume_id, deadline_after(CALL_TIMEOUT_MS),
 	                           &volume, err) < 0)
 		return -1;
 	return browser_close(op->fleet, volume_id, err);

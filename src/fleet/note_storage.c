@@ -160,7 +160,7 @@ static int make_volume(struct fleet *f, const char *id, struct notes_made *made,
 	made->volumes++;
 	mounts = json_get(note, "mounts");
 	for (size_t i = 0; i < json_count(mounts); i++)
-		make_mount(f, json_at(mounts, i), id, made);
+		make_mount(f, json_item_at(mounts, i), id, made);
 	return 0;
 }
 

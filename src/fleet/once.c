@@ -117,7 +117,7 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 		const struct lease_wait wait = {
 		        .name = "",
 		        .generation = leases_in_flight_generation(&fleet->leases),
-		        .until = deadline_in(LOOK_EVERY_MS),
+		        .until = deadline_after(LOOK_EVERY_MS),
 		};
 
 		error_clear(err);

@@ -61,10 +61,10 @@ int operation_await(struct fleet *f, struct arena *a, const char *id,
 	int64_t waited_ms;
 
 	if (!awaited)
-		return operation_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+		return operation_begin(f, a, id, deadline_after(CALL_TIMEOUT_MS), ret, err);
 	awaited_key("act", id, key);
 	waited_ms = clock_monotonic_ms() - awaited_since(awaited, key);
-	if (operation_begin(f, a, id, deadline_in(waited_ms > 0 ? 0 : ACT_FIRST_MS), ret, err) == 0)
+	if (operation_begin(f, a, id, deadline_after(waited_ms > 0 ? 0 : ACT_FIRST_MS), ret, err) == 0)
 		return 0;
 	if (err->code == ERROR_TIMEOUT && waited_ms < CALL_TIMEOUT_MS)
 		error_await(err, key, ACT_AGAIN_MS, -1);
@@ -74,7 +74,7 @@ int operation_await(struct fleet *f, struct arena *a, const char *id,
 void operation_begin_new(struct fleet *f, struct arena *a, const char *id, struct operation *ret)
 {
 	*ret = (struct operation){.fleet = f, .arena = a, .entry = cache_pin(&f->cache, id)};
-	(void)cache_operation_begin(&f->cache, ret->entry, deadline_in(CALL_TIMEOUT_MS));
+	(void)cache_operation_begin(&f->cache, ret->entry, deadline_after(CALL_TIMEOUT_MS));
 }
 
 void operation_end(struct operation *op)
@@ -121,7 +121,7 @@ void lifecycle_destroy(struct operation *op)
 	struct fleet *f = op->fleet;
 	struct error err = {0};
 
-	if (f->ops->destroy(f->provider, op->record.id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+	if (f->ops->destroy(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("remains are left for the next sweep", TEXT("sandbox", op->record.id),
 		            FAILURE(&err));
 }

@@ -273,7 +273,7 @@ static int check_elsewhere(struct fleet *f, const struct folder_survey *look, st
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct timespec second = {.tv_sec = 1};
-	int64_t deadline = deadline_in(WATCH_MS);
+	int64_t deadline = deadline_after(WATCH_MS);
 	struct folder_record now;
 
 	if (!may_live_elsewhere(f, look))

@@ -15,7 +15,7 @@ static void undo_pause(struct operation *op)
 	struct fleet *f = op->fleet;
 	struct error err = {0};
 
-	if (f->ops->resume(f->provider, op->record.id, deadline_in(UNDO_TIMEOUT_MS), &err) < 0)
+	if (f->ops->resume(f->provider, op->record.id, deadline_after(UNDO_TIMEOUT_MS), &err) < 0)
 		log_warning("what could not be paused is not resumed yet",
 		            TEXT("sandbox", op->record.id), FAILURE(&err));
 }
@@ -44,7 +44,7 @@ int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct err
 
 	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
 		return -1;
-	if (f->ops->pause(f->provider, op->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0) {
+	if (f->ops->pause(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0) {
 		undo_pause(op);
 		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
 	}
@@ -68,7 +68,7 @@ int lifecycle_resume(struct operation *op, struct error *err)
 	if (!inside || provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
 	    budgets_check(f, &spender, err) < 0)
 		return -1;
-	if (f->ops->resume(f->provider, op->record.id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
+	if (f->ops->resume(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "resume sandbox '%s'", op->record.name);
 	fault_point("api", "resume-thawed");
 	started.event = arena_format(op->arena, "resumed%s", hook_run(op, HOOK_AFTER_RESUME));

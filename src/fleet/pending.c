@@ -29,7 +29,7 @@ static int fail_pending(struct fleet *f, struct arena *a, const char *id, const 
 	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 
-	if (operation_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), &op, &err) == 0 &&
+	if (operation_begin(f, a, id, deadline_after(CALL_TIMEOUT_MS), &op, &err) == 0 &&
 	    op.record.actual == SANDBOX_PENDING)
 		lifecycle_fail(&op, why);
 	return -1;
@@ -63,7 +63,7 @@ static int make_pending(struct creation *creation, struct error *err)
 	struct resolved_create *resolved = &creation->resolved;
 	const char *id = resolved->record.id;
 
-	if (operation_begin(creation->fleet, &creation->arena, id, deadline_in(CALL_TIMEOUT_MS),
+	if (operation_begin(creation->fleet, &creation->arena, id, deadline_after(CALL_TIMEOUT_MS),
 	                    &op, err) < 0)
 		return -1;
 	if (op.record.actual != SANDBOX_PENDING)

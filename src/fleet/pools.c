@@ -93,7 +93,7 @@ static bool wants_pool(const struct fleet *f, const struct template_record *t)
 
 static int set_pool(struct fleet *f, const struct provider_pool *pool, struct error *err)
 {
-	return f->ops->pools->set(f->provider, pool, deadline_in(CALL_TIMEOUT_MS), err);
+	return f->ops->pools->set(f->provider, pool, deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 /* ---- the store's word and the provider's ---- */

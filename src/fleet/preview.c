@@ -24,7 +24,7 @@ static int template_ports(struct fleet *f, struct arena *a, const struct sandbox
 static bool has_port(const struct json_value *list, uint16_t port)
 {
 	for (size_t i = 0; i < json_count(list); i++)
-		if (json_whole(json_at(list, i), -1) == port)
+		if (json_whole(json_item_at(list, i), -1) == port)
 			return true;
 	return false;
 }
@@ -87,7 +87,7 @@ int fleet_preview_ports(struct fleet *fleet, struct arena *a, const struct sandb
 	    template_ports(fleet, a, r, &own, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_count(own); i++) {
-		int64_t port = json_whole(json_at(own, i), -1);
+		int64_t port = json_whole(json_item_at(own, i), -1);
 
 		if (!preview_ports_has(&ports, (uint16_t)port))
 			text = arena_format(a, "%s%s%lld", text, text[0] ? "," : "",

@@ -265,7 +265,7 @@ static void set_result(struct ready *r, const struct ready_result *result)
 static void run_round(struct worker_task *task)
 {
 	struct ready *r = CONTAINER_OF(task, struct ready, task);
-	struct ready_round round = {.ready = r, .deadline = deadline_in(ROUND_MS)};
+	struct ready_round round = {.ready = r, .deadline = deadline_after(ROUND_MS)};
 
 	pthread_mutex_lock(&r->mutex);
 	r->has_begun = true;

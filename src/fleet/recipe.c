@@ -200,7 +200,7 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 	    fleet_recipe_check(fleet, request->recipe, err) < 0 ||
 	    store_template_find(fleet->store, a, request->project_id, request->from, &source, err) <
 	            0 ||
-	    fleet_template_ready(fleet, a, &source, deadline_in(TEMPLATE_TIMEOUT_MS), err) < 0)
+	    fleet_template_ready(fleet, a, &source, deadline_after(TEMPLATE_TIMEOUT_MS), err) < 0)
 		return -1;
 	t = source;
 	t.id = arena_text(a, id.text);

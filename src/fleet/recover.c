@@ -142,7 +142,7 @@ static int stop_running(struct operation *op, struct error *err)
 {
 	struct fleet *f = op->fleet;
 
-	return f->ops->stop(f->provider, op->record.id, 0, deadline_in(CALL_TIMEOUT_MS), err);
+	return f->ops->stop(f->provider, op->record.id, 0, deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 typedef int settle(struct operation *op, enum observed_state observed, enum sandbox_reason reason,
@@ -153,7 +153,7 @@ typedef int settle(struct operation *op, enum observed_state observed, enum sand
 static int set_paused(struct operation *op, bool paused, struct error *err)
 {
 	struct fleet *f = op->fleet;
-	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
 	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
 		return -1;
@@ -268,7 +268,7 @@ static void reconcile_unexpected(struct fleet *f, const struct sandbox_record *r
 	    observed_state_of(context, r->id) == expected[r->actual].observed ||
 	    cache_is_busy(&f->cache, r->id))
 		return;
-	if (operation_begin(f, &arena, r->id, deadline_in(0), &op, &err) < 0 ||
+	if (operation_begin(f, &arena, r->id, deadline_after(0), &op, &err) < 0 ||
 	    !expected[op.record.actual].is_certain)
 		return;
 	if (observed_state_find(f, r->id, &observed, &err) < 0 ||
@@ -289,7 +289,7 @@ static bool sweep_entry(struct fleet *f, const struct provider_entry *entry)
 	if (cache_is_busy(&f->cache, id) ||
 	    (entry->lease_epoch > 0 && lease_sweep(f, id, entry->lease_epoch)))
 		return false;
-	if (operation_begin(f, &arena, id, deadline_in(0), &op, &err) == 0) {
+	if (operation_begin(f, &arena, id, deadline_after(0), &op, &err) == 0) {
 		if (op.record.actual == SANDBOX_FAILED && sandbox_is_local(f, &op.record))
 			lifecycle_destroy(&op);
 		return false;
@@ -300,7 +300,7 @@ static bool sweep_entry(struct fleet *f, const struct provider_entry *entry)
 /* All are found before the first is removed: too many of them are a mistake, see pairing.h. */
 static void sweep_entries(struct fleet *f, struct arena *a, const struct provider_list *list)
 {
-	int64_t stop_until = deadline_in(ORPHANS_STOP_MS);
+	int64_t stop_until = deadline_after(ORPHANS_STOP_MS);
 	const struct provider_entry **orphans =
 	        ARENA_ARRAY(a, const struct provider_entry *, list->count + 1);
 	size_t count = 0;
@@ -334,7 +334,7 @@ static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, voi
 	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 
-	if (operation_begin(f, &arena, r->id, deadline_in(CALL_TIMEOUT_MS), &op, &err) < 0 ||
+	if (operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0 ||
 	    lifecycle_reconcile(&op, observed_state_of(context, r->id), SANDBOX_REASON_HOST_LOST,
 	                        &err) < 0 ||
 	    egress_reconcile(&op, &err) < 0 || limits_reconcile(&op, &err) < 0)

@@ -13,7 +13,7 @@ static int check_files(struct operation *op, const char *origin, struct error *e
 	struct fleet *f = op->fleet;
 
 	if (f->ops->snapshots->can_restore(f->provider, op->record.id, origin,
-	                                   deadline_in(CALL_TIMEOUT_MS), err) == 0)
+	                                   deadline_after(CALL_TIMEOUT_MS), err) == 0)
 		return 0;
 	if (*origin && err->code == ERROR_NOT_FOUND)
 		error_hint(err, "the snapshot that it was made of is gone: make a new sandbox");
@@ -25,7 +25,7 @@ static int clear_files(struct operation *op, const char *origin, struct error *e
 	struct fleet *f = op->fleet;
 
 	if (f->ops->snapshots->restore(f->provider, op->record.id, origin,
-	                               deadline_in(CALL_TIMEOUT_MS), err) < 0)
+	                               deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "reset '%s'", op->record.name);
 	fault_point("api", "reset-cleared");
 	return store_snapshot_set_base(f->store, op->record.id, origin, err);

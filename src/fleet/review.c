@@ -52,7 +52,8 @@ int file_review_open(struct fleet *f, const struct sandbox_review *what, struct 
 		unpin_review(ret);
 		return FAIL_CONTEXT(err, "look at the files");
 	}
-	if (f->ops->create(f->provider, &spec, deadline_in(CALL_TIMEOUT_MS), &created, err) == 0) {
+	if (f->ops->create(f->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err) ==
+	    0) {
 		fault_point("api", "review-open");
 		return 0;
 	}
@@ -67,7 +68,7 @@ void file_review_close(struct file_review *r)
 
 	if (!f)
 		return;
-	if (f->ops->destroy(f->provider, r->id, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+	if (f->ops->destroy(f->provider, r->id, deadline_after(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("a review's sandbox is left for the next sweep", TEXT("sandbox", r->id),
 		            FAILURE(&err));
 	unpin_review(r);
@@ -180,7 +181,7 @@ static int run_diff(struct file_review *r, struct arena *a, const struct sandbox
 	                                .flags = AGENT_EXEC_NO_PRIVILEGES,
 	                                .timeout_ms = DIFF_MS};
 	const struct compute_run run = {
-	        .exec = &exec, .out_max = DIFF_TEXT_MAX, .deadline = deadline_in(2 * DIFF_MS)};
+	        .exec = &exec, .out_max = DIFF_TEXT_MAX, .deadline = deadline_after(2 * DIFF_MS)};
 
 	return compute_run(r->fleet->provider, r->id, a, &run, ret, err);
 }

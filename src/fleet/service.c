@@ -209,7 +209,7 @@ static int view_after_change(struct fleet *f, struct arena *a, const struct serv
 {
 	const struct fleet_service_ref ref = {NULL, r->sandbox_id, r->name};
 	const struct timespec pause = {.tv_nsec = SETTLE_EVERY_MS * 1000000L};
-	int64_t deadline = deadline_in(SETTLE_MS);
+	int64_t deadline = deadline_after(SETTLE_MS);
 
 	for (;;) {
 		AUTO(arena_done) struct arena arena = {0};
@@ -412,7 +412,7 @@ static int read_log(struct fleet *f, struct arena *a, const char *sandbox_id,
 	        .context = &reading,
 	};
 	int result = compute_call(f->provider, sandbox_id, &arena, &call,
-	                          deadline_in(LOG_TIMEOUT_MS), err);
+	                          deadline_after(LOG_TIMEOUT_MS), err);
 
 	for (int i = 0; i < 2; i++) {
 		ret->out[i] = (struct span){arena_copy(a, buf_span(&reading.out[i])),

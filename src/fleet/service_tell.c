@@ -37,7 +37,7 @@ static int words_of(struct arena *a, const struct service_record *r, const char 
 	count = json_count(list);
 	words = ARENA_ARRAY(a, const char *, count + 1);
 	for (size_t i = 0; i < count; i++)
-		words[i] = json_text(json_at(list, i), "");
+		words[i] = json_text(json_item_at(list, i), "");
 	*ret = words;
 	return 0;
 }
@@ -120,8 +120,8 @@ int service_send(struct operation *op, const struct service_record *r, struct er
 	};
 
 	if (fill_message(op, r, &message, err) < 0 ||
-	    compute_call(f->provider, op->record.id, op->arena, &call, deadline_in(ASK_TIMEOUT_MS),
-	                 err) < 0)
+	    compute_call(f->provider, op->record.id, op->arena, &call,
+	                 deadline_after(ASK_TIMEOUT_MS), err) < 0)
 		return explain_failure(r, err);
 	fault_point("api", "service-told");
 	return r->wish == SERVICE_REMOVED ? store_service_remove(f->store, r, err)
@@ -169,7 +169,7 @@ static void catch_up_sandbox(struct fleet *f, const char *sandbox_id)
 	struct error err = {0};
 
 	if (cache_is_busy(&f->cache, sandbox_id) ||
-	    operation_begin(f, &arena, sandbox_id, deadline_in(0), &op, &err) < 0 ||
+	    operation_begin(f, &arena, sandbox_id, deadline_after(0), &op, &err) < 0 ||
 	    op.record.actual != SANDBOX_STARTED)
 		return;
 	if (services_catch_up(&op, &err) < 0)
@@ -211,7 +211,7 @@ int services_copy_to(struct fleet *f, struct arena *a, const struct service_list
 	/* Most have none, and pay nothing for it. */
 	if (like->count == 0)
 		return 0;
-	if (operation_begin(f, a, sandbox_id, deadline_in(CALL_TIMEOUT_MS), &op, err) < 0)
+	if (operation_begin(f, a, sandbox_id, deadline_after(CALL_TIMEOUT_MS), &op, err) < 0)
 		return -1;
 	for (size_t i = 0; i < like->count; i++)
 		if (like->items[i].wish != SERVICE_REMOVED &&
@@ -259,5 +259,5 @@ int service_ask(struct fleet *f, struct arena *a, const char *sandbox_id,
 	};
 
 	ret->count = 0;
-	return compute_call(f->provider, sandbox_id, a, &call, deadline_in(ASK_TIMEOUT_MS), err);
+	return compute_call(f->provider, sandbox_id, a, &call, deadline_after(ASK_TIMEOUT_MS), err);
 }

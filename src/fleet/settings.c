@@ -149,7 +149,7 @@ static int apply_limits(struct operation *op, const struct sandbox_resources *re
 
 	if (!is_alive(&op->record))
 		return 0;
-	return f->ops->limit(f->provider, op->record.id, resources, deadline_in(CALL_TIMEOUT_MS),
+	return f->ops->limit(f->provider, op->record.id, resources, deadline_after(CALL_TIMEOUT_MS),
 	                     err);
 }
 

@@ -92,7 +92,7 @@ int snapshot_insert(struct fleet *f, const struct snapshot_record *r, struct err
 
 int snapshot_drop(struct fleet *f, const char *id, struct error *err)
 {
-	if (f->ops->snapshots->remove(f->provider, id, deadline_in(CALL_TIMEOUT_MS), err) < 0)
+	if (f->ops->snapshots->remove(f->provider, id, deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "remove snapshot '%s'", id);
 	fault_point("api", "snapshot-removed");
 	note_drop_of(f, "snapshot", id);
@@ -133,7 +133,7 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 	}
 	if (f->ops->snapshots->take(
 	            f->provider, &(struct provider_snapshot){op->record.id, ret->id, request->sync},
-	            deadline_in(CALL_TIMEOUT_MS), &made, err) < 0) {
+	            deadline_after(CALL_TIMEOUT_MS), &made, err) < 0) {
 		remove_row(f, ret->id);
 		return FAIL_CONTEXT(err, "snapshot of '%s'", op->record.name);
 	}
@@ -160,7 +160,7 @@ int snapshot_check_request(const struct fleet *f, const char *name, struct error
 /* The provider knows what the host lacks, or else what of its sandboxes cannot be kept. */
 static int refuse_memory(const struct fleet *f, struct error *err)
 {
-	if (f->ops->snapshots->memory(f->provider, deadline_in(CALL_TIMEOUT_MS), err) < 0)
+	if (f->ops->snapshots->memory(f->provider, deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "provider '%s'", f->ops->name);
 	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps files, not memory", f->ops->name);
 	error_hint(err, "leave \"memory\" out; a paused sandbox keeps its memory where it is");
@@ -258,7 +258,7 @@ static int restore_stopped(struct operation *op, const struct snapshot_record *r
 	struct fleet *f = op->fleet;
 
 	if (f->ops->snapshots->restore(f->provider, op->record.id, r->id,
-	                               deadline_in(CALL_TIMEOUT_MS), err) < 0)
+	                               deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "restore '%s'", op->record.name);
 	fault_point("api", "snapshot-restored");
 	return store_snapshot_set_base(f->store, op->record.id, r->id, err);
@@ -274,7 +274,7 @@ static int restore_sandbox(struct operation *op, const struct snapshot_record *r
 		return -1;
 	/* Before anything is ended. */
 	if (op->fleet->ops->snapshots->can_restore(op->fleet->provider, op->record.id, r->id,
-	                                           deadline_in(CALL_TIMEOUT_MS), err) < 0)
+	                                           deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "restore '%s'", op->record.name);
 	if (was_started && lifecycle_stop(op, SANDBOX_REASON_USER, err) < 0)
 		return -1;

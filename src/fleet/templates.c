@@ -512,7 +512,7 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 		if (claimed > 0)
 			return build_template(fleet, a, t, deadline, err);
 		if (!wait_for_change(&fleet->templates, generation,
-		                     earlier_deadline(deadline, deadline_in(OTHERS_EVERY_MS))) &&
+		                     earlier_deadline(deadline, deadline_after(OTHERS_EVERY_MS))) &&
 		    clock_monotonic_ms() >= deadline)
 			return FAIL(err, ERROR_TIMEOUT, "template '%s' is still being built: %s",
 			            t->name, t->state_text);
@@ -560,7 +560,7 @@ static void run_first_build(struct work_lane_task *task)
 		claimed = claim_template(b->fleet, &t, &err);
 		if (claimed > 0)
 			claimed = build_template(b->fleet, &arena, &t,
-			                         deadline_in(TEMPLATE_TIMEOUT_MS), &err);
+			                         deadline_after(TEMPLATE_TIMEOUT_MS), &err);
 		if (claimed < 0)
 			log_warning("template is not built", TEXT("template", t.name),
 			            FAILURE(&err));
@@ -701,7 +701,7 @@ static void forget_import(struct fleet *f, struct arena *a, const struct templat
 	struct error err = {0};
 
 	if ((is_built(f, a, t->folder, &built) &&
-	     provider_template(f->provider, &work, deadline_in(CALL_TIMEOUT_MS), &err) < 0) ||
+	     provider_template(f->provider, &work, deadline_after(CALL_TIMEOUT_MS), &err) < 0) ||
 	    store_template_remove(f->store, t->project_id, t->id, &err) < 0)
 		log_warning("a failed import is left", TEXT("template", t->id), FAILURE(&err));
 	announce_change(f, t->id);
@@ -728,7 +728,7 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	if (store_template_insert(fleet->store, &t, err) < 0)
 		return -1;
 	fault_point("api", "import-recorded");
-	if (run_template_work(fleet, &t, &work, deadline_in(TEMPLATE_TIMEOUT_MS), err) == 0 &&
+	if (run_template_work(fleet, &t, &work, deadline_after(TEMPLATE_TIMEOUT_MS), err) == 0 &&
 	    finish_template(fleet, a, &t, request->recipe, err) == 0)
 		return store_template_find(fleet->store, a, t.project_id, t.id, ret, err);
 	forget_import(fleet, a, &t);
@@ -753,7 +753,7 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct provider_template work = {.verb = BROKER_TEMPLATE_REMOVE, .source_fd = -1};
-	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 	struct template_record t;
 	bool is_shared;
 

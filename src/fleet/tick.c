@@ -56,7 +56,7 @@ static int reconcile_end(struct fleet *f, const struct ended_sandbox *ended, str
 	AUTO(operation_end) struct operation op = {0};
 	enum observed_state observed;
 
-	if (operation_begin(f, &arena, ended->id, deadline_in(CALL_TIMEOUT_MS), &op, err) < 0)
+	if (operation_begin(f, &arena, ended->id, deadline_after(CALL_TIMEOUT_MS), &op, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? 0 : -1;
 	if (op.record.actual != SANDBOX_STARTED && op.record.actual != SANDBOX_PAUSED)
 		return 0;
@@ -106,7 +106,7 @@ static void finish_sandbox(struct fleet *f, const char *id)
 	enum observed_state observed;
 
 	if (cache_is_busy(&f->cache, id) ||
-	    operation_begin(f, &arena, id, deadline_in(0), &op, &err) < 0 ||
+	    operation_begin(f, &arena, id, deadline_after(0), &op, &err) < 0 ||
 	    !is_unfinished(&op.record))
 		return;
 	if (observed_state_find(f, id, &observed, &err) < 0 ||
@@ -173,7 +173,8 @@ static bool has_processes(struct fleet *f, const char *id)
 
 	if (!(f->ops->abilities & PROVIDER_CAN_EXEC))
 		return false;
-	if (compute_call(f->provider, id, &arena, &ping, deadline_in(PING_TIMEOUT_MS), &err) < 0) {
+	if (compute_call(f->provider, id, &arena, &ping, deadline_after(PING_TIMEOUT_MS), &err) <
+	    0) {
 		log_debug("agent does not answer", TEXT("sandbox", id), FAILURE(&err));
 		return false;
 	}
@@ -231,7 +232,7 @@ static void expire_sandbox(struct fleet *f, const char *id)
 	struct sandbox_due due;
 	int result = 0;
 
-	if (operation_begin(f, &arena, id, deadline_in(0), &op, &err) < 0 ||
+	if (operation_begin(f, &arena, id, deadline_after(0), &op, &err) < 0 ||
 	    is_unfinished(&op.record))
 		return;
 	due = find_due(f, &op.record);
@@ -256,7 +257,7 @@ static void archive_due(struct fleet *f, const char *id)
 	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0}, second = {0};
 
-	if (operation_begin(f, &arena, id, deadline_in(0), &op, &err) < 0 ||
+	if (operation_begin(f, &arena, id, deadline_after(0), &op, &err) < 0 ||
 	    find_due(f, &op.record).step != SANDBOX_STEP_ARCHIVE || archive_create(&op, &err) == 0)
 		return;
 	log_warning("sandbox is not archived, and not tried again", TEXT("sandbox", id),

@@ -31,7 +31,7 @@ static void stop_orphan(struct fleet *f, const char *id, int64_t stop_until)
 	if (left <= 0 || !(f->ops->abilities & PROVIDER_CAN_STOP))
 		return;
 	if (f->ops->stop(f->provider, id, left < STOP_MS ? left : STOP_MS,
-	                 deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+	                 deadline_after(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("an orphan is ended without a stop", TEXT("sandbox", id),
 		            FAILURE(&err));
 }
@@ -43,7 +43,7 @@ static int remove_orphan(struct fleet *f, enum broker_trash_kind kind, const cha
 	                                    .id = id,
 	                                    .reason = BROKER_TRASH_ORPHAN,
 	                                    .keep_ms = f->config->orphans_keep_ms};
-	int64_t deadline = deadline_in(CALL_TIMEOUT_MS);
+	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
 	atomic_fetch_add(&f->trash.orphans, 1);
 	if (f->ops->trash)
@@ -136,7 +136,7 @@ static int restore_sandbox(struct fleet *f, const char *id, struct error *err)
 	if (!f->ops->trash)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps nothing that is deleted",
 		            f->ops->name);
-	return f->ops->trash->bring_back(f->provider, &what, deadline_in(CALL_TIMEOUT_MS), err);
+	return f->ops->trash->bring_back(f->provider, &what, deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 /* Its row does not come back after all. */
@@ -150,7 +150,7 @@ static void return_to_trash(struct fleet *f, const char *id, enum broker_trash_r
 	                                                         : f->config->deleted_keep_ms};
 	struct error err = {0};
 
-	if (f->ops->trash->put(f->provider, &what, deadline_in(CALL_TIMEOUT_MS), &err) < 0)
+	if (f->ops->trash->put(f->provider, &what, deadline_after(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("files are left without a row", TEXT("sandbox", id), FAILURE(&err));
 }
 

@@ -82,10 +82,10 @@ static int await_volume(struct fleet *f, struct arena *a, const char *id,
 	int64_t waited_ms;
 
 	if (!awaited)
-		return volume_operation_begin(f, a, id, deadline_in(CALL_TIMEOUT_MS), ret, err);
+		return volume_operation_begin(f, a, id, deadline_after(CALL_TIMEOUT_MS), ret, err);
 	awaited_key("volume", id, key);
 	waited_ms = clock_monotonic_ms() - awaited_since(awaited, key);
-	if (volume_operation_begin(f, a, id, deadline_in(waited_ms > 0 ? 0 : FIRST_WAIT_MS), ret,
+	if (volume_operation_begin(f, a, id, deadline_after(waited_ms > 0 ? 0 : FIRST_WAIT_MS), ret,
 	                           err) == 0)
 		return 0;
 	if (err->code == ERROR_TIMEOUT && waited_ms < CALL_TIMEOUT_MS)
@@ -123,7 +123,7 @@ static int ask_provider(struct volume_operation *v, enum broker_volume_verb verb
 	                                     [BROKER_VOLUME_REMOVE] = CALL_TIMEOUT_MS,
 	                                     [BROKER_VOLUME_LOOK] = USAGE_MS,
 	                                     [BROKER_VOLUME_GROW] = GROW_MS};
-	int64_t deadline = deadline_in(timeout_ms[verb]);
+	int64_t deadline = deadline_after(timeout_ms[verb]);
 
 	return v->fleet->ops->volumes->run(v->fleet->provider, &request, deadline, ret, err);
 }
@@ -207,7 +207,7 @@ int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet
 	        .created_at = now,
 	        .updated_at = now,
 	};
-	if (begin_operation(&v, id.text, deadline_in(CALL_TIMEOUT_MS), err) < 0 ||
+	if (begin_operation(&v, id.text, deadline_after(CALL_TIMEOUT_MS), err) < 0 ||
 	    store_volume_insert(fleet->store, &v.record, VOLUMES_MAX, err) < 0)
 		return -1;
 	if (make_volume(&v, request->size_mb, err) < 0) {
@@ -290,7 +290,7 @@ static void reconcile_volume(struct fleet *f, const struct volume_record *r, boo
 	    (r->state == VOLUME_MAKING && !at_boot && r->updated_at > before) ||
 	    cache_is_busy(&f->cache, r->id))
 		return;
-	if (volume_operation_begin(f, &arena, r->id, deadline_in(0), &v, &err) < 0 ||
+	if (volume_operation_begin(f, &arena, r->id, deadline_after(0), &v, &err) < 0 ||
 	    v.record.state == VOLUME_READY)
 		return;
 	if (finish_delete(&v, &err) < 0)

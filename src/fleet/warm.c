@@ -151,7 +151,7 @@ static const char **load_imports(struct arena *a, const struct json_value *list)
 	const char **names = ARENA_ARRAY(a, const char *, count + 1);
 
 	for (size_t i = 0; i < count; i++)
-		names[i] = json_text(json_at(list, i), "");
+		names[i] = json_text(json_item_at(list, i), "");
 	return names;
 }
 
@@ -193,7 +193,7 @@ int warm_wish(const struct fleet *f, struct arena *a, const struct template_reco
 	    defaults_compute(f, a, &nobodys, t, &defaults, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_count(list); i++) {
-		wish = make_wish(a, json_at(list, i), &defaults);
+		wish = make_wish(a, json_item_at(list, i), &defaults);
 		if (wire_encode(&frames, AGENT_WARM, agent_warm_shape, &wish, err) < 0)
 			return -1;
 	}
@@ -211,7 +211,7 @@ static int send_warm(struct operation *op, const struct json_value *item,
 	        .type = AGENT_WARM, .shape = agent_warm_shape, .message = &warm, .done = &done};
 
 	return compute_call(op->fleet->provider, op->record.id, op->arena, &call,
-	                    deadline_in(CALL_TIMEOUT_MS), err);
+	                    deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 static int send_all_warm(struct operation *op, const struct template_record *t, struct error *err)
@@ -223,7 +223,7 @@ static int send_all_warm(struct operation *op, const struct template_record *t, 
 	    defaults_compute(op->fleet, op->arena, &op->record, t, &defaults, err) < 0)
 		return -1;
 	for (size_t i = 0; i < json_count(list); i++)
-		if (send_warm(op, json_at(list, i), &defaults, err) < 0)
+		if (send_warm(op, json_item_at(list, i), &defaults, err) < 0)
 			return -1;
 	return 0;
 }

@@ -11,7 +11,7 @@ void body_start(struct body_reader *body, bool chunked, int64_t content_length)
 	body->state = chunked ? BODY_SIZE_LINE : body->remaining ? BODY_DATA : BODY_COMPLETE;
 }
 
-static void advance(struct span *data, size_t size)
+static void skip_bytes(struct span *data, size_t size)
 {
 	data->data += size;
 	data->size -= size;
@@ -28,7 +28,7 @@ static enum body_result take_line(struct body_reader *body, struct span *data)
 			return BODY_BAD;
 		if ((c < 0x20 && c != '\t' && c != '\r' && c != '\n') || c == 0x7f)
 			return BODY_BAD;
-		advance(data, 1);
+		skip_bytes(data, 1);
 		if (c == '\n') {
 			body->line_size--;
 			return BODY_PIECE;
@@ -112,7 +112,7 @@ static void take_data(struct body_reader *body, struct span *data, struct span *
 	size_t size = (int64_t)data->size < body->remaining ? data->size : (size_t)body->remaining;
 
 	*ret_piece = (struct span){data->data, size};
-	advance(data, size);
+	skip_bytes(data, size);
 	body->remaining -= (int64_t)size;
 	if (body->remaining == 0)
 		body->state = body->chunked ? BODY_DATA_END : BODY_COMPLETE;

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/span.h"
 
-enum body_state {
+enum body_reader_state {
 	BODY_SIZE_LINE, /* of a chunk, being collected in `line` */
 	BODY_DATA,
 	BODY_DATA_END, /* the CR LF after a chunk */
@@ -24,7 +24,7 @@ enum body_state {
 #define BODY_TRAILER_LINES_MAX ((size_t)2 * BODY_TRAILERS_MAX) /* with their ends */
 
 struct body_reader {
-	enum body_state state;
+	enum body_reader_state state;
 	bool chunked;
 	int64_t remaining;      /* of the body or the chunk */
 	unsigned trailer_bytes; /* seen so far */

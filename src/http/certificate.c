@@ -40,7 +40,7 @@ static void done_bio(BIO **bio)
 }
 #define OWN(done_) __attribute__((cleanup(done_)))
 
-static int fail(const char *what, struct error *err)
+static int fail_openssl(const char *what, struct error *err)
 {
 	unsigned long code = ERR_peek_last_error();
 	const char *reason = code ? ERR_reason_error_string(code) : NULL;
@@ -60,11 +60,11 @@ static int read_pair(const struct certificate_pair *pair, X509 **ret_x509, EVP_P
 	*ret_x509 = PEM_read_bio_X509(c, NULL, NULL, NULL);
 	*ret_key = PEM_read_bio_PrivateKey(k, NULL, NULL, NULL);
 	if (!*ret_x509 || !*ret_key || X509_check_private_key(*ret_x509, *ret_key) != 1)
-		return fail("read the authority's certificate and key", err);
+		return fail_openssl("read the authority's certificate and key", err);
 	return 0;
 }
 
-static void add_all(struct buf *out, BIO *bio)
+static void add_bio_data(struct buf *out, BIO *bio)
 {
 	char *data = NULL;
 	long size = BIO_get_mem_data(bio, &data);
@@ -80,9 +80,9 @@ static int write_pair(X509 *x509, EVP_PKEY *key, struct certificate_pair *ret, s
 
 	if (!c || !k || PEM_write_bio_X509(c, x509) != 1 ||
 	    PEM_write_bio_PrivateKey(k, key, NULL, NULL, 0, NULL, NULL) != 1)
-		return fail("write a certificate", err);
-	add_all(&ret->certificate, c);
-	add_all(&ret->key, k);
+		return fail_openssl("write a certificate", err);
+	add_bio_data(&ret->certificate, c);
+	add_bio_data(&ret->key, k);
 	return 0;
 }
 
@@ -116,7 +116,7 @@ static int add_extension(X509 *x509, X509V3_CTX *context, int nid, const char *v
 	int result = extension ? X509_add_ext(x509, extension, -1) : 0;
 
 	X509_EXTENSION_free(extension);
-	return result == 1 ? 0 : fail("add an extension to a certificate", err);
+	return result == 1 ? 0 : fail_openssl("add an extension to a certificate", err);
 }
 
 /* "DNS:a,IP:127.0.0.1" */
@@ -164,7 +164,7 @@ static int set_serial(X509 *x509)
 }
 
 /* All but its issuer, its extensions and its signature. */
-static int begin(EVP_PKEY *key, const char *name, long days, X509 **ret, struct error *err)
+static int make_unsigned(EVP_PKEY *key, const char *name, long days, X509 **ret, struct error *err)
 {
 	OWN(done_x509) X509 *x509 = X509_new();
 	X509_NAME *subject = x509 ? X509_get_subject_name(x509) : NULL;
@@ -177,7 +177,7 @@ static int begin(EVP_PKEY *key, const char *name, long days, X509 **ret, struct 
 	                               -1, -1, 0) != 1 ||
 	    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)name, -1,
 	                               -1, 0) != 1)
-		return fail("make a certificate", err);
+		return fail_openssl("make a certificate", err);
 	*ret = TAKE(x509);
 	return 0;
 }
@@ -187,19 +187,19 @@ struct extension {
 	const char *value;
 };
 
-static int finish(X509 *x509, X509 *issuer, EVP_PKEY *key, const struct extension *extensions,
-                  struct error *err)
+static int sign_certificate(X509 *x509, X509 *issuer, EVP_PKEY *key,
+                            const struct extension *extensions, struct error *err)
 {
 	X509V3_CTX context;
 
 	X509V3_set_ctx(&context, issuer, x509, NULL, NULL, 0);
 	if (X509_set_issuer_name(x509, X509_get_subject_name(issuer)) != 1)
-		return fail("make a certificate", err);
+		return fail_openssl("make a certificate", err);
 	for (; extensions->value; extensions++)
 		if (add_extension(x509, &context, extensions->nid, extensions->value, err) < 0)
 			return -1;
 	if (X509_sign(x509, key, EVP_sha256()) <= 0)
-		return fail("sign a certificate", err);
+		return fail_openssl("sign a certificate", err);
 	return 0;
 }
 
@@ -234,9 +234,10 @@ int certificate_make_authority(const struct certificate_names *names, struct cer
 	extensions[3].value = buf_text(&constraints);
 	key = EVP_EC_gen("P-256");
 	if (!key)
-		return fail("make a key", err);
-	if (begin(key, "Atoll local authority", CERTIFICATE_AUTHORITY_DAYS, &x509, err) < 0 ||
-	    finish(x509, x509, key, extensions, err) < 0)
+		return fail_openssl("make a key", err);
+	if (make_unsigned(key, "Atoll local authority", CERTIFICATE_AUTHORITY_DAYS, &x509, err) <
+	            0 ||
+	    sign_certificate(x509, x509, key, extensions, err) < 0)
 		return -1;
 	return write_pair(x509, key, ret, err);
 }
@@ -265,9 +266,9 @@ int certificate_make(const struct certificate_names *names,
 	extensions[5].value = buf_text(&alternatives);
 	key = EVP_EC_gen("P-256");
 	if (!key)
-		return fail("make a key", err);
-	if (begin(key, "Atoll", CERTIFICATE_DAYS, &x509, err) < 0 ||
-	    finish(x509, issuer, issuer_key, extensions, err) < 0 ||
+		return fail_openssl("make a key", err);
+	if (make_unsigned(key, "Atoll", CERTIFICATE_DAYS, &x509, err) < 0 ||
+	    sign_certificate(x509, issuer, issuer_key, extensions, err) < 0 ||
 	    write_pair(x509, key, ret, err) < 0)
 		return -1;
 	buf_add_span(&ret->certificate, buf_span(&authority->certificate));

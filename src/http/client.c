@@ -22,7 +22,7 @@ struct http_client {
 };
 
 /* One call under way; what libcurl's callbacks see. */
-struct transfer {
+struct http_transfer {
 	const struct http_call *call;
 	CURL *curl;
 	struct curl_slist *headers;
@@ -68,7 +68,7 @@ static int status_of(CURL *curl)
 
 static size_t on_answer_bytes(char *data, size_t one, size_t size, void *user)
 {
-	struct transfer *t = user;
+	struct http_transfer *t = user;
 	int status = status_of(t->curl);
 
 	(void)one;
@@ -82,7 +82,7 @@ static size_t on_answer_bytes(char *data, size_t one, size_t size, void *user)
 
 static size_t on_body_wanted(char *room, size_t one, size_t size, void *user)
 {
-	struct transfer *t = user;
+	struct http_transfer *t = user;
 	ssize_t count;
 
 	(void)one;
@@ -99,7 +99,7 @@ static size_t on_body_wanted(char *room, size_t one, size_t size, void *user)
  * new one, if the body can. */
 static int on_body_again(void *user, curl_off_t offset, int origin)
 {
-	struct transfer *t = user;
+	struct http_transfer *t = user;
 
 	if (origin != SEEK_SET || t->body_start < 0 ||
 	    lseek(t->call->body_fd, t->body_start + offset, SEEK_SET) < 0)
@@ -110,7 +110,7 @@ static int on_body_again(void *user, curl_off_t offset, int origin)
 static int on_curl_progress(void *user, curl_off_t receive_all, curl_off_t received,
                             curl_off_t send_all, curl_off_t sent)
 {
-	struct transfer *t = user;
+	struct http_transfer *t = user;
 
 	(void)receive_all;
 	(void)send_all;
@@ -118,7 +118,7 @@ static int on_curl_progress(void *user, curl_off_t receive_all, curl_off_t recei
 	return 0;
 }
 
-static void add_header(struct transfer *t, const char *name, const char *value)
+static void add_header(struct http_transfer *t, const char *name, const char *value)
 {
 	AUTO(buf_done) struct buf line = BUF(1 << 16);
 	struct curl_slist *longer;
@@ -130,7 +130,7 @@ static void add_header(struct transfer *t, const char *name, const char *value)
 	t->headers = longer;
 }
 
-static void set_headers(struct http_client *client, struct transfer *t)
+static void set_headers(struct http_client *client, struct http_transfer *t)
 {
 	const struct http_call *call = t->call;
 
@@ -149,7 +149,7 @@ static void set_headers(struct http_client *client, struct transfer *t)
 	curl_easy_setopt(t->curl, CURLOPT_USERAGENT, client->options.user_agent);
 }
 
-static void set_streamed_body(struct transfer *t)
+static void set_streamed_body(struct http_transfer *t)
 {
 	t->body_start = lseek(t->call->body_fd, 0, SEEK_CUR);
 	curl_easy_setopt(t->curl, CURLOPT_UPLOAD, 1L);
@@ -162,7 +162,7 @@ static void set_streamed_body(struct transfer *t)
 	curl_easy_setopt(t->curl, CURLOPT_EXPECT_100_TIMEOUT_MS, EXPECT_MS);
 }
 
-static void set_body(struct transfer *t)
+static void set_body(struct http_transfer *t)
 {
 	const struct http_call *call = t->call;
 	bool expects_body = strcmp(call->method, "POST") == 0 || strcmp(call->method, "PUT") == 0 ||
@@ -181,7 +181,7 @@ static void set_body(struct transfer *t)
 	curl_easy_setopt(t->curl, CURLOPT_CUSTOMREQUEST, call->method);
 }
 
-static void set_callbacks(struct transfer *t)
+static void set_callbacks(struct http_transfer *t)
 {
 	curl_easy_setopt(t->curl, CURLOPT_ERRORBUFFER, t->detail);
 	curl_easy_setopt(t->curl, CURLOPT_WRITEFUNCTION, on_answer_bytes);
@@ -204,7 +204,7 @@ static void copy_header(CURL *curl, const char *name, char *out, size_t size)
 		(void)snprintf(out, size, "%s", header->value);
 }
 
-static int finish(struct transfer *t, CURLcode code, struct error *err)
+static int finish_transfer(struct http_transfer *t, CURLcode code, struct error *err)
 {
 	AUTO(buf_done) struct buf what = BUF(ERROR_TEXT_MAX);
 	struct http_answer *answer = &t->answer;
@@ -239,7 +239,7 @@ static int check_call(const struct http_call *call, struct error *err)
 int http_client_call(struct http_client *client, const struct http_call *call,
                      struct http_answer *ret, struct error *err)
 {
-	struct transfer t = {.call = call, .curl = client->curl, .answer.body = BUF(BODY_MAX)};
+	struct http_transfer t = {.call = call, .curl = client->curl, .answer.body = BUF(BODY_MAX)};
 	int result;
 
 	if (check_call(call, err) < 0)
@@ -249,7 +249,7 @@ int http_client_call(struct http_client *client, const struct http_call *call,
 	set_headers(client, &t);
 	set_body(&t);
 	set_callbacks(&t);
-	result = finish(&t, curl_easy_perform(client->curl), err);
+	result = finish_transfer(&t, curl_easy_perform(client->curl), err);
 	curl_slist_free_all(t.headers);
 	if (result < 0)
 		buf_done(&t.answer.body);

@@ -30,7 +30,7 @@
 /* A buffered body must keep up this rate on the whole, whatever its pauses: one byte buys 1 ms. */
 #define BODY_MS_PER_BYTE 1
 
-void connection_due(struct connection *conn, int64_t ms)
+void connection_due(struct http_connection *conn, int64_t ms)
 {
 	struct loop *loop = conn->server->loop;
 
@@ -39,12 +39,12 @@ void connection_due(struct connection *conn, int64_t ms)
 		loop_timer_start(loop, &conn->timer, ms);
 }
 
-void connection_due_never(struct connection *conn)
+void connection_due_never(struct http_connection *conn)
 {
 	conn->due_ms = INT64_MAX;
 }
 
-static void await_head(struct connection *conn)
+static void await_head(struct http_connection *conn)
 {
 	conn->state = CONNECTION_HEAD;
 	conn->head_started = false;
@@ -52,14 +52,14 @@ static void await_head(struct connection *conn)
 	connection_due(conn, conn->server->options.idle_timeout_ms);
 }
 
-bool connection_end_writing(struct connection *conn)
+bool connection_end_writing(struct http_connection *conn)
 {
 	if (conn->out.tls)
 		tls_end(conn->out.tls);
 	return shutdown(conn->fd, SHUT_WR) == 0;
 }
 
-static void begin_linger(struct connection *conn)
+static void begin_linger(struct http_connection *conn)
 {
 	/* Closing at once would send a reset past what the client has not read yet. */
 	if (!connection_end_writing(conn) || conn->has_ended) {
@@ -77,7 +77,7 @@ static void begin_linger(struct connection *conn)
 /* ---- replies ---- */
 
 /* Replies of pipelined requests leave together; connection_settle sends them. */
-static void finish_reply(struct connection *conn)
+static void finish_reply(struct http_connection *conn)
 {
 	if (conn->keep_alive && !conn->out.blocked && outflow_size(&conn->out) < PIPELINE_MAX) {
 		await_head(conn);
@@ -87,7 +87,7 @@ static void finish_reply(struct connection *conn)
 	connection_due(conn, conn->server->options.write_timeout_ms);
 }
 
-static void drop_exchange(struct connection *conn, int status)
+static void drop_exchange(struct http_connection *conn, int status)
 {
 	struct http_exchange *ex = TAKE(conn->exchange);
 
@@ -98,7 +98,7 @@ static void drop_exchange(struct connection *conn, int status)
 
 /* Whether the client has ended its side, or the connection is broken: asked of the kernel, as the
  * loop may not have heard of it yet. */
-static bool client_has_left(const struct connection *conn)
+static bool client_has_left(const struct http_connection *conn)
 {
 	struct pollfd peer = {.fd = conn->fd, .events = POLLRDHUP};
 
@@ -106,10 +106,10 @@ static bool client_has_left(const struct connection *conn)
 }
 
 /* The connection ends here, and a worker takes back what the handler has made. */
-static void undo_reply(struct connection *conn)
+static void undo_reply(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
-	struct server *server = conn->server;
+	struct http_server *server = conn->server;
 	struct error err = {0};
 
 	conn->state = conn->state == CONNECTION_CLOSED ? CONNECTION_CLOSED : CONNECTION_HANDLING;
@@ -122,7 +122,7 @@ static void undo_reply(struct connection *conn)
 }
 
 /* Of a reply that can be undone: writes it at once, so that it is known whether that succeeds. */
-static bool deliver(struct connection *conn)
+static bool deliver_reply(struct http_connection *conn)
 {
 	if (!conn->exchange->reply.undo)
 		return true;
@@ -133,16 +133,16 @@ static bool deliver(struct connection *conn)
 	return false;
 }
 
-static void send_last_event(struct connection *conn)
+static void send_last_event(struct http_connection *conn)
 {
 	stream_end(conn->exchange);
-	if (!deliver(conn))
+	if (!deliver_reply(conn))
 		return;
 	drop_exchange(conn, conn->exchange->reply.status ? conn->exchange->reply.status : 200);
 	finish_reply(conn);
 }
 
-void connection_send_reply(struct connection *conn)
+void connection_send_reply(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 	struct reply *reply = &ex->reply;
@@ -165,23 +165,23 @@ void connection_send_reply(struct connection *conn)
 	reply_write_head(&conn->out.queue, ex, &head);
 	if (body.size && ex->request.method != HTTP_HEAD && reply_status_has_body(head.status))
 		outflow_write(&conn->out, conn->fd, &body, 1);
-	if (!deliver(conn))
+	if (!deliver_reply(conn))
 		return;
 	drop_exchange(conn, head.status);
 	finish_reply(conn);
 }
 
-void connection_on_relay_end(struct connection *conn, int status, bool may_continue)
+void connection_on_relay_end(struct http_connection *conn, int status, bool may_continue)
 {
 	conn->keep_alive &= may_continue && conn->body.state == BODY_COMPLETE;
 	drop_exchange(conn, status);
 	finish_reply(conn);
 }
 
-static void begin_body(struct connection *conn, bool has_rest);
-static void answer_refusal(struct connection *conn, bool has_rest);
+static void begin_body(struct http_connection *conn, bool has_rest);
+static void answer_refusal(struct http_connection *conn, bool has_rest);
 
-static void wait_turn(struct connection *conn)
+static void wait_turn(struct http_connection *conn)
 {
 	if (!owners_admit(conn)) {
 		conn->exchange->turn_queue[0] = '\0';
@@ -192,7 +192,7 @@ static void wait_turn(struct connection *conn)
 }
 
 /* A worker has authorized the request, or refused it. */
-static void go_on_admitted(struct connection *conn)
+static void go_on_admitted(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 	bool has_rest = conn->in.size > 0;
@@ -205,7 +205,7 @@ static void go_on_admitted(struct connection *conn)
 		begin_body(conn, has_rest);
 }
 
-void connection_on_handled(struct connection *conn)
+void connection_on_handled(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 	bool closed = conn->state == CONNECTION_CLOSED;
@@ -242,7 +242,7 @@ void connection_on_handled(struct connection *conn)
 }
 
 /* The requests behind a malformed one cannot be told from its body: the connection ends. */
-static void refuse(struct connection *conn, enum http_fault fault)
+static void refuse_request(struct http_connection *conn, enum http_fault fault)
 {
 	bool well_formed = fault == FAULT_ROUTE || fault == FAULT_METHOD || fault == FAULT_MEDIA;
 
@@ -251,7 +251,7 @@ static void refuse(struct connection *conn, enum http_fault fault)
 	connection_send_reply(conn);
 }
 
-static void dispatch(struct connection *conn)
+static void dispatch_request(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 	struct error err = {0};
@@ -275,7 +275,7 @@ static void dispatch(struct connection *conn)
 
 /* ---- requests ---- */
 
-static void await_body(struct connection *conn)
+static void await_body(struct http_connection *conn)
 {
 	conn->state = CONNECTION_BODY;
 	conn->body_received = 0;
@@ -284,7 +284,7 @@ static void await_body(struct connection *conn)
 }
 
 /* `has_rest`: bytes that follow the head have come already. */
-static void begin_body(struct connection *conn, bool has_rest)
+static void begin_body(struct http_connection *conn, bool has_rest)
 {
 	struct http_exchange *ex = conn->exchange;
 
@@ -294,7 +294,7 @@ static void begin_body(struct connection *conn, bool has_rest)
 		return;
 	}
 	if (conn->body.state == BODY_COMPLETE || (ex->request.route->flags & ROUTE_STREAM_BODY)) {
-		dispatch(conn);
+		dispatch_request(conn);
 		return;
 	}
 	await_body(conn);
@@ -304,9 +304,9 @@ static void begin_body(struct connection *conn, bool has_rest)
 }
 
 /* Reads the rest of a refused request where that is little, and else answers at once. */
-static void answer_refusal(struct connection *conn, bool has_rest)
+static void answer_refusal(struct http_connection *conn, bool has_rest)
 {
-	const struct head *head = &conn->exchange->head;
+	const struct http_head *head = &conn->exchange->head;
 	bool is_small = !head->chunked && head->content_length <= REFUSED_BODY_MAX &&
 	                (!head->expects_continue || has_rest);
 
@@ -319,7 +319,7 @@ static void answer_refusal(struct connection *conn, bool has_rest)
 }
 
 /* By the head alone: no body is read for a request that is refused, or has to wait. */
-static void admit(struct connection *conn, bool has_rest)
+static void admit_request(struct http_connection *conn, bool has_rest)
 {
 	struct http_exchange *ex = conn->exchange;
 	struct error err = {0};
@@ -347,36 +347,36 @@ static void admit(struct connection *conn, bool has_rest)
 	}
 }
 
-void connection_take_turn(struct connection *conn)
+void connection_take_turn(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 
 	ex->turn_queue[0] = '\0';
 	ex->has_turn = true;
 	if (ex->is_admitted)
-		dispatch(conn);
+		dispatch_request(conn);
 	else
-		admit(conn, conn->in.size > 0);
+		admit_request(conn, conn->in.size > 0);
 	if (conn->exchange == ex)
 		ex->has_turn = false;
 }
 
 /* A handler says in its surface's words that there is no place. */
-void connection_give_up_turn(struct connection *conn)
+void connection_give_up_turn(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 
 	ex->turn_queue[0] = '\0';
 	ex->gave_up = true;
 	if (ex->is_admitted) {
-		dispatch(conn);
+		dispatch_request(conn);
 		return;
 	}
 	exchange_fail(ex, &ex->why);
 	answer_refusal(conn, conn->in.size > 0);
 }
 
-static bool take_head(struct connection *conn, struct span *data)
+static bool take_head(struct http_connection *conn, struct span *data)
 {
 	struct http_exchange *ex;
 	size_t size = 0;
@@ -394,13 +394,13 @@ static bool take_head(struct connection *conn, struct span *data)
 		*data = (struct span){data->data + size, data->size - size};
 	}
 	if (fault)
-		refuse(conn, fault);
+		refuse_request(conn, fault);
 	else
-		admit(conn, data->size > 0);
+		admit_request(conn, data->size > 0);
 	return true;
 }
 
-static void extend_body_due(struct connection *conn)
+static void extend_body_due(struct http_connection *conn)
 {
 	int64_t timeout = conn->server->options.body_timeout_ms;
 	int64_t allowed = timeout + conn->body_received * BODY_MS_PER_BYTE -
@@ -409,7 +409,7 @@ static void extend_body_due(struct connection *conn)
 	connection_due(conn, allowed < 0 ? 0 : allowed < timeout ? allowed : timeout);
 }
 
-static bool take_body(struct connection *conn, struct span *data)
+static bool take_body(struct http_connection *conn, struct span *data)
 {
 	struct buf *body = &conn->exchange->body;
 	struct span piece;
@@ -419,22 +419,22 @@ static bool take_body(struct connection *conn, struct span *data)
 		buf_add_span(body, piece);
 		conn->body_received += (int64_t)piece.size;
 		if (body->overflowed)
-			refuse(conn, FAULT_BODY_SIZE);
+			refuse_request(conn, FAULT_BODY_SIZE);
 		return true;
 	case BODY_MORE:
 		extend_body_due(conn);
 		return false;
 	case BODY_END:
-		dispatch(conn);
+		dispatch_request(conn);
 		return true;
 	case BODY_BAD:
 		break;
 	}
-	refuse(conn, FAULT_CHUNK);
+	refuse_request(conn, FAULT_CHUNK);
 	return true;
 }
 
-static void take_requests(struct connection *conn, struct span *data)
+static void take_requests(struct http_connection *conn, struct span *data)
 {
 	bool more = true;
 
@@ -448,7 +448,7 @@ static void take_requests(struct connection *conn, struct span *data)
 	}
 }
 
-void connection_feed(struct connection *conn, struct span bytes)
+void connection_feed(struct http_connection *conn, struct span bytes)
 {
 	AUTO(buf_done) struct buf held = conn->in;
 
@@ -470,7 +470,7 @@ void connection_feed(struct connection *conn, struct span bytes)
 
 /* ---- events ---- */
 
-ssize_t connection_receive(struct connection *conn, char *room, size_t size)
+ssize_t connection_receive(struct http_connection *conn, char *room, size_t size)
 {
 	ssize_t got = conn->out.tls ? tls_receive(conn->out.tls, room, size)
 	                            : recv(conn->fd, room, size, MSG_DONTWAIT);
@@ -487,7 +487,7 @@ ssize_t connection_receive(struct connection *conn, char *room, size_t size)
 	return -1;
 }
 
-static void read_requests(struct connection *conn)
+static void read_requests(struct http_connection *conn)
 {
 	char *scratch = conn->server->scratch;
 	size_t size = conn->state == CONNECTION_BODY ? server_read_size(conn->server) : READ_SIZE;
@@ -497,9 +497,9 @@ static void read_requests(struct connection *conn)
 		connection_feed(conn, (struct span){scratch, (size_t)got});
 }
 
-static void read_and_drop(struct connection *conn)
+static void read_and_drop(struct http_connection *conn)
 {
-	struct server *server = conn->server;
+	struct http_server *server = conn->server;
 	ssize_t got = connection_receive(conn, server->scratch, server_read_size(server));
 	int64_t left_ms;
 
@@ -514,13 +514,13 @@ static void read_and_drop(struct connection *conn)
 	connection_due(conn, left_ms < LINGER_IDLE_MS ? left_ms : LINGER_IDLE_MS);
 }
 
-static void end_handshake(struct connection *conn)
+static void end_handshake(struct http_connection *conn)
 {
 	if (conn->state == CONNECTION_HANDSHAKE)
 		conn->server->handshakes--;
 }
 
-static void shake_hands(struct connection *conn)
+static void shake_hands(struct http_connection *conn)
 {
 	enum tls_progress progress = tls_shake_hands(conn->out.tls);
 
@@ -534,7 +534,7 @@ static void shake_hands(struct connection *conn)
 }
 
 /* Its request has left the queue of the workers. */
-static void end_abandoned(struct connection *conn)
+static void end_abandoned(struct http_connection *conn)
 {
 	conn->state = CONNECTION_WAITING; /* no worker has the exchange */
 	connection_close(conn);
@@ -542,8 +542,8 @@ static void end_abandoned(struct connection *conn)
 
 static void on_ready(void *context, uint32_t events)
 {
-	struct connection *conn = context;
-	struct server *server = conn->server;
+	struct http_connection *conn = context;
+	struct http_server *server = conn->server;
 
 	if (events & EPOLLOUT)
 		conn->out.blocked = false;
@@ -594,7 +594,7 @@ static void on_ready(void *context, uint32_t events)
 	server_bury(server);
 }
 
-static void expire(struct connection *conn)
+static void expire_connection(struct http_connection *conn)
 {
 	switch (conn->state) {
 	case CONNECTION_HEAD:
@@ -603,10 +603,10 @@ static void expire(struct connection *conn)
 			break;
 		}
 		conn->exchange = server_exchange_new(conn->server, conn);
-		refuse(conn, FAULT_HEAD_SLOW);
+		refuse_request(conn, FAULT_HEAD_SLOW);
 		break;
 	case CONNECTION_BODY:
-		refuse(conn, FAULT_BODY_SLOW);
+		refuse_request(conn, FAULT_BODY_SLOW);
 		break;
 	case CONNECTION_RELAY:
 		relay_on_due(conn->relay);
@@ -626,8 +626,8 @@ static void expire(struct connection *conn)
 /* A request only moves due_ms; the timer catches up when it runs. */
 static void on_timer(void *context)
 {
-	struct connection *conn = context;
-	struct server *server = conn->server;
+	struct http_connection *conn = context;
+	struct http_server *server = conn->server;
 	int64_t left = conn->due_ms - loop_now_ms(server->loop);
 
 	if (conn->due_ms == INT64_MAX)
@@ -636,13 +636,13 @@ static void on_timer(void *context)
 		loop_timer_start(server->loop, &conn->timer, left);
 		return;
 	}
-	expire(conn);
+	expire_connection(conn);
 	connection_settle(conn);
 	server_bury(server);
 }
 
 /* Sends what waits. True when the next request may be taken from what was read already. */
-static bool push(struct connection *conn)
+static bool send_output(struct http_connection *conn)
 {
 	outflow_flush(&conn->out, conn->fd);
 	if (conn->out.sent != conn->sent_seen) {
@@ -669,7 +669,7 @@ static bool push(struct connection *conn)
 	return conn->state == CONNECTION_HEAD && conn->in.size && !conn->head_started;
 }
 
-static uint32_t interest(const struct connection *conn)
+static uint32_t epoll_events_of(const struct http_connection *conn)
 {
 	switch (conn->state) {
 	case CONNECTION_HANDSHAKE:
@@ -694,27 +694,28 @@ static uint32_t interest(const struct connection *conn)
 	return 0;
 }
 
-void connection_settle(struct connection *conn)
+void connection_settle(struct http_connection *conn)
 {
-	while (conn->state != CONNECTION_CLOSED && push(conn))
+	while (conn->state != CONNECTION_CLOSED && send_output(conn))
 		connection_feed(conn, (struct span){NULL, 0});
 	if (conn->state != CONNECTION_CLOSED && conn->watch)
-		loop_watch_set(conn->watch, interest(conn));
+		loop_watch_set(conn->watch, epoll_events_of(conn));
 }
 
 /* ---- life ---- */
 
-struct connection *connection_open(struct server *server, const struct connection_source *source)
+struct http_connection *connection_open(struct http_server *server,
+                                        const struct connection_source *source)
 {
-	struct connection *conn = calloc(1, sizeof(*conn));
+	struct http_connection *conn = calloc(1, sizeof(*conn));
 	struct error err = {0};
 
 	assert(conn);
-	*conn = (struct connection){.server = server,
-	                            .fd = source->fd,
-	                            .in = BUF(IN_MAX),
-	                            .keep_alive = true,
-	                            .timer = {.on_timer = on_timer, .context = conn}};
+	*conn = (struct http_connection){.server = server,
+	                                 .fd = source->fd,
+	                                 .in = BUF(IN_MAX),
+	                                 .keep_alive = true,
+	                                 .timer = {.on_timer = on_timer, .context = conn}};
 	snprintf(conn->peer, sizeof(conn->peer), "%s", source->peer);
 	outflow_init(&conn->out);
 	body_start(&conn->body, false, 0);
@@ -742,7 +743,7 @@ struct connection *connection_open(struct server *server, const struct connectio
 	return conn;
 }
 
-void connection_close(struct connection *conn)
+void connection_close(struct http_connection *conn)
 {
 	if (conn->state == CONNECTION_CLOSED)
 		return;
@@ -772,7 +773,7 @@ void connection_close(struct connection *conn)
 	list_append(&conn->server->dead, &conn->link);
 }
 
-void connection_cut(struct connection *conn)
+void connection_cut(struct http_connection *conn)
 {
 	const struct linger reset = {.l_onoff = 1};
 
@@ -783,7 +784,7 @@ void connection_cut(struct connection *conn)
 	connection_close(conn);
 }
 
-void connection_free(struct connection *conn)
+void connection_free(struct http_connection *conn)
 {
 	tls_free(TAKE(conn->out.tls));
 	outflow_done(&conn->out);

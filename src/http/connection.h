@@ -26,7 +26,7 @@ struct connection_owner;
 struct http_exchange;
 struct tls_context;
 struct relay;
-struct server;
+struct http_server;
 
 enum connection_state {
 	CONNECTION_HANDSHAKE, /* of TLS */
@@ -45,8 +45,8 @@ enum connection_state {
 #define HTTP_CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"
 #define STATUS_CLIENT_GONE 499 /* for on_done and counts; nobody receives it */
 
-struct connection {
-	struct server *server;
+struct http_connection {
+	struct http_server *server;
 	struct list link;
 	struct loop_watch *watch;
 	struct loop_timer timer; /* runs late rather than being restarted: see connection_due */
@@ -79,33 +79,34 @@ struct connection_source {
 	struct tls_context *tls; /* borrowed for the call; NULL: as it is */
 };
 /* NULL when the socket cannot be watched; the descriptor is closed then. */
-struct connection *connection_open(struct server *server, const struct connection_source *source);
-void connection_close(struct connection *conn);
+struct http_connection *connection_open(struct http_server *server,
+                                        const struct connection_source *source);
+void connection_close(struct http_connection *conn);
 /* Closes with a reset: the reply is not whole. */
-void connection_cut(struct connection *conn);
-void connection_free(struct connection *conn);
-const char *connection_peer(const struct connection *conn);
-bool connection_is_tls(const struct connection *conn);
+void connection_cut(struct http_connection *conn);
+void connection_free(struct http_connection *conn);
+const char *connection_peer(const struct http_connection *conn);
+bool connection_is_tls(const struct http_connection *conn);
 
 /* The worker is done with conn->exchange. */
-void connection_on_handled(struct connection *conn);
+void connection_on_handled(struct http_connection *conn);
 /* The turn of conn->exchange has come: it is authorized, or its handler is run, again. */
-void connection_take_turn(struct connection *conn);
+void connection_take_turn(struct http_connection *conn);
 /* It has waited for too long, or its queue is full: it is refused. */
-void connection_give_up_turn(struct connection *conn);
+void connection_give_up_turn(struct http_connection *conn);
 /* The relay has ended; what it wrote may still be on its way. */
-void connection_on_relay_end(struct connection *conn, int status, bool may_continue);
+void connection_on_relay_end(struct http_connection *conn, int status, bool may_continue);
 /* An error took the place of a relay that had not begun: sends the exchange's reply. */
-void connection_send_reply(struct connection *conn);
+void connection_send_reply(struct http_connection *conn);
 /* Brings interest and timer up to date; every entry point ends with it. */
-void connection_settle(struct connection *conn);
+void connection_settle(struct http_connection *conn);
 /* Ends the connection unless something happens within `ms`. */
-void connection_due(struct connection *conn, int64_t ms);
-void connection_due_never(struct connection *conn);
+void connection_due(struct http_connection *conn, int64_t ms);
+void connection_due_never(struct http_connection *conn);
 /* Tells the client that no more comes. False when there is nobody to tell. */
-bool connection_end_writing(struct connection *conn);
+bool connection_end_writing(struct http_connection *conn);
 /* Takes what the socket has. Bytes, 0 = nothing now, -1 = closed. */
-ssize_t connection_receive(struct connection *conn, char *room, size_t size);
+ssize_t connection_receive(struct http_connection *conn, char *room, size_t size);
 
 /* Feeds bytes as if they had been read: the fuzzer's and the tests' way in. */
-void connection_feed(struct connection *conn, struct span bytes);
+void connection_feed(struct http_connection *conn, struct span bytes);

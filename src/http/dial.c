@@ -18,7 +18,7 @@
 #define ASK_TIMES 3
 #define UNHEARD_MS 45000
 
-static void set_up(int fd)
+static void set_socket_options(int fd)
 {
 	static const struct {
 		int level, name, value;
@@ -34,7 +34,7 @@ static void set_up(int fd)
 		                 sizeof(settings[i].value));
 }
 
-static int wait_for(int fd, short events, const struct http_dial *dial, struct error *err)
+static int wait_for_peer(int fd, short events, const struct http_dial *dial, struct error *err)
 {
 	int result = fd_wait(fd, events, dial->deadline, err);
 
@@ -51,8 +51,8 @@ static void set_port(struct names_address *address, uint16_t port)
 		((struct sockaddr_in6 *)&address->at)->sin6_port = htons(port);
 }
 
-static int connect_to(const struct names_address *address, const struct http_dial *dial,
-                      int *ret_fd, struct error *err)
+static int connect_socket(const struct names_address *address, const struct http_dial *dial,
+                          int *ret_fd, struct error *err)
 {
 	struct names_address to = *address;
 	AUTO_CLOSE int fd = socket(to.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -61,12 +61,12 @@ static int connect_to(const struct names_address *address, const struct http_dia
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "socket");
-	set_up(fd);
+	set_socket_options(fd);
 	set_port(&to, dial->port);
 	if (connect(fd, (const struct sockaddr *)&to.at, to.size) < 0) {
 		if (errno != EINPROGRESS)
 			return FAIL_ERRNO(err, "connect to '%s'", dial->host);
-		if (wait_for(fd, POLLOUT, dial, err) < 0)
+		if (wait_for_peer(fd, POLLOUT, dial, err) < 0)
 			return -1;
 		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &size) == 0 && result != 0) {
 			errno = result;
@@ -86,11 +86,11 @@ static int shake_hands(struct tls *tls, int fd, const struct http_dial *dial, st
 		case TLS_DONE:
 			return 0;
 		case TLS_WANTS_READ:
-			if (wait_for(fd, POLLIN, dial, err) < 0)
+			if (wait_for_peer(fd, POLLIN, dial, err) < 0)
 				return -1;
 			break;
 		case TLS_WANTS_WRITE:
-			if (wait_for(fd, POLLOUT, dial, err) < 0)
+			if (wait_for_peer(fd, POLLOUT, dial, err) < 0)
 				return -1;
 			break;
 		case TLS_FAILED:
@@ -104,13 +104,13 @@ static int shake_hands(struct tls *tls, int fd, const struct http_dial *dial, st
 	}
 }
 
-static int dial_one(const struct names_address *address, const struct http_dial *dial, int *ret_fd,
-                    struct tls **ret_tls, struct error *err)
+static int dial_address(const struct names_address *address, const struct http_dial *dial,
+                        int *ret_fd, struct tls **ret_tls, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
 	struct tls *tls = NULL;
 
-	if (connect_to(address, dial, &fd, err) < 0)
+	if (connect_socket(address, dial, &fd, err) < 0)
 		return -1;
 	if (dial->tls && (tls_connect(dial->tls, fd, dial->host, &tls, err) < 0 ||
 	                  shake_hands(tls, fd, dial, err) < 0)) {
@@ -133,7 +133,7 @@ int http_dial(const struct http_dial *dial, int *ret_fd, struct tls **ret_tls, s
 	for (unsigned i = 0; i < found.count; i++) {
 		now = clock_monotonic_ms();
 		one.deadline = now + (dial->deadline - now) / (found.count - i);
-		if (dial_one(&found.items[i], &one, ret_fd, ret_tls, err) < 0)
+		if (dial_address(&found.items[i], &one, ret_fd, ret_tls, err) < 0)
 			continue;
 		if (i > 0)
 			names_prefer(dial->names, dial->host, &found.items[i]);

@@ -10,12 +10,12 @@
 
 #include "base/error.h"
 
-struct names;
+struct host_lookup;
 struct tls;
 struct tls_context;
 
 struct http_dial {
-	struct names *names;
+	struct host_lookup *names;
 	const char *host; /* a name, or an address without brackets; not a caller's */
 	uint16_t port;
 	const struct tls_context *tls; /* of tls_client_context_new; NULL: plain */

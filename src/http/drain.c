@@ -6,12 +6,12 @@
 
 #define GOING_AWAY 1001 /* RFC 6455, 7.4.1 */
 
-void server_drain(struct server *server)
+void server_drain(struct http_server *server)
 {
 	server->is_draining = true;
 }
 
-static bool is_standing(const struct connection *conn)
+static bool is_standing(const struct http_connection *conn)
 {
 	const struct route *route = conn->exchange->request.route;
 
@@ -20,10 +20,10 @@ static bool is_standing(const struct connection *conn)
 	return conn->relay->websocket || (route && route->flags & ROUTE_STANDING);
 }
 
-bool server_is_busy(struct server *server)
+bool server_is_busy(struct http_server *server)
 {
 	LIST_EACH (&server->connections, item) {
-		const struct connection *conn = LIST_ENTRY(item, struct connection, link);
+		const struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
 
 		if (conn->exchange && !is_standing(conn))
 			return true;
@@ -31,10 +31,10 @@ bool server_is_busy(struct server *server)
 	return false;
 }
 
-void server_end_streams(struct server *server, const char *reason)
+void server_end_streams(struct http_server *server, const char *reason)
 {
 	LIST_EACH (&server->connections, item) {
-		struct connection *conn = LIST_ENTRY(item, struct connection, link);
+		struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
 
 		if (!conn->exchange || !conn->relay || !conn->relay->websocket)
 			continue;

@@ -11,8 +11,8 @@
 
 #include "http/http.h"
 
-void server_drain(struct server *server);
+void server_drain(struct http_server *server);
 /* Whether a request that will end by itself has not ended. */
-bool server_is_busy(struct server *server);
+bool server_is_busy(struct http_server *server);
 /* Tells WebSockets that the server goes away (1001), and closes them. */
-void server_end_streams(struct server *server, const char *reason);
+void server_end_streams(struct http_server *server, const char *reason);

@@ -64,7 +64,7 @@ static bool request_id_is_valid(const char *id)
 	       size;
 }
 
-void exchange_start(struct http_exchange *ex, struct connection *conn)
+void exchange_start(struct http_exchange *ex, struct http_connection *conn)
 {
 	struct reply *reply = &ex->reply;
 
@@ -117,7 +117,7 @@ static bool media_type_is_json(const char *type)
 	return strncasecmp(type, json, size) == 0 && (!type[size] || strchr("; \t", type[size]));
 }
 
-static bool has_body(const struct head *head)
+static bool has_body(const struct http_head *head)
 {
 	return head->chunked || head->content_length > 0;
 }
@@ -128,7 +128,7 @@ void exchange_set_deadline(struct http_exchange *ex)
 	bool is_slow = ex->request.route->flags & (ROUTE_SLOW | ROUTE_QUICK);
 
 	ex->request.deadline =
-	        deadline_in(is_slow ? options->slow_deadline_ms : options->fast_deadline_ms);
+	        deadline_after(is_slow ? options->slow_deadline_ms : options->fast_deadline_ms);
 }
 
 static enum http_fault check_route(struct http_exchange *ex, struct router_match match)
@@ -162,7 +162,7 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 }
 
 /* The target as the routes know it. What an alias leads to is never longer. */
-static struct span canonical(struct http_exchange *ex, struct span target)
+static struct span resolve_alias(struct http_exchange *ex, struct span target)
 {
 	const struct path_alias *alias = ex->server->options.aliases;
 	struct span rest;
@@ -207,7 +207,7 @@ static enum http_fault find_route(struct http_exchange *ex)
 	enum http_fault fault;
 
 	assert(room);
-	fault = target_parse(canonical(ex, ex->head.target), room, &ex->target);
+	fault = target_parse(resolve_alias(ex, ex->head.target), room, &ex->target);
 	if (fault)
 		return fault;
 	rq->path = ex->target.path;
@@ -264,7 +264,7 @@ static void drop_reply(struct reply *reply)
 	buf_reset(&reply->body);
 }
 
-static int forward(struct http_exchange *ex, struct error *err)
+static int forward_request(struct http_exchange *ex, struct error *err)
 {
 	const struct server_options *options = &ex->server->options;
 	struct reply *reply = &ex->reply;
@@ -287,7 +287,7 @@ static bool note_turn(struct http_exchange *ex, const struct error *err)
 	return true;
 }
 
-enum admission exchange_admit(struct http_exchange *ex, bool is_on_loop)
+enum request_admission exchange_admit(struct http_exchange *ex, bool is_on_loop)
 {
 	const struct server_options *options = &ex->server->options;
 	struct request *rq = &ex->request;
@@ -308,12 +308,12 @@ enum admission exchange_admit(struct http_exchange *ex, bool is_on_loop)
 		return ADMISSION_BY_WORKER;
 	if (note_turn(ex, &err))
 		return ADMISSION_WAITS;
-	if (forward(ex, &err) < 0)
+	if (forward_request(ex, &err) < 0)
 		exchange_fail(ex, &err);
 	return ADMISSION_REFUSED;
 }
 
-static int handle(struct http_exchange *ex, struct error *err)
+static int handle_request(struct http_exchange *ex, struct error *err)
 {
 	struct request *rq = &ex->request;
 	const struct route *route = rq->route;
@@ -371,7 +371,7 @@ void exchange_undo(struct http_exchange *ex)
 
 static int run_handler(struct http_exchange *ex, struct error *err)
 {
-	int result = handle(ex, err) < 0 ? forward(ex, err) : 0;
+	int result = handle_request(ex, err) < 0 ? forward_request(ex, err) : 0;
 
 	cancel_set_current(NULL);
 	return result;
@@ -415,7 +415,7 @@ bool exchange_try(struct http_exchange *ex)
 	if (ex->body.size > TRY_BODY_MAX)
 		return false;
 	rq->is_tried = true;
-	rq->deadline = deadline_in(0);
+	rq->deadline = deadline_after(0);
 	is_done = run_or_defer(ex);
 	rq->is_tried = false;
 	rq->deadline = deadline;
@@ -529,7 +529,7 @@ int request_may_call(struct request *rq, const struct request_sandbox *sandbox, 
 	return turn_to_lane(rq, lane, shares, err);
 }
 
-static void fail_as(struct http_exchange *ex, struct http_failure failure)
+static void fail_with_code(struct http_exchange *ex, struct http_failure failure)
 {
 	const struct server_options *options = &ex->server->options;
 	const struct error_body body = {.code = failure.code,
@@ -560,8 +560,8 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 	/* A range that somebody else refused is not of what stands here. */
 	if (err->code == ERROR_RANGE && ex->knows_whole)
 		buf_addf(&ex->reply.headers, "Content-Range: bytes */%" PRIu64 "\r\n", ex->whole);
-	fail_as(ex,
-	        (struct http_failure){kind->http_status, kind->name, err->text, err->hint, err});
+	fail_with_code(ex, (struct http_failure){kind->http_status, kind->name, err->text,
+	                                         err->hint, err});
 	log_request_set(ex->request.id);
 	if (kind->http_status >= 500)
 		log_error("request failed", TEXT("method", ex->request.method_name),
@@ -587,7 +587,8 @@ void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 	}
 	if (fault == FAULT_DRAINING)
 		buf_add_text(&ex->reply.headers, "Retry-After: 2\r\n");
-	fail_as(ex, (struct http_failure){kind->status, kind->code, kind->text, kind->hint, NULL});
+	fail_with_code(
+	        ex, (struct http_failure){kind->status, kind->code, kind->text, kind->hint, NULL});
 	log_debug("request refused", TEXT("reason", kind->text), TEXT("peer", ex->request.peer),
 	          NUMBER("status", kind->status));
 }
@@ -604,7 +605,7 @@ int request_each_header(const struct request *rq,
                                     struct error *err),
                         void *context, struct error *err)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 
 	for (unsigned i = 0; i < head->field_count; i++)
 		if (each(context, head->fields[i].name, head->fields[i].value, err) < 0)
@@ -622,7 +623,7 @@ const char *request_param(const struct request *rq, const char *name)
 
 int64_t request_body_size(const struct request *rq)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 
 	if (head->chunked)
 		return -1;

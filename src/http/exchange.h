@@ -16,8 +16,8 @@
 #include "http/relay.h"
 #include "http/target.h"
 
-struct connection;
-struct server;
+struct http_connection;
+struct http_server;
 
 struct reply {
 	int status;
@@ -35,13 +35,13 @@ struct reply {
 
 struct http_exchange {
 	struct request request;
-	struct head head;
-	struct target target;
+	struct http_head head;
+	struct request_target target;
 	struct buf head_text, body;
 	struct reply reply;
 	struct arena arena;
-	struct server *server;
-	struct connection *connection; /* not freed before the exchange */
+	struct http_server *server;
+	struct http_connection *connection; /* not freed before the exchange */
 	struct worker_task task;
 	struct worker_pool *pool;   /* that the task was submitted to */
 	struct http_exchange *next; /* finished or spare */
@@ -83,14 +83,14 @@ void exchange_free(struct http_exchange *ex);
 void exchange_reset(struct http_exchange *ex);
 
 /* Makes it ready for a connection's next request. */
-void exchange_start(struct http_exchange *ex, struct connection *conn);
+void exchange_start(struct http_exchange *ex, struct http_connection *conn);
 /* Takes the head's text: parses, finds the route, checks what can be checked without the body.
  * The request's id is set in any case. */
 enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text);
 /* Authorizes, as soon as the head is known. On the loop it may be that a worker has to do it; then
  * the worker calls it again. */
-enum admission { ADMISSION_DONE, ADMISSION_BY_WORKER, ADMISSION_WAITS, ADMISSION_REFUSED };
-enum admission exchange_admit(struct http_exchange *ex, bool is_on_loop);
+enum request_admission { ADMISSION_DONE, ADMISSION_BY_WORKER, ADMISSION_WAITS, ADMISSION_REFUSED };
+enum request_admission exchange_admit(struct http_exchange *ex, bool is_on_loop);
 /* For ROUTE_TRY, on the loop: exchange_handle, or false when it has to be done on a worker. */
 bool exchange_try(struct http_exchange *ex);
 /* Authorizes, parses query and body, runs the handler. Worker, or loop for ROUTE_INLINE. Leaves a

@@ -134,7 +134,7 @@ static enum http_method method_of(const char *name)
 	return HTTP_ANY;
 }
 
-static enum http_fault note_known(struct head *head, struct span name, const char *value)
+static enum http_fault note_known(struct http_head *head, struct span name, const char *value)
 {
 	for (unsigned i = 0; i < HEAD_KNOWN_COUNT; i++) {
 		if (!span_is_same_word(name, known_names[i]))
@@ -148,7 +148,8 @@ static enum http_fault note_known(struct head *head, struct span name, const cha
 }
 
 /* Every name is followed by a colon and every value by a blank or CR, which make room for NUL. */
-static enum http_fault take_fields(struct head *head, const struct parsed_head *parsed, char *text)
+static enum http_fault take_fields(struct http_head *head, const struct parsed_head *parsed,
+                                   char *text)
 {
 	for (unsigned i = 0; i < parsed->count; i++) {
 		struct span name = parsed->fields[i].name, value = parsed->fields[i].value;
@@ -167,7 +168,7 @@ static enum http_fault take_fields(struct head *head, const struct parsed_head *
 }
 
 /* How long the body is: one answer, or none at all. */
-static enum http_fault check_body(struct head *head)
+static enum http_fault check_body(struct http_head *head)
 {
 	const char *length = head->known[HEAD_CONTENT_LENGTH];
 	const char *coding = head->known[HEAD_TRANSFER_ENCODING];
@@ -213,7 +214,7 @@ static bool host_is_valid(struct span host)
 }
 
 /* "http://host/path" must name the host that Host names; what is left of it is the path. */
-static enum http_fault check_target(struct head *head)
+static enum http_fault check_target(struct http_head *head)
 {
 	struct span target = head->target, authority;
 	size_t scheme = span_starts_with(target, "http://")    ? 7
@@ -236,7 +237,7 @@ static enum http_fault check_target(struct head *head)
 	return FAULT_NONE;
 }
 
-static enum http_fault check_rules(struct head *head)
+static enum http_fault check_rules(struct http_head *head)
 {
 	const char *host = head->known[HEAD_HOST], *expect = head->known[HEAD_EXPECT];
 	enum http_fault fault = check_body(head);
@@ -251,13 +252,13 @@ static enum http_fault check_rules(struct head *head)
 	return check_target(head);
 }
 
-enum http_fault head_parse(char *text, size_t size, struct head *ret)
+enum http_fault head_parse(char *text, size_t size, struct http_head *ret)
 {
 	struct parsed_head parsed;
 	enum http_fault fault = check_lines((struct span){text, size}, check_request_line);
 	char *method_end = memchr(text, ' ', size);
 
-	memset(ret, 0, offsetof(struct head, fields));
+	memset(ret, 0, offsetof(struct http_head, fields));
 	ret->field_count = 0;
 	if (!fault)
 		fault = parser_run(PARSER_REQUEST, (struct span){text, size}, &parsed);
@@ -274,12 +275,12 @@ enum http_fault head_parse(char *text, size_t size, struct head *ret)
 	return fault ? fault : check_rules(ret);
 }
 
-enum http_fault head_parse_answer(char *text, size_t size, struct head *ret)
+enum http_fault head_parse_answer(char *text, size_t size, struct http_head *ret)
 {
 	struct parsed_head parsed;
 	enum http_fault fault = check_lines((struct span){text, size}, check_status_line);
 
-	memset(ret, 0, offsetof(struct head, fields));
+	memset(ret, 0, offsetof(struct http_head, fields));
 	ret->field_count = 0;
 	if (!fault)
 		fault = parser_run(PARSER_ANSWER, (struct span){text, size}, &parsed);
@@ -293,7 +294,7 @@ enum http_fault head_parse_answer(char *text, size_t size, struct head *ret)
 	return fault ? fault : check_body(ret);
 }
 
-const char *head_find(const struct head *head, const char *name)
+const char *head_find(const struct http_head *head, const char *name)
 {
 	for (unsigned i = 0; i < head->field_count; i++)
 		if (strcasecmp(head->fields[i].name, name) == 0)

@@ -35,7 +35,7 @@ enum head_known {
 	HEAD_KNOWN_COUNT,
 };
 
-struct head {
+struct http_head {
 	enum http_method method; /* HTTP_ANY for one that has no name in http.h */
 	const char *method_name;
 	struct span target;
@@ -54,10 +54,10 @@ enum http_fault head_find_end(struct span data, size_t *scanned, size_t *ret_siz
 enum http_fault head_check_size(struct span data, size_t size, size_t size_max);
 
 /* Parses a whole head. `text` is changed (values get their NUL) and must outlive `ret`. */
-enum http_fault head_parse(char *text, size_t size, struct head *ret);
+enum http_fault head_parse(char *text, size_t size, struct http_head *ret);
 
 /* The same for the head of an answer; no less strict. The status is one of 100 to 599. */
-enum http_fault head_parse_answer(char *text, size_t size, struct head *ret);
+enum http_fault head_parse_answer(char *text, size_t size, struct http_head *ret);
 
 /* NULL when absent; names compare without case. */
-const char *head_find(const struct head *head, const char *name);
+const char *head_find(const struct http_head *head, const char *name);

@@ -145,7 +145,7 @@ struct http_failure {
 	const struct error *err;    /* NULL: refused before there was a handler */
 };
 
-struct server;
+struct http_server;
 struct server_options {
 	struct loop *loop;
 	struct worker_pool *workers;
@@ -177,24 +177,24 @@ struct server_options {
 	int64_t write_timeout_ms;           /* 0 = 60 s without the client taking a byte */
 	int64_t fast_deadline_ms, slow_deadline_ms; /* of handlers; 0 = 60 s, 15 min */
 };
-MUST_CHECK int server_open(const struct server_options *options, struct server **ret,
+MUST_CHECK int server_open(const struct server_options *options, struct http_server **ret,
                            struct error *err);
 /* "127.0.0.1:8080", "[::1]:0" or "unix:/path" (mode 0600). ret_port may be NULL. */
-MUST_CHECK int server_listen(struct server *server, const char *address, uint16_t *ret_port,
+MUST_CHECK int server_listen(struct http_server *server, const char *address, uint16_t *ret_port,
                              struct error *err);
 /* A listening socket that somebody else made. The server owns it. */
-MUST_CHECK int server_listen_fd(struct server *server, int fd, struct error *err);
+MUST_CHECK int server_listen_fd(struct http_server *server, int fd, struct error *err);
 /* For connections that begin with a handshake: see http/tls.h. */
-MUST_CHECK int server_listen_tls_fd(struct server *server, int fd, struct error *err);
+MUST_CHECK int server_listen_tls_fd(struct http_server *server, int fd, struct error *err);
 /* Cuts what is open, waits for handlers that run. NULL is fine. Workers and loop close after it. */
-void server_close(struct server *server);
+void server_close(struct http_server *server);
 
 struct server_counts {
 	uint64_t connections_open, connections_total, requests_total, relays_open;
 	uint64_t responses[6]; /* by first digit of the status */
 	uint64_t bytes_in, bytes_out, refused_by_table, refused_by_project, closed_idle;
 };
-struct server_counts server_counts_get(const struct server *server); /* loop thread */
+struct server_counts server_counts_get(const struct http_server *server); /* loop thread */
 
 /* The error body; also used by relays and tests. */
 void http_write_error(struct buf *out, const struct error *err, const char *request_id);

@@ -23,9 +23,9 @@
 /* After the host refused a descriptor. */
 #define PAUSE_MS 100
 
-struct listener {
+struct http_listener {
 	struct list link;
-	struct server *server;
+	struct http_server *server;
 	int fd;
 	struct loop_watch *watch;
 	struct loop_timer pause;
@@ -33,14 +33,14 @@ struct listener {
 	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* ours to remove, or "" */
 };
 
-union address {
+union listener_address {
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 	struct sockaddr_un unix_path;
 };
 
-static void format_peer(const union address *address, char out[PEER_SIZE])
+static void format_peer(const union listener_address *address, char out[PEER_SIZE])
 {
 	char host[INET6_ADDRSTRLEN];
 
@@ -55,7 +55,7 @@ static void format_peer(const union address *address, char out[PEER_SIZE])
 }
 
 /* One line, best effort: the client may not even have asked yet. */
-static void turn_away(struct server *server, int fd)
+static void refuse_client(struct http_server *server, int fd)
 {
 	static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
 	                           "Retry-After: 1\r\nConnection: close\r\n\r\n";
@@ -68,30 +68,31 @@ static void turn_away(struct server *server, int fd)
 }
 
 /* One who has not shaken hands understands nothing that we could say. */
-static void drop(int fd, const char *reason)
+static void drop_client(int fd, const char *reason)
 {
 	close(fd);
 	log_debug("connection refused", TEXT("reason", reason));
 }
 
-static void admit(const struct listener *listener, int fd, const union address *address)
+static void admit_client(const struct http_listener *listener, int fd,
+                         const union listener_address *address)
 {
-	struct server *server = listener->server;
+	struct http_server *server = listener->server;
 	char peer[PEER_SIZE];
 
 	if (listener->is_tls && !server->tls) {
-		drop(fd, "no certificate");
+		drop_client(fd, "no certificate");
 		return;
 	}
 	if (listener->is_tls && server->handshakes >= HANDSHAKES_MAX) {
-		drop(fd, "too many handshakes");
+		drop_client(fd, "too many handshakes");
 		return;
 	}
 
 	owners_make_room(server);
 	if (server->counts.connections_open >= server->options.connections_max) {
 		server->counts.refused_by_table++;
-		turn_away(server, fd);
+		refuse_client(server, fd);
 		return;
 	}
 	format_peer(address, peer);
@@ -101,15 +102,15 @@ static void admit(const struct listener *listener, int fd, const union address *
 	                                            .tls = listener->is_tls ? server->tls : NULL});
 }
 
-static void accept_clients(struct listener *listener)
+static void accept_clients(struct http_listener *listener)
 {
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
-		union address address = {.any.sa_family = AF_UNIX};
+		union listener_address address = {.any.sa_family = AF_UNIX};
 		socklen_t size = sizeof(address);
 		int fd = accept4(listener->fd, &address.any, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			admit(listener, fd, &address);
+			admit_client(listener, fd, &address);
 			continue;
 		}
 		if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
@@ -123,7 +124,7 @@ static void accept_clients(struct listener *listener)
 
 static void on_listener_ready(void *context, uint32_t events)
 {
-	struct listener *listener = context;
+	struct http_listener *listener = context;
 
 	(void)events;
 	accept_clients(listener);
@@ -132,12 +133,12 @@ static void on_listener_ready(void *context, uint32_t events)
 
 static void on_pause_over(void *context)
 {
-	struct listener *listener = context;
+	struct http_listener *listener = context;
 
 	loop_watch_set(listener->watch, EPOLLIN);
 }
 
-static void listener_free(struct listener *listener)
+static void listener_free(struct http_listener *listener)
 {
 	loop_watch_free(listener->watch);
 	loop_timer_stop(listener->server->loop, &listener->pause);
@@ -148,10 +149,10 @@ static void listener_free(struct listener *listener)
 	free(listener);
 }
 
-void listeners_close(struct server *server)
+void listeners_close(struct http_server *server)
 {
 	LIST_EACH (&server->listeners, item)
-		listener_free(LIST_ENTRY(item, struct listener, link));
+		listener_free(LIST_ENTRY(item, struct http_listener, link));
 }
 
 /* Accepted sockets inherit these. The keep-alive finds clients that vanished from a quiet stream.
@@ -177,9 +178,9 @@ struct listening {
 	bool is_tls;
 };
 
-static int listener_add(struct server *server, const struct listening *how, struct error *err)
+static int listener_add(struct http_server *server, const struct listening *how, struct error *err)
 {
-	struct listener *listener = calloc(1, sizeof(*listener));
+	struct http_listener *listener = calloc(1, sizeof(*listener));
 
 	assert(listener);
 	listener->server = server;
@@ -201,12 +202,12 @@ static int listener_add(struct server *server, const struct listening *how, stru
 	return 0;
 }
 
-int server_listen_fd(struct server *server, int fd, struct error *err)
+int server_listen_fd(struct http_server *server, int fd, struct error *err)
 {
 	return listener_add(server, &(struct listening){.fd = fd, .path = ""}, err);
 }
 
-int server_listen_tls_fd(struct server *server, int fd, struct error *err)
+int server_listen_tls_fd(struct http_server *server, int fd, struct error *err)
 {
 	return listener_add(server, &(struct listening){.fd = fd, .path = "", .is_tls = true}, err);
 }
@@ -224,7 +225,7 @@ static void remove_stale(const struct sockaddr_un *address)
 		(void)unlink(address->sun_path);
 }
 
-static int listen_unix(struct server *server, const char *path, struct error *err)
+static int listen_unix(struct http_server *server, const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -267,11 +268,11 @@ static int parse_address(const char *text, struct addrinfo **ret, struct error *
 	return 0;
 }
 
-static int listen_tcp(struct server *server, const struct addrinfo *address, uint16_t *ret_port,
-                      struct error *err)
+static int listen_tcp(struct http_server *server, const struct addrinfo *address,
+                      uint16_t *ret_port, struct error *err)
 {
 	AUTO_CLOSE int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	union address bound = {.any.sa_family = AF_UNSPEC};
+	union listener_address bound = {.any.sa_family = AF_UNSPEC};
 	socklen_t size = sizeof(bound);
 	int on = 1;
 
@@ -287,7 +288,8 @@ static int listen_tcp(struct server *server, const struct addrinfo *address, uin
 	return 0;
 }
 
-int server_listen(struct server *server, const char *address, uint16_t *ret_port, struct error *err)
+int server_listen(struct http_server *server, const char *address, uint16_t *ret_port,
+                  struct error *err)
 {
 	struct addrinfo *found;
 	int result;

@@ -16,7 +16,7 @@
 #define FAILED_MS 2000
 #define NAMES_MAX 64
 
-struct name {
+struct host_entry {
 	char host[NAMES_HOST_MAX + 1]; /* "": free */
 	struct names_found found;
 	int64_t found_at, asked_at, used_at; /* 0: never */
@@ -25,14 +25,14 @@ struct name {
 	bool is_wanted;
 };
 
-struct names {
+struct host_lookup {
 	names_lookup *lookup;
 	pthread_mutex_t mutex; /* over all below */
 	pthread_cond_t wanted, answered;
 	pthread_t thread;
 	bool has_thread, is_asking, is_closing;
 	bool is_abandoned; /* closed while the thread asked: it frees this */
-	struct name names[NAMES_MAX];
+	struct host_entry names[NAMES_MAX];
 };
 
 /* ---- the system ---- */
@@ -83,7 +83,7 @@ static bool is_address(const char *host, struct names_found *ret)
 
 /* ---- the thread ---- */
 
-static void names_destroy(struct names *names)
+static void names_destroy(struct host_lookup *names)
 {
 	(void)pthread_mutex_destroy(&names->mutex);
 	(void)pthread_cond_destroy(&names->wanted);
@@ -91,7 +91,7 @@ static void names_destroy(struct names *names)
 	free(names);
 }
 
-static struct name *first_wanted(struct names *names)
+static struct host_entry *first_wanted(struct host_lookup *names)
 {
 	for (size_t i = 0; i < NAMES_MAX; i++)
 		if (names->names[i].is_wanted)
@@ -114,7 +114,7 @@ static void put_first(struct names_found *found, const struct names_address *add
 }
 
 /* A name that is wanted is given up by nobody, so it is the same one before and after. */
-static void ask(struct names *names, struct name *name)
+static void look_up_host(struct host_lookup *names, struct host_entry *name)
 {
 	struct names_found found = {.count = 0};
 	struct error err = {0};
@@ -137,17 +137,17 @@ static void ask(struct names *names, struct name *name)
 	(void)pthread_cond_broadcast(&names->answered);
 }
 
-static void *run(void *context)
+static void *run_lookup_thread(void *context)
 {
-	struct names *names = context;
-	struct name *name;
+	struct host_lookup *names = context;
+	struct host_entry *name;
 	bool is_ours;
 
 	(void)pthread_mutex_lock(&names->mutex);
 	while (!names->is_closing) {
 		name = first_wanted(names);
 		if (name)
-			ask(names, name);
+			look_up_host(names, name);
 		else
 			(void)pthread_cond_wait(&names->wanted, &names->mutex);
 	}
@@ -160,9 +160,9 @@ static void *run(void *context)
 
 /* ---- for everybody ---- */
 
-struct names *names_new(names_lookup *lookup)
+struct host_lookup *names_new(names_lookup *lookup)
 {
-	struct names *names = calloc(1, sizeof(*names));
+	struct host_lookup *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		abort();
@@ -173,7 +173,7 @@ struct names *names_new(names_lookup *lookup)
 	return names;
 }
 
-void names_free(struct names *names)
+void names_free(struct host_lookup *names)
 {
 	bool is_asking;
 
@@ -195,12 +195,12 @@ void names_free(struct names *names)
 
 /* The name's place, or one that is free, or that of the one that nobody has asked for for longest.
  * NULL: all are waited for. */
-static struct name *take_place(struct names *names, const char *host)
+static struct host_entry *take_place(struct host_lookup *names, const char *host)
 {
-	struct name *oldest = NULL;
+	struct host_entry *oldest = NULL;
 
 	for (size_t i = 0; i < NAMES_MAX; i++) {
-		struct name *name = &names->names[i];
+		struct host_entry *name = &names->names[i];
 
 		if (strcmp(name->host, host) == 0)
 			return name;
@@ -209,18 +209,18 @@ static struct name *take_place(struct names *names, const char *host)
 			oldest = name;
 	}
 	if (oldest) {
-		*oldest = (struct name){.used_at = 0};
+		*oldest = (struct host_entry){.used_at = 0};
 		memcpy(oldest->host, host, strlen(host) + 1);
 	}
 	return oldest;
 }
 
-static int want(struct names *names, struct name *name, struct error *err)
+static int request_lookup(struct host_lookup *names, struct host_entry *name, struct error *err)
 {
 	int result;
 
 	if (!names->has_thread) {
-		result = pthread_create(&names->thread, NULL, run, names);
+		result = pthread_create(&names->thread, NULL, run_lookup_thread, names);
 		if (result != 0) {
 			errno = result;
 			return FAIL_ERRNO(err, "start the thread that looks up names");
@@ -232,12 +232,12 @@ static int want(struct names *names, struct name *name, struct error *err)
 	return 0;
 }
 
-static bool is_known(const struct name *name)
+static bool is_known(const struct host_entry *name)
 {
 	return name->found_at && clock_monotonic_ms() - name->found_at < STALE_MS;
 }
 
-static bool is_due(const struct name *name)
+static bool is_due(const struct host_entry *name)
 {
 	int64_t pause = name->failure.code == ERROR_NONE ? FRESH_MS : FAILED_MS;
 
@@ -245,7 +245,7 @@ static bool is_due(const struct name *name)
 	       (!name->asked_at || clock_monotonic_ms() - name->asked_at >= pause);
 }
 
-static void wait_for(struct names *names, struct name *name, int64_t deadline)
+static void wait_for_lookup(struct host_lookup *names, struct host_entry *name, int64_t deadline)
 {
 	const struct timespec until = deadline_wall_time(deadline);
 	int waited = 0;
@@ -257,17 +257,17 @@ static void wait_for(struct names *names, struct name *name, int64_t deadline)
 }
 
 /* The caller holds the mutex. */
-static int find(struct names *names, const char *host, int64_t deadline, struct names_found *ret,
-                struct error *err)
+static int find_addresses(struct host_lookup *names, const char *host, int64_t deadline,
+                          struct names_found *ret, struct error *err)
 {
-	struct name *name = take_place(names, host);
+	struct host_entry *name = take_place(names, host);
 
 	if (!name)
 		return FAIL(err, ERROR_UNAVAILABLE, "too many names are looked up");
 	name->used_at = clock_monotonic_ms();
-	if (is_due(name) && want(names, name, err) < 0)
+	if (is_due(name) && request_lookup(names, name, err) < 0)
 		return -1;
-	wait_for(names, name, deadline);
+	wait_for_lookup(names, name, deadline);
 	if (is_known(name)) {
 		*ret = name->found;
 		return 0;
@@ -278,8 +278,8 @@ static int find(struct names *names, const char *host, int64_t deadline, struct 
 	return -1;
 }
 
-int names_find(struct names *names, const char *host, int64_t deadline, struct names_found *ret,
-               struct error *err)
+int names_find(struct host_lookup *names, const char *host, int64_t deadline,
+               struct names_found *ret, struct error *err)
 {
 	int result;
 
@@ -288,12 +288,12 @@ int names_find(struct names *names, const char *host, int64_t deadline, struct n
 	if (is_address(host, ret))
 		return 0;
 	(void)pthread_mutex_lock(&names->mutex);
-	result = find(names, host, deadline, ret, err);
+	result = find_addresses(names, host, deadline, ret, err);
 	(void)pthread_mutex_unlock(&names->mutex);
 	return result;
 }
 
-void names_prefer(struct names *names, const char *host, const struct names_address *address)
+void names_prefer(struct host_lookup *names, const char *host, const struct names_address *address)
 {
 	(void)pthread_mutex_lock(&names->mutex);
 	for (size_t i = 0; i < NAMES_MAX; i++)

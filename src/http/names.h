@@ -26,13 +26,13 @@ struct names_found {
 /* What asks the system; as long as that takes. */
 typedef int names_lookup(const char *host, struct names_found *ret, struct error *err);
 
-struct names;
-struct names *names_new(names_lookup *lookup); /* NULL: the system's */
+struct host_lookup;
+struct host_lookup *names_new(names_lookup *lookup); /* NULL: the system's */
 /* Nobody waits any more. A look-up that hangs is left alone, and ends by itself. NULL is fine. */
-void names_free(struct names *names);
+void names_free(struct host_lookup *names);
 
 /* At least one address; an address is its own. ERROR_TIMEOUT when they are not known by then. */
-MUST_CHECK int names_find(struct names *names, const char *host, int64_t deadline,
+MUST_CHECK int names_find(struct host_lookup *names, const char *host, int64_t deadline,
                           struct names_found *ret, struct error *err);
 /* This one has answered: it comes first from now on. */
-void names_prefer(struct names *names, const char *host, const struct names_address *address);
+void names_prefer(struct host_lookup *names, const char *host, const struct names_address *address);

@@ -102,7 +102,7 @@ int outbound_url_check(const char *url, bool allow_private, struct error *err)
 
 /* ---- the request ---- */
 
-struct call {
+struct outbound_call {
 	const struct outbound_post *post;
 	size_t answered; /* bytes of the answer's body */
 	bool refused;    /* an address was not a public one */
@@ -113,7 +113,7 @@ struct call {
 /* The address is the one that will be connected to. */
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
-	struct call *call = context;
+	struct outbound_call *call = context;
 	int fd;
 
 	(void)purpose;
@@ -127,7 +127,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
 
 static size_t on_answer(char *data, size_t one, size_t size, void *context)
 {
-	struct call *call = context;
+	struct outbound_call *call = context;
 
 	(void)one;
 	call->answered += size;
@@ -140,7 +140,7 @@ static size_t on_answer(char *data, size_t one, size_t size, void *context)
 static int on_progress(void *context, curl_off_t receive_all, curl_off_t received,
                        curl_off_t send_all, curl_off_t sent)
 {
-	const struct call *call = context;
+	const struct outbound_call *call = context;
 
 	(void)receive_all;
 	(void)received;
@@ -149,7 +149,7 @@ static int on_progress(void *context, curl_off_t receive_all, curl_off_t receive
 	return call->post->cancelled && atomic_load(call->post->cancelled);
 }
 
-static void set_options(CURL *curl, struct call *call, struct curl_slist *headers)
+static void set_options(CURL *curl, struct outbound_call *call, struct curl_slist *headers)
 {
 	const struct outbound_post *post = call->post;
 
@@ -189,7 +189,7 @@ static struct curl_slist *make_headers(const struct outbound_post *post)
 
 int outbound_post(const struct outbound_post *post, int *ret_status, struct error *err)
 {
-	struct call call = {.post = post};
+	struct outbound_call call = {.post = post};
 	struct curl_slist *headers;
 	CURL *curl;
 	CURLcode code;

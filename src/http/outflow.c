@@ -46,7 +46,7 @@ static ssize_t send_by_tls(struct tls *tls, const struct iovec *pieces, unsigned
 }
 
 /* Sends as much as the socket takes; returns how much that was. */
-static size_t send_some(struct outflow *out, int fd, struct iovec *pieces, unsigned count)
+static size_t send_queued(struct outflow *out, int fd, struct iovec *pieces, unsigned count)
 {
 	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
 	ssize_t sent;
@@ -69,7 +69,7 @@ static struct iovec piece_of(struct span s)
 	return (struct iovec){.iov_base = (void *)(uintptr_t)s.data, .iov_len = s.size};
 }
 
-static struct span waiting(const struct outflow *out)
+static struct span queued_bytes(const struct outflow *out)
 {
 	return (struct span){out->queue.data + out->queue_sent, outflow_size(out)};
 }
@@ -88,13 +88,13 @@ static void drop_sent(struct outflow *out, size_t size)
 void outflow_flush(struct outflow *out, int fd)
 {
 	while (outflow_size(out) && !out->blocked && !out->broken) {
-		struct iovec piece = piece_of(waiting(out));
+		struct iovec piece = piece_of(queued_bytes(out));
 
-		drop_sent(out, send_some(out, fd, &piece, 1));
+		drop_sent(out, send_queued(out, fd, &piece, 1));
 	}
 }
 
-static void enqueue(struct outflow *out, struct span s)
+static void enqueue_bytes(struct outflow *out, struct span s)
 {
 	buf_add_span(&out->queue, s);
 	out->broken |= out->queue.overflowed;
@@ -108,10 +108,10 @@ static void send_parts(struct outflow *out, int fd, const struct span *parts, un
 	size_t sent, from_queue, queued = outflow_size(out);
 
 	if (queued)
-		pieces[used++] = piece_of(waiting(out));
+		pieces[used++] = piece_of(queued_bytes(out));
 	for (unsigned i = 0; i < count; i++)
 		pieces[used++] = piece_of(parts[i]);
-	sent = send_some(out, fd, pieces, used);
+	sent = send_queued(out, fd, pieces, used);
 	from_queue = sent < queued ? sent : queued;
 	if (from_queue)
 		drop_sent(out, from_queue);
@@ -121,7 +121,8 @@ static void send_parts(struct outflow *out, int fd, const struct span *parts, un
 
 		sent -= whole;
 		if (whole < parts[i].size)
-			enqueue(out, (struct span){parts[i].data + whole, parts[i].size - whole});
+			enqueue_bytes(out,
+			              (struct span){parts[i].data + whole, parts[i].size - whole});
 	}
 }
 
@@ -140,5 +141,5 @@ void outflow_write(struct outflow *out, int fd, const struct span *parts, unsign
 		return;
 	}
 	for (unsigned i = 0; i < count; i++)
-		enqueue(out, parts[i]);
+		enqueue_bytes(out, parts[i]);
 }

@@ -48,7 +48,7 @@ uint64_t owners_id_of_peer(const char *peer)
 	return worker_share_id(host);
 }
 
-void owners_enter(struct connection *conn, uint64_t id)
+void owners_enter(struct http_connection *conn, uint64_t id)
 {
 	struct connection_owner **bucket = &conn->server->owners.buckets[id % OWNER_BUCKETS];
 	struct connection_owner *owner = *bucket;
@@ -66,7 +66,7 @@ void owners_enter(struct connection *conn, uint64_t id)
 	conn->owner = owner;
 }
 
-void owners_leave(struct connection *conn)
+void owners_leave(struct http_connection *conn)
 {
 	struct connection_owner *owner = TAKE(conn->owner);
 	struct connection_owner **at;
@@ -82,7 +82,7 @@ void owners_leave(struct connection *conn)
 
 /* ---- making room ---- */
 
-static unsigned count_free(const struct server *server)
+static unsigned count_free(const struct http_server *server)
 {
 	uint64_t open = server->counts.connections_open;
 
@@ -91,18 +91,18 @@ static unsigned count_free(const struct server *server)
 	               : 0;
 }
 
-static bool is_idle(const struct connection *conn)
+static bool is_idle(const struct http_connection *conn)
 {
 	return conn->state == CONNECTION_HANDSHAKE || conn->state == CONNECTION_LINGER ||
 	       (conn->state == CONNECTION_HEAD && !conn->exchange && outflow_size(&conn->out) == 0);
 }
 
-static const struct connection_owner *find_largest(struct server *server)
+static const struct connection_owner *find_largest(struct http_server *server)
 {
 	const struct connection_owner *largest = NULL;
 
 	LIST_EACH (&server->connections, item) {
-		const struct connection *conn = LIST_ENTRY(item, struct connection, link);
+		const struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
 
 		if ((!largest || conn->owner->count > largest->count) && is_idle(conn))
 			largest = conn->owner;
@@ -111,7 +111,7 @@ static const struct connection_owner *find_largest(struct server *server)
 }
 
 /* A request that is on its way is answered. */
-static bool has_input(const struct connection *conn)
+static bool has_input(const struct http_connection *conn)
 {
 	char byte;
 
@@ -119,14 +119,14 @@ static bool has_input(const struct connection *conn)
 	       recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-static unsigned close_idle(struct server *server, const struct connection_owner *owner)
+static unsigned close_idle(struct http_server *server, const struct connection_owner *owner)
 {
 	unsigned closed = 0, most = owner->count < 2 ? 1 : owner->count / 2;
 
 	if (most > CLOSED_MAX)
 		most = CLOSED_MAX;
 	LIST_EACH (&server->connections, item) {
-		struct connection *conn = LIST_ENTRY(item, struct connection, link);
+		struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
 
 		if (closed == most)
 			break;
@@ -139,7 +139,7 @@ static unsigned close_idle(struct server *server, const struct connection_owner 
 }
 
 /* Idle connections of this owner, or of the largest, are closed. */
-static bool close_some(struct server *server, const struct connection_owner *owner)
+static bool close_some(struct http_server *server, const struct connection_owner *owner)
 {
 	int64_t begun_ns = clock_monotonic_ns();
 	unsigned closed;
@@ -157,7 +157,7 @@ static bool close_some(struct server *server, const struct connection_owner *own
 	return closed > 0;
 }
 
-void owners_make_room(struct server *server)
+void owners_make_room(struct http_server *server)
 {
 	if (count_free(server) <= server->options.connections_max / FREE_PART)
 		(void)close_some(server, NULL);
@@ -165,7 +165,7 @@ void owners_make_room(struct server *server)
 
 /* ---- the bound of a project ---- */
 
-static bool has_room(const struct server *server, const struct connection_owner *owner)
+static bool has_room(const struct http_server *server, const struct connection_owner *owner)
 {
 	unsigned least = server->options.connections_max / LEAST_PART + 1;
 	unsigned room = FREE_TIMES * count_free(server);
@@ -174,15 +174,15 @@ static bool has_room(const struct server *server, const struct connection_owner 
 }
 
 /* Before a project is refused, idle connections of its own give way. */
-static bool give_way(struct server *server, const struct connection_owner *owner)
+static bool give_way(struct http_server *server, const struct connection_owner *owner)
 {
 	return close_some(server, owner) && has_room(server, owner);
 }
 
-bool owners_admit(struct connection *conn)
+bool owners_admit(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
-	struct server *server = conn->server;
+	struct http_server *server = conn->server;
 	struct error err = {0};
 
 	if (ex->owner == 0 || ex->owner == conn->owner->id)

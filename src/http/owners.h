@@ -20,8 +20,8 @@
 
 #define OWNER_BUCKETS 1024
 
-struct connection;
-struct server;
+struct http_connection;
+struct http_server;
 struct connection_owner {
 	struct connection_owner *next_in_bucket;
 	uint64_t id; /* worker_share_id of a project or an address */
@@ -36,10 +36,10 @@ struct owners {
 /* Of a client's address: "192.0.2.1:5000", "[2001:db8::1]:5000" or "unix". Of an IPv6 address the
  * first 64 bits count, because a client has the others for itself. */
 uint64_t owners_id_of_peer(const char *peer);
-void owners_enter(struct connection *conn, uint64_t id);
-void owners_leave(struct connection *conn);
+void owners_enter(struct http_connection *conn, uint64_t id);
+void owners_leave(struct http_connection *conn);
 /* The connection counts for the project that its request has named. False when that project has as
  * many as it may: the request has failed with the reason. */
-MUST_CHECK bool owners_admit(struct connection *conn);
+MUST_CHECK bool owners_admit(struct http_connection *conn);
 /* Makes room for a new connection, where little is left. */
-void owners_make_room(struct server *server);
+void owners_make_room(struct http_server *server);

@@ -2,7 +2,7 @@
 #include "http/pace.h"
 
 /* Down at once, up by doubling: the cost of a byte changes with what the transfers are. */
-static void adapt(struct pace *pace, int64_t busy_us)
+static void adapt_pace(struct pace *pace, int64_t busy_us)
 {
 	size_t bytes = PACE_TURN_BYTES - pace->less_bytes;
 
@@ -26,7 +26,7 @@ size_t pace_read_size(struct pace *pace, int64_t turn_ms, int64_t busy_us)
 		pace->reads_before = pace->reads;
 		pace->reads = 0;
 		pace->turn_ms = turn_ms;
-		adapt(pace, busy_us);
+		adapt_pace(pace, busy_us);
 	}
 	pace->reads++;
 	sharing = pace->reads > pace->reads_before ? pace->reads : pace->reads_before;

@@ -28,7 +28,7 @@ static unsigned bucket_of(const char *key)
 	return (hash ^ hash >> 16) % PARK_BUCKETS;
 }
 
-void server_limit_parked(struct server *server, const struct parked_limits *limits)
+void server_limit_parked(struct http_server *server, const struct parked_limits *limits)
 {
 	server->park.limits = (struct parked_limits){
 	        .parked_max = limits->parked_max ? limits->parked_max : PARKED_MAX,
@@ -38,7 +38,7 @@ void server_limit_parked(struct server *server, const struct parked_limits *limi
 
 /* The bucket first and the count second, park_add the other way round: one of the two sees the
  * other. */
-void server_wake(struct server *server, const char *key)
+void server_wake(struct http_server *server, const char *key)
 {
 	const uint64_t one = 1;
 
@@ -48,7 +48,7 @@ void server_wake(struct server *server, const char *key)
 		abort(); /* an eventfd takes 2^64 - 2 of these */
 }
 
-struct parked_counts parked_counts_get(const struct server *server)
+struct parked_counts parked_counts_get(const struct http_server *server)
 {
 	struct parked_counts counts = server->park.counts;
 
@@ -83,7 +83,7 @@ void park_remove(struct http_exchange *ex)
 	atomic_fetch_sub(&ex->server->park.count, 1);
 }
 
-static void insert(struct server *server, struct http_exchange *ex, int64_t after_ms)
+static void insert_exchange(struct http_server *server, struct http_exchange *ex, int64_t after_ms)
 {
 	struct park *park = &server->park;
 
@@ -99,36 +99,36 @@ static bool is_announced(const struct park *park, const struct http_exchange *ex
 	return atomic_load(&park->woken[bucket_of(ex->why.awaits.key)]) >= ex->run_ns;
 }
 
-static void rest(struct server *server, struct http_exchange *ex)
+static void release_shares(struct http_server *server, struct http_exchange *ex)
 {
 	if (server->shares.rest && !ex->reply.undo)
 		server->shares.rest(&ex->request);
 }
 
-static void resume(struct server *server, struct http_exchange *ex)
+static void resume_shares(struct http_server *server, struct http_exchange *ex)
 {
 	if (server->shares.resume && !ex->reply.undo)
 		server->shares.resume(&ex->request);
 }
 
 /* Has a worker run the handler, or the undo, of a parked exchange. */
-static void run_again(struct server *server, struct http_exchange *ex)
+static void rerun_exchange(struct http_server *server, struct http_exchange *ex)
 {
 	struct error err = {0};
 
 	park_remove(ex);
 	ex->run_ns = clock_monotonic_ns();
-	resume(server, ex);
+	resume_shares(server, ex);
 	if (server_submit(server, ex, &err) < 0) {
-		rest(server, ex);
-		insert(server, ex, FULL_AGAIN_MS);
+		release_shares(server, ex);
+		insert_exchange(server, ex, FULL_AGAIN_MS);
 	} else if (ex->connection->state == CONNECTION_PARKED) {
 		ex->connection->state = CONNECTION_HANDLING;
 	}
 }
 
 /* 0: it is the server's own work, and nothing bounds that. */
-static uint64_t project_of(const struct server *server, const struct http_exchange *ex)
+static uint64_t project_of(const struct http_server *server, const struct http_exchange *ex)
 {
 	uint64_t shares[WORKER_SHARES] = {0};
 
@@ -137,7 +137,7 @@ static uint64_t project_of(const struct server *server, const struct http_exchan
 	return shares[WORKER_PROJECT];
 }
 
-static bool is_project_full(const struct server *server, uint64_t project)
+static bool is_project_full(const struct http_server *server, uint64_t project)
 {
 	const struct park *park = &server->park;
 	unsigned max = PROJECT_PART(park->limits.parked_max), count = 0;
@@ -149,7 +149,7 @@ static bool is_project_full(const struct server *server, uint64_t project)
 	return count >= max;
 }
 
-static bool has_waited_enough(struct server *server, struct http_exchange *ex)
+static bool has_waited_enough(struct http_server *server, struct http_exchange *ex)
 {
 	int64_t now = loop_now_ms(server->loop);
 
@@ -161,24 +161,24 @@ static bool has_waited_enough(struct server *server, struct http_exchange *ex)
 	       is_project_full(server, ex->park_project);
 }
 
-bool park_add(struct server *server, struct http_exchange *ex)
+bool park_add(struct http_server *server, struct http_exchange *ex)
 {
 	bool is_undo = ex->reply.undo != NULL;
 
 	if (!is_undo && has_waited_enough(server, ex))
 		return false;
-	insert(server, ex, is_undo ? FULL_AGAIN_MS : ex->why.awaits.again_ms);
+	insert_exchange(server, ex, is_undo ? FULL_AGAIN_MS : ex->why.awaits.again_ms);
 	if (is_undo)
 		return true;
 	ex->connection->state = CONNECTION_PARKED;
-	rest(server, ex);
+	release_shares(server, ex);
 	stream_progress(ex);
 	if (is_announced(&server->park, ex))
-		run_again(server, ex);
+		rerun_exchange(server, ex);
 	return true;
 }
 
-void park_look(struct server *server)
+void park_look(struct http_server *server)
 {
 	struct park *park = &server->park;
 	int64_t now = loop_now_ms(server->loop);
@@ -187,11 +187,11 @@ void park_look(struct server *server)
 		return;
 	LIST_EACH (&park->waiting, item) {
 		struct http_exchange *ex = LIST_ENTRY(item, struct http_exchange, park_item);
-		struct connection *conn = ex->connection;
+		struct http_connection *conn = ex->connection;
 
 		if (now < ex->again_at_ms && (ex->reply.undo || !is_announced(park, ex)))
 			continue;
-		run_again(server, ex);
+		rerun_exchange(server, ex);
 		if (conn->state != CONNECTION_CLOSED)
 			connection_settle(conn);
 	}
@@ -199,7 +199,7 @@ void park_look(struct server *server)
 
 static void on_timer(void *context)
 {
-	struct server *server = context;
+	struct http_server *server = context;
 
 	park_look(server);
 	if (atomic_load(&server->park.count) > 0)
@@ -207,14 +207,14 @@ static void on_timer(void *context)
 	server_bury(server);
 }
 
-void park_init(struct server *server)
+void park_init(struct http_server *server)
 {
 	list_init(&server->park.waiting);
 	server->park.timer = (struct loop_timer){.on_timer = on_timer, .context = server};
 	server_limit_parked(server, &(struct parked_limits){0});
 }
 
-void park_done(struct server *server)
+void park_done(struct http_server *server)
 {
 	loop_timer_stop(server->loop, &server->park.timer);
 }

@@ -24,11 +24,11 @@ struct park {
 	 * announced after a handler has looked, and before its request is parked, is not missed. */
 	atomic_int_fast64_t woken[PARK_BUCKETS];
 };
-void park_init(struct server *server);
-void park_done(struct server *server);
+void park_init(struct http_server *server);
+void park_done(struct http_server *server);
 /* Takes the exchange of a connection whose handler awaits a change, or whose undo found no worker.
  * False when there are too many, or it has waited for too long: then its error is the answer. */
-bool park_add(struct server *server, struct http_exchange *ex);
+bool park_add(struct http_server *server, struct http_exchange *ex);
 void park_remove(struct http_exchange *ex); /* fine when it is not parked */
 /* Something was announced: runs again what waited for it. */
-void park_look(struct server *server);
+void park_look(struct http_server *server);

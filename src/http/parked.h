@@ -22,9 +22,9 @@ struct parked_limits {
 	int64_t wait_max_ms; /* 0 = 30 minutes */
 };
 /* Before the server listens. */
-void server_limit_parked(struct server *server, const struct parked_limits *limits);
+void server_limit_parked(struct http_server *server, const struct parked_limits *limits);
 /* Announces the change that errors await by this key. Any thread; cheap when nothing waits. */
-void server_wake(struct server *server, const char *key);
+void server_wake(struct http_server *server, const char *key);
 
 /* What the request was parked for last, and how long it has waited for that in all; NULL and 0 for
  * one that was not parked. */
@@ -39,7 +39,7 @@ struct parked_counts {
 	uint64_t undone;    /* replies that were taken back */
 	uint64_t abandoned; /* requests whose clients left while they were parked */
 };
-struct parked_counts parked_counts_get(const struct server *server); /* loop thread */
+struct parked_counts parked_counts_get(const struct http_server *server); /* loop thread */
 
 /* For a handler that has made what only its reply tells of: `undo` runs on a worker, with the
  * request and `context`, which is in the request's arena, when the client has left before the reply

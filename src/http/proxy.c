@@ -19,7 +19,8 @@
 
 /* ---- the answer ---- */
 
-static void refuse_with(struct proxy *p, struct relay *relay, const char *why, const char *hint)
+static void fail_request_hint(struct proxy *p, struct relay *relay, const char *why,
+                              const char *hint)
 {
 	struct error err;
 
@@ -35,31 +36,32 @@ static void refuse_with(struct proxy *p, struct relay *relay, const char *why, c
 	p->has_answered = p->is_done = true;
 }
 
-static void refuse(struct proxy *p, struct relay *relay, const char *why)
+static void fail_request(struct proxy *p, struct relay *relay, const char *why)
 {
-	refuse_with(p, relay, why, "");
+	fail_request_hint(p, relay, why, "");
 }
 
 /* Passed on it would be a page whose addresses lead astray. */
-static void refuse_packed(struct proxy *p, struct relay *relay, const struct head *head)
+static void fail_unsupported_coding(struct proxy *p, struct relay *relay,
+                                    const struct http_head *head)
 {
 	char why[128];
 
 	(void)snprintf(why, sizeof(why),
 	               "sent a page packed as '%.40s', though it was asked for it as it is",
 	               head_find(head, "Content-Encoding"));
-	refuse_with(
+	fail_request_hint(
 	        p, relay, why,
 	        "have it heed 'Accept-Encoding: identity', or pack by gzip; at a host of its own a "
 	        "preview may be packed in any way");
 }
 
-static void finish(struct proxy *p, struct relay *relay)
+static void finish_reply(struct proxy *p, struct relay *relay)
 {
 	AUTO(buf_done) struct buf out = BUF(REWRITE_TAG_MAX);
 
 	if (p->unpacker && !unpacker_is_whole(p->unpacker)) {
-		refuse(p, relay, "sent less than all of a page that it had packed");
+		fail_request(p, relay, "sent less than all of a page that it had packed");
 		return;
 	}
 	if (p->is_rewritten) {
@@ -74,7 +76,7 @@ static void finish(struct proxy *p, struct relay *relay)
 	relay_finish(relay);
 }
 
-static void rewrite(struct proxy *p, struct relay *relay, struct span piece)
+static void rewrite_piece(struct proxy *p, struct relay *relay, struct span piece)
 {
 	AUTO(buf_done) struct buf out = BUF(REWRITTEN_MAX);
 
@@ -83,14 +85,14 @@ static void rewrite(struct proxy *p, struct relay *relay, struct span piece)
 	else
 		rewriter_take(&p->rewriter, piece, &out);
 	if (out.overflowed)
-		refuse(p, relay, "sent a page that cannot be rewritten");
+		fail_request(p, relay, "sent a page that cannot be rewritten");
 	else
 		relay_write(relay, buf_span(&out));
 }
 
 /* What is left of the piece has to wait: others have their turn, and the client has to take what
  * it became. */
-static void unpack(struct proxy *p, struct relay *relay, struct span *piece)
+static void decompress_piece(struct proxy *p, struct relay *relay, struct span *piece)
 {
 	enum unpack_result result = UNPACK_PIECE;
 	struct span part;
@@ -99,9 +101,9 @@ static void unpack(struct proxy *p, struct relay *relay, struct span *piece)
 		result = relay_has_room(relay) ? unpacker_next(p->unpacker, piece, &part)
 		                               : UNPACK_LATER;
 		if (result == UNPACK_PIECE)
-			rewrite(p, relay, part);
+			rewrite_piece(p, relay, part);
 		else if (result == UNPACK_BAD)
-			refuse(p, relay, "sent a page that is not packed as it says");
+			fail_request(p, relay, "sent a page that is not packed as it says");
 	}
 	p->unpacks_later = !p->is_done && result == UNPACK_LATER;
 	if (p->unpacks_later)
@@ -112,11 +114,11 @@ static void unpack(struct proxy *p, struct relay *relay, struct span *piece)
 static void pass_body(struct proxy *p, struct relay *relay, struct span *piece)
 {
 	if (p->unpacker) {
-		unpack(p, relay, piece);
+		decompress_piece(p, relay, piece);
 		return;
 	}
 	if (p->is_rewritten)
-		rewrite(p, relay, *piece);
+		rewrite_piece(p, relay, *piece);
 	else
 		relay_write(relay, *piece);
 	piece->size = 0;
@@ -137,10 +139,10 @@ static void take_body(struct proxy *p, struct relay *relay, struct span *in)
 		case BODY_END:
 			/* What follows an answer belongs to nobody. */
 			p->may_keep &= in->size == 0;
-			finish(p, relay);
+			finish_reply(p, relay);
 			return;
 		case BODY_BAD:
-			refuse(p, relay, "broke the framing of its body");
+			fail_request(p, relay, "broke the framing of its body");
 			return;
 		}
 	}
@@ -152,7 +154,7 @@ static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 	AUTO(buf_done) struct buf text = BUF(PROXY_HEAD_MAX);
 	size_t size = 0;
 	enum http_fault fault = head_find_end(*in, &p->scanned, &size);
-	struct head head;
+	struct http_head head;
 
 	if (!fault && (size ? size : in->size) > PROXY_HEAD_MAX)
 		fault = FAULT_HEAD_SIZE;
@@ -165,21 +167,21 @@ static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 		*in = (struct span){in->data + size, in->size - size};
 	}
 	if (fault) {
-		refuse(p, relay, fault_kind_get(fault)->text);
+		fail_request(p, relay, fault_kind_get(fault)->text);
 		return false;
 	}
 	if (head.status == 101 && (!p->asked.wants_upgrade || !head.known[HEAD_UPGRADE])) {
-		refuse(p, relay, "changed the protocol without being asked");
+		fail_request(p, relay, "changed the protocol without being asked");
 		return false;
 	}
 	if (proxy_cannot_read(p, &head)) {
-		refuse_packed(p, relay, &head);
+		fail_unsupported_coding(p, relay, &head);
 		return false;
 	}
 	if (head.status >= 200 || head.status == 101) {
 		proxy_begin_answer(p, relay, &head);
 	} else if (++p->interim > INTERIM_MAX) {
-		refuse(p, relay, "sent no answer but interim ones");
+		fail_request(p, relay, "sent no answer but interim ones");
 		return false;
 	}
 	return true;
@@ -195,7 +197,7 @@ static void begin_turn(struct proxy *p, struct relay *relay)
 		return;
 	unpacker_turn(p->unpacker);
 	if (p->unpacks_later)
-		unpack(p, relay, &none);
+		decompress_piece(p, relay, &none);
 }
 
 static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
@@ -220,13 +222,13 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 
 /* A connection that was kept may be closed just when it is used again. Whoever closed it has not
  * looked at the request. */
-static bool try_again(struct proxy *p, struct relay *relay)
+static bool retry_request(struct proxy *p, struct relay *relay)
 {
 	if (!p->is_reused || p->has_answered || p->interim || !p->asked.is_safe)
 		return false;
 	p->is_done = true;
 	proxy_pool_drop(p->pool, p->place);
-	relay_again(relay);
+	relay_retry(relay);
 	return true;
 }
 
@@ -236,12 +238,12 @@ static int on_upstream_end(void *state, struct relay *relay, struct error *err)
 
 	(void)err;
 	p->may_keep = false;
-	if (p->is_done || try_again(p, relay))
+	if (p->is_done || retry_request(p, relay))
 		return 0;
 	if (p->has_answered && (p->until_close || p->is_tunnel))
-		finish(p, relay);
+		finish_reply(p, relay);
 	else
-		refuse(p, relay, "closed the connection before its answer was whole");
+		fail_request(p, relay, "closed the connection before its answer was whole");
 	return 0;
 }
 
@@ -251,12 +253,12 @@ static int on_upstream_broken(void *state, struct relay *relay, struct error *er
 
 	(void)err;
 	p->may_keep = false;
-	if (p->is_done || try_again(p, relay))
+	if (p->is_done || retry_request(p, relay))
 		return 0;
 	if (p->is_tunnel)
-		finish(p, relay);
+		finish_reply(p, relay);
 	else
-		refuse(p, relay, "reset the connection");
+		fail_request(p, relay, "reset the connection");
 	return 0;
 }
 
@@ -299,7 +301,7 @@ static void on_start(void *state, struct relay *relay)
 		p->ops->on_start(p->state, relay);
 }
 
-static void release(void *state, int upstream_fd, bool clean)
+static void release_proxy(void *state, int upstream_fd, bool clean)
 {
 	struct proxy *p = state;
 
@@ -323,7 +325,7 @@ static const struct relay_ops proxy_relay = {
         .on_upstream_end = on_upstream_end,
         .on_upstream_broken = on_upstream_broken,
         .on_client = on_client,
-        .release = release,
+        .release = release_proxy,
 };
 
 void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_options *o)

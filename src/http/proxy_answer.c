@@ -113,7 +113,7 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 		relay_begin_header(relay, field->name, field->value);
 }
 
-static void add_headers(struct proxy *p, struct relay *relay, const struct head *head)
+static void add_headers(struct proxy *p, struct relay *relay, const struct http_head *head)
 {
 	const char *connection = head_find(head, "Connection");
 
@@ -131,7 +131,7 @@ static void add_headers(struct proxy *p, struct relay *relay, const struct head 
 	relay_begin_header(relay, "Referrer-Policy", "no-referrer");
 }
 
-static enum unpack_coding coding_of(const struct head *head)
+static enum unpack_coding coding_of(const struct http_head *head)
 {
 	enum unpack_coding coding = UNPACK_NONE;
 
@@ -142,7 +142,7 @@ static enum unpack_coding coding_of(const struct head *head)
 	return coding;
 }
 
-static bool is_of_type(const struct head *head, const char *wanted)
+static bool is_of_type(const struct http_head *head, const char *wanted)
 {
 	const char *type = head->known[HEAD_CONTENT_TYPE];
 	size_t size = strlen(wanted);
@@ -156,19 +156,19 @@ static bool has_body(const struct proxy *p, int status)
 	return !p->asked.is_head && status != 204 && status != 304;
 }
 
-static bool is_of_page(const struct proxy *p, const struct head *head)
+static bool is_of_page(const struct proxy *p, const struct http_head *head)
 {
 	return p->asked.place.prefix.size && head->status != 206 && head->status != 101 &&
 	       (is_of_type(head, "text/html") || is_of_type(head, "text/css"));
 }
 
-static bool is_to_be_rewritten(const struct proxy *p, const struct head *head)
+static bool is_to_be_rewritten(const struct proxy *p, const struct http_head *head)
 {
 	return is_of_page(p, head) && has_body(p, head->status);
 }
 
 /* What a browser follows without a look at the body. */
-static bool leads_on(const struct head *head)
+static bool is_redirect(const struct http_head *head)
 {
 	int status = head->status;
 
@@ -177,20 +177,20 @@ static bool leads_on(const struct head *head)
 }
 
 /* Whether somebody will see the answer's body, or would if the request were a GET. */
-static bool is_shown(const struct head *head)
+static bool is_shown(const struct http_head *head)
 {
 	return head->status >= 200 && head->status != 204 && head->status != 304 &&
-	       !leads_on(head) && (head->chunked || head->content_length != 0);
+	       !is_redirect(head) && (head->chunked || head->content_length != 0);
 }
 
-bool proxy_cannot_read(const struct proxy *p, const struct head *head)
+bool proxy_cannot_read(const struct proxy *p, const struct http_head *head)
 {
 	return proxy_asks_as_is(&p->asked) && is_of_page(p, head) && is_shown(head) &&
 	       coding_of(head) == UNPACK_UNKNOWN;
 }
 
 /* A base that is refused would change nothing, and be complained of. */
-static bool limits_base(const struct head *head)
+static bool limits_base(const struct http_head *head)
 {
 	for (unsigned i = 0; i < head->field_count; i++)
 		if (is_policy(head->fields[i].name) &&
@@ -199,7 +199,7 @@ static bool limits_base(const struct head *head)
 	return false;
 }
 
-static void begin_body(struct proxy *p, const struct head *head)
+static void begin_body(struct proxy *p, const struct http_head *head)
 {
 	bool is_framed = head->chunked || head->content_length >= 0;
 
@@ -216,7 +216,7 @@ static void begin_body(struct proxy *p, const struct head *head)
 	p->rewriter.has_base = limits_base(head);
 }
 
-void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head)
+void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct http_head *head)
 {
 	int64_t length = head->chunked ? -1 : head->content_length;
 	enum unpack_coding coding = coding_of(head);

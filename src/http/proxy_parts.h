@@ -62,9 +62,9 @@ void proxy_answer_trailers(struct proxy *p, struct relay *relay);
 
 /* proxy_answer.c: headers of an answer, as the client gets them, up to relay_begin or relay_switch;
  * and how its body ends. */
-void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct head *head);
+void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct http_head *head);
 /* One that was asked for as it is, to be rewritten, and is packed as nobody here can unpack it. */
-bool proxy_cannot_read(const struct proxy *p, const struct head *head);
+bool proxy_cannot_read(const struct proxy *p, const struct http_head *head);
 /* "a, b" has the word. */
 bool proxy_list_has(const char *list, struct span word);
 /* One of the request's that is written anew. */

@@ -11,16 +11,16 @@
 /* After we have said that no more comes, the other side is given so long to end as well. */
 #define PARTING_MS 1000
 
-struct waiting {
+struct idle_upstream {
 	struct list of_place, of_pool; /* both oldest first */
 	struct proxy_pool *pool;
-	struct place *place; /* NULL: it is parting */
+	struct proxy_upstream *place; /* NULL: it is parting */
 	struct loop_watch *watch;
 	struct loop_timer timer;
 	int fd;
 };
 
-struct place {
+struct proxy_upstream {
 	char *name;
 	struct list waiting;
 	unsigned count;
@@ -44,9 +44,9 @@ struct proxy_pool *proxy_pool_new(struct loop *loop)
 	return pool;
 }
 
-static void leave_place(struct waiting *w)
+static void leave_place(struct idle_upstream *w)
 {
-	struct place *place = TAKE(w->place);
+	struct proxy_upstream *place = TAKE(w->place);
 
 	list_remove(&w->of_place);
 	if (!place || --place->count)
@@ -57,7 +57,7 @@ static void leave_place(struct waiting *w)
 }
 
 /* Hands its descriptor back. */
-static int forget(struct waiting *w)
+static int remove_idle(struct idle_upstream *w)
 {
 	int fd = w->fd;
 
@@ -70,20 +70,20 @@ static int forget(struct waiting *w)
 	return fd;
 }
 
-static void drop(struct waiting *w)
+static void drop_idle(struct idle_upstream *w)
 {
-	int fd = forget(w);
+	int fd = remove_idle(w);
 
 	socket_drop(&fd);
 }
 
 /* Says goodbye, and waits a little for the answer: what is closed with a reset shows up as a
  * failure in the log of the server behind. */
-static void part(struct waiting *w)
+static void close_idle(struct idle_upstream *w)
 {
 	leave_place(w);
 	if (shutdown(w->fd, SHUT_WR) < 0) {
-		drop(w);
+		drop_idle(w);
 		return;
 	}
 	loop_timer_start(w->pool->loop, &w->timer, PARTING_MS);
@@ -92,25 +92,25 @@ static void part(struct waiting *w)
 /* It has ended, or says something that nobody asked for. */
 static void on_ready(void *context, uint32_t events)
 {
-	struct waiting *w = context;
+	struct idle_upstream *w = context;
 
 	(void)events;
-	drop(w);
+	drop_idle(w);
 }
 
 static void on_timer(void *context)
 {
-	struct waiting *w = context;
+	struct idle_upstream *w = context;
 
 	if (w->place)
-		part(w);
+		close_idle(w);
 	else
-		drop(w);
+		drop_idle(w);
 }
 
-static struct place *find_place(struct proxy_pool *pool, const char *name)
+static struct proxy_upstream *find_place(struct proxy_pool *pool, const char *name)
 {
-	struct place *place = map_find(&pool->places, name);
+	struct proxy_upstream *place = map_find(&pool->places, name);
 
 	if (place)
 		return place;
@@ -124,7 +124,7 @@ static struct place *find_place(struct proxy_pool *pool, const char *name)
 
 static bool has_room(struct proxy_pool *pool, const char *name)
 {
-	const struct place *place = map_find(&pool->places, name);
+	const struct proxy_upstream *place = map_find(&pool->places, name);
 
 	return pool->count < PROXY_IDLE_MAX_TOTAL && (!place || place->count < PROXY_IDLE_MAX);
 }
@@ -137,10 +137,10 @@ void proxy_pool_put(struct proxy_pool *pool, const char *name, int fd)
 		socket_drop(&fd);
 		return;
 	}
-	struct waiting *w = calloc(1, sizeof(*w));
+	struct idle_upstream *w = calloc(1, sizeof(*w));
 	if (!w)
 		abort();
-	*w = (struct waiting){
+	*w = (struct idle_upstream){
 	        .pool = pool, .fd = fd, .timer = {.on_timer = on_timer, .context = w}};
 	list_init(&w->of_place);
 	if (loop_watch_add(pool->loop,
@@ -167,10 +167,11 @@ static bool is_quiet(int fd)
 
 int proxy_pool_take(struct proxy_pool *pool, const char *name)
 {
-	struct place *place;
+	struct proxy_upstream *place;
 
 	while ((place = map_find(&pool->places, name))) {
-		int fd = forget(LIST_ENTRY(place->waiting.previous, struct waiting, of_place));
+		int fd = remove_idle(
+		        LIST_ENTRY(place->waiting.previous, struct idle_upstream, of_place));
 
 		if (is_quiet(fd))
 			return fd;
@@ -181,10 +182,10 @@ int proxy_pool_take(struct proxy_pool *pool, const char *name)
 
 void proxy_pool_drop(struct proxy_pool *pool, const char *name)
 {
-	struct place *place;
+	struct proxy_upstream *place;
 
 	while ((place = map_find(&pool->places, name)))
-		part(LIST_ENTRY(place->waiting.next, struct waiting, of_place));
+		close_idle(LIST_ENTRY(place->waiting.next, struct idle_upstream, of_place));
 }
 
 unsigned proxy_pool_size(const struct proxy_pool *pool)
@@ -197,7 +198,7 @@ void proxy_pool_free(struct proxy_pool *pool)
 	if (!pool)
 		return;
 	LIST_EACH (&pool->waiting, item)
-		drop(LIST_ENTRY(item, struct waiting, of_pool));
+		drop_idle(LIST_ENTRY(item, struct idle_upstream, of_pool));
 	map_done(&pool->places);
 	free(pool);
 }

@@ -169,7 +169,7 @@ static void add_forwarded(struct buf *out, const struct request *rq, const struc
 
 static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 	const char *trailer = head_find(head, "Trailer");
 
 	if (asked->wants_upgrade || asked->takes_trailers)
@@ -220,7 +220,7 @@ static bool wants_style(const struct request *rq)
 }
 
 /* TE is of one hop, so the client names it in Connection as well (RFC 9110, 10.1.4). */
-static bool takes_trailers(const struct head *head)
+static bool takes_trailers(const struct http_head *head)
 {
 	const char *connection = head_find(head, "Connection"), *te = head_find(head, "TE");
 
@@ -231,7 +231,7 @@ static bool takes_trailers(const struct head *head)
 void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
                         const struct proxy_options *o)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 	const char *origin = request_header(rq, "Origin"), *host = head->known[HEAD_HOST];
 
 	/* Else the body was read before. */
@@ -268,7 +268,7 @@ bool proxy_asks_as_is(const struct proxy_asked *asked)
 void proxy_write_request(struct buf *out, const struct request *rq, const struct proxy_options *o,
                          const struct proxy_asked *asked)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 	const char *connection = head_find(head, "Connection");
 	bool as_is = proxy_asks_as_is(asked);
 

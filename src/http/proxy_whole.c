@@ -44,7 +44,7 @@ static void add_host(struct buf *out, const struct proxy_options *o,
 
 static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 	const char *trailer = head_find(head, "Trailer");
 
 	if (asked->wants_upgrade || asked->takes_trailers)
@@ -68,7 +68,7 @@ static void add_framing(struct buf *out, const struct request *rq, const struct 
 void proxy_write_whole(struct buf *out, const struct request *rq, const struct proxy_options *o,
                        const struct proxy_asked *asked)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 	const char *connection = head_find(head, "Connection");
 
 	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)head->target.size,

@@ -53,7 +53,7 @@ static void close_upstream(struct relay *relay)
 }
 
 /* Gives back what the relay was lent, and frees it. */
-static void release(struct relay *relay, bool clean)
+static void release_relay(struct relay *relay, bool clean)
 {
 	struct loop *loop = relay->conn->server->loop;
 
@@ -77,7 +77,7 @@ int relay_abort(struct relay *relay)
 {
 	int status = relay->status ? relay->status : STATUS_CLIENT_GONE;
 
-	release(relay, false);
+	release_relay(relay, false);
 	log_request_set(NULL);
 	return status;
 }
@@ -94,7 +94,7 @@ static void log_cut(const struct relay *relay)
 
 static void end_failed(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	enum http_fault fault = relay->fault;
 	struct error err = *relay->err;
 	int status = relay->status;
@@ -108,7 +108,7 @@ static void end_failed(struct relay *relay)
 		return;
 	}
 	conn->relay = NULL;
-	release(relay, false);
+	release_relay(relay, false);
 	if (status) {
 		connection_on_relay_end(conn, status, false);
 		return;
@@ -123,7 +123,7 @@ static void end_failed(struct relay *relay)
 
 static void end_finished(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	/* Both sides know where the reply ends. */
 	bool framed = relay->chunked || relay->length_left == 0 || relay->is_head ||
 	              !reply_status_has_body(relay->status);
@@ -136,19 +136,19 @@ static void end_finished(struct relay *relay)
 		                relay->close_reason);
 	clean = is_clean(relay);
 	conn->relay = NULL;
-	release(relay, clean);
+	release_relay(relay, clean);
 	connection_on_relay_end(conn, status, framed && status != 101);
 }
 
 /* By the relay that the reply has by now, or by a worker. */
-static void end_again(struct relay *relay)
+static void retry_exchange(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	struct http_exchange *ex = conn->exchange;
 	struct error err = {0};
 
 	conn->relay = NULL;
-	release(relay, false);
+	release_relay(relay, false);
 	if (ex->reply.has_relay) {
 		relay_start(conn);
 		return;
@@ -205,7 +205,7 @@ static int watch_upstream(struct relay *relay, struct error *err)
 /* A side's time runs only while it is the one that is waited for. */
 static void note_progress(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	bool is_sending = outflow_size(&conn->out) > 0;
 	bool is_reading = wants_client(relay) && !conn->in.size;
 
@@ -288,7 +288,7 @@ static void hear_out_upstream(struct relay *relay)
 	}
 }
 
-static void flush(struct relay *relay)
+static void flush_output(struct relay *relay)
 {
 	struct error err = {0};
 
@@ -325,7 +325,7 @@ static void end_tunnel(struct relay *relay)
 /* An end goes to the other side behind the last byte. */
 static void pass_ends(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 
 	if (relay->client_ended && !relay->upstream_told && !outflow_size(&relay->upstream)) {
 		relay->upstream_told = true;
@@ -353,12 +353,12 @@ void relay_leave(struct relay *relay)
 		relay->depth--;
 		return;
 	}
-	flush(relay);
+	flush_output(relay);
 	/* What was left in conn->in for want of room may have room by now. */
 	while (relay->ending == ENDING_NOT && relay->conn->in.size && !relay->last_told &&
 	       wants_client(relay)) {
 		relay_on_client_bytes(relay);
-		flush(relay);
+		flush_output(relay);
 	}
 	if (relay->is_tunnel && relay->ending == ENDING_NOT)
 		pass_ends(relay);
@@ -372,7 +372,7 @@ void relay_leave(struct relay *relay)
 	} else if (relay->ending == ENDING_FINISHED) {
 		end_finished(relay);
 	} else if (relay->ending == ENDING_AGAIN) {
-		end_again(relay);
+		retry_exchange(relay);
 	} else {
 		end_failed(relay);
 	}
@@ -381,8 +381,8 @@ void relay_leave(struct relay *relay)
 
 void relay_leave_and_settle(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
-	struct server *server = conn->server;
+	struct http_connection *conn = relay->conn;
+	struct http_server *server = conn->server;
 	bool is_outermost = relay->depth == 1;
 
 	relay_leave(relay);
@@ -438,7 +438,7 @@ static void pass_upstream(struct relay *relay, struct span in)
 	}
 }
 
-static ssize_t receive(const struct relay *relay, char *room, size_t size)
+static ssize_t receive_upstream(const struct relay *relay, char *room, size_t size)
 {
 	if (relay->upstream.tls)
 		return tls_receive(relay->upstream.tls, room, size);
@@ -457,7 +457,7 @@ static bool read_upstream(struct relay *relay)
 	ssize_t got;
 
 	do
-		got = receive(relay, scratch + held, size);
+		got = receive_upstream(relay, scratch + held, size);
 	while (got < 0 && errno == EINTR);
 	if (got < 0 && errno == EAGAIN)
 		return false;
@@ -597,7 +597,7 @@ static void take_client(struct relay *relay, struct span *data)
 
 void relay_on_client_bytes(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	AUTO(buf_done) struct buf in = conn->in;
 	struct span data = buf_span(&in);
 
@@ -615,7 +615,7 @@ void relay_on_client_bytes(struct relay *relay)
 /* What the upstream has no room for waits in conn->in, still in the client's framing. */
 static void read_client(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	char *scratch = conn->server->scratch;
 	ssize_t got = connection_receive(conn, scratch, server_read_size(conn->server));
 	struct span data = {scratch, (size_t)got};
@@ -632,7 +632,7 @@ static void read_client(struct relay *relay)
 
 void relay_on_client_ready(struct relay *relay, uint32_t events)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	bool may_read = wants_client(relay) && !conn->in.size;
 
 	/* Both directions to the client have ended, and the last bytes of one still lie in its
@@ -654,7 +654,7 @@ void relay_on_client_ready(struct relay *relay, uint32_t events)
 
 uint32_t relay_client_interest(const struct relay *relay)
 {
-	const struct connection *conn = relay->conn;
+	const struct http_connection *conn = relay->conn;
 	uint32_t events = conn->out.blocked ? EPOLLOUT : 0;
 
 	if (wants_client(relay) && !conn->in.size)
@@ -729,7 +729,7 @@ static void begin_websocket(struct relay *relay)
 static void begin_plain(struct relay *relay)
 {
 	const struct http_exchange *ex = relay->ex;
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 
 	relay->last_told = !(ex->request.route->flags & ROUTE_STREAM_BODY);
 	if (conn->body.state == BODY_COMPLETE && !relay->last_told)
@@ -738,7 +738,7 @@ static void begin_plain(struct relay *relay)
 		buf_add_text(&conn->out.queue, HTTP_CONTINUE);
 }
 
-static struct relay *relay_new(struct connection *conn, const struct relay_options *options)
+static struct relay *relay_new(struct http_connection *conn, const struct relay_options *options)
 {
 	struct relay *relay = calloc(1, sizeof(*relay));
 	int64_t now = loop_now_ms(conn->server->loop);
@@ -771,7 +771,7 @@ static struct relay *relay_new(struct connection *conn, const struct relay_optio
 	return relay;
 }
 
-void relay_start(struct connection *conn)
+void relay_start(struct http_connection *conn)
 {
 	const struct reply *reply = &conn->exchange->reply;
 	struct relay *relay = relay_new(conn, &reply->relay);

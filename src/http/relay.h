@@ -102,6 +102,6 @@ void relay_fail(struct relay *relay, const struct error *err);
 void relay_switch(struct relay *relay, const char *protocol);
 /* Before relay_begin, for a request without a body: drops the relay, upstream and all, and has a
  * worker run the handler once more. */
-void relay_again(struct relay *relay);
+void relay_retry(struct relay *relay);
 const char *relay_request_id(const struct relay *relay);
 const struct request *relay_request(const struct relay *relay);

@@ -107,9 +107,9 @@ static enum reply_framing choose_framing(const struct relay *relay, int64_t leng
 	return relay->ex->head.is_http10 ? REPLY_UNTIL_CLOSE : REPLY_CHUNKED;
 }
 
-static void begin(struct relay *relay, struct reply_head *head)
+static void begin_reply(struct relay *relay, struct reply_head *head)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 
 	head->framing = choose_framing(relay, head->length);
 	relay->chunked = head->framing == REPLY_CHUNKED && reply_status_has_body(head->status);
@@ -133,7 +133,7 @@ void relay_begin(struct relay *relay, int status, const char *content_type, int6
 	    (content_type && !reply_header_is_valid("X", content_type)))
 		fail_text(relay, "the upstream's reply has an invalid status or content type");
 	else if (relay->ending == ENDING_NOT)
-		begin(relay, &head);
+		begin_reply(relay, &head);
 	relay_leave_and_settle(relay);
 }
 
@@ -160,7 +160,7 @@ void relay_switch(struct relay *relay, const char *protocol)
 	relay_leave_and_settle(relay);
 }
 
-void relay_again(struct relay *relay)
+void relay_retry(struct relay *relay)
 {
 	relay_enter(relay);
 	assert(!relay->status && relay->conn->body.state == BODY_COMPLETE);
@@ -173,7 +173,7 @@ void relay_again(struct relay *relay)
 
 static void write_body(struct relay *relay, struct span bytes)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	char head[24];
 	const struct span parts[] = {{head, 0}, bytes, SPAN("\r\n")};
 	struct span chunk[COUNT_OF(parts)];
@@ -248,7 +248,7 @@ void relay_trailer(struct relay *relay, const char *name, const char *value)
 
 static void write_last_chunk(struct relay *relay)
 {
-	struct connection *conn = relay->conn;
+	struct http_connection *conn = relay->conn;
 	const struct span parts[] = {SPAN("0\r\n"), buf_span(&relay->ex->reply.headers),
 	                             SPAN("\r\n")};
 

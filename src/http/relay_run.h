@@ -9,7 +9,7 @@
 #include "http/relay.h"
 
 /* Starts the relay of conn->exchange's reply. */
-void relay_start(struct connection *conn);
+void relay_start(struct http_connection *conn);
 /* Releases one that was never started. */
 void relay_discard(const struct relay_options *options);
 /* The connection is closing. Returns the status that the client got, if any. */

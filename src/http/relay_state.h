@@ -19,7 +19,7 @@
 enum ending { ENDING_NOT, ENDING_FINISHED, ENDING_FAILED, ENDING_AGAIN };
 
 struct relay {
-	struct connection *conn;
+	struct http_connection *conn;
 	struct http_exchange *ex;
 	const struct relay_ops *ops;
 	void *state;

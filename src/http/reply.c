@@ -196,7 +196,7 @@ void reply_relay(struct reply *reply, const struct relay_options *options)
 int reply_websocket(struct request *rq, struct reply *reply, const char *protocol,
                     const struct relay_options *options, struct error *err)
 {
-	const struct head *head = &rq->exchange->head;
+	const struct http_head *head = &rq->exchange->head;
 	const char *upgrade = head->known[HEAD_UPGRADE], *key = head->known[HEAD_WEBSOCKET_KEY];
 	const char *version = head->known[HEAD_WEBSOCKET_VERSION];
 

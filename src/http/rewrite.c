@@ -349,7 +349,7 @@ static void take_tag(struct rewriter *r, struct buf *out)
 
 /* ---- bytes ---- */
 
-static void hold(struct rewriter *r, char c)
+static void hold_byte(struct rewriter *r, char c)
 {
 	buf_add_byte(&r->held, c);
 }
@@ -368,7 +368,7 @@ static bool is_letter(char c)
 /* Behind "<". */
 static void take_open(struct rewriter *r, char c, struct buf *out)
 {
-	hold(r, c);
+	hold_byte(r, c);
 	struct span held = buf_span(&r->held);
 	if (held.size == 2 && (is_letter(c) || c == '/')) {
 		r->state = REWRITER_TAG;
@@ -390,7 +390,7 @@ static void take_open(struct rewriter *r, char c, struct buf *out)
 	if (c == '<' && r->state == REWRITER_TEXT) {
 		r->held.size--;
 		release_held(r, out);
-		hold(r, c);
+		hold_byte(r, c);
 		r->state = REWRITER_OPEN;
 		return;
 	}
@@ -426,7 +426,7 @@ static void take_in_tag(struct rewriter *r, char c, struct buf *out)
 			r->state = REWRITER_TEXT;
 		return;
 	}
-	hold(r, c);
+	hold_byte(r, c);
 	if (ends)
 		take_tag(r, out);
 }
@@ -453,7 +453,7 @@ static void take_raw_end(struct rewriter *r, char c, struct buf *out)
 	size_t size = strlen(r->raw), at = r->held.size;
 
 	if (at == 1 ? c == '/' : at < size + 2 && (c | 32) == r->raw[at - 2]) {
-		hold(r, c);
+		hold_byte(r, c);
 		return;
 	}
 	if (at == size + 2 && (rewrite_is_blank(c) || c == '/' || c == '>')) {
@@ -470,7 +470,7 @@ static void take_raw_end(struct rewriter *r, char c, struct buf *out)
 	buf_reset(&r->held);
 	r->state = REWRITER_RAW;
 	if (c == '<') {
-		hold(r, c);
+		hold_byte(r, c);
 		r->state = REWRITER_RAW_END;
 	} else {
 		add_raw(r, (struct span){&c, 1}, out);
@@ -486,7 +486,7 @@ static size_t take_plain(struct rewriter *r, struct span in, struct buf *out)
 	add_raw(r, (struct span){in.data, size}, out);
 	if (open < 0)
 		return size;
-	hold(r, '<');
+	hold_byte(r, '<');
 	r->state = r->state == REWRITER_RAW ? REWRITER_RAW_END : REWRITER_OPEN;
 	return size + 1;
 }

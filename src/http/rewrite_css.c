@@ -17,7 +17,7 @@ void css_rewriter_done(struct css_rewriter *c)
 }
 
 /* The last characters, in small letters, blanks as one. */
-static void note(struct css_rewriter *c, char byte)
+static void note_byte(struct css_rewriter *c, char byte)
 {
 	size_t last = sizeof(c->tail) - 1;
 
@@ -29,7 +29,7 @@ static void note(struct css_rewriter *c, char byte)
 	c->tail[last] = byte >= 'A' && byte <= 'Z' ? (char)(byte | 32) : byte;
 }
 
-static bool ends_with(const struct css_rewriter *c, const char *word)
+static bool tail_ends_with(const struct css_rewriter *c, const char *word)
 {
 	size_t size = strlen(word);
 
@@ -49,12 +49,12 @@ static void take_text(struct css_rewriter *c, char byte, struct buf *out)
 {
 	bool is_quote = byte == '"' || byte == '\'';
 
-	if (byte == '(' && ends_with(c, "url"))
+	if (byte == '(' && tail_ends_with(c, "url"))
 		c->state = CSS_OPEN;
-	else if (is_quote && (ends_with(c, "@import") || ends_with(c, "@import ")))
+	else if (is_quote && (tail_ends_with(c, "@import") || tail_ends_with(c, "@import ")))
 		begin_url(c, byte);
 	buf_add_byte(out, byte);
-	note(c, byte);
+	note_byte(c, byte);
 }
 
 static void end_url(struct css_rewriter *c, const struct rewrite_place *place, bool is_whole,

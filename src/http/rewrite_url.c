@@ -3,7 +3,7 @@
 
 #include "http/rewrite.h"
 
-static struct span skip(struct span s, size_t size)
+static struct span skip_bytes(struct span s, size_t size)
 {
 	return (struct span){s.data + size, s.size - size};
 }
@@ -20,7 +20,7 @@ size_t rewrite_own_host(struct span text, const struct rewrite_place *place)
 		if (!span_starts_with_word(text, hosts[i]))
 			continue;
 		(void)snprintf(port, sizeof(port), ":%u", place->port);
-		return span_starts_with(skip(text, size), port) ? size + strlen(port) : 0;
+		return span_starts_with(skip_bytes(text, size), port) ? size + strlen(port) : 0;
 	}
 	return 0;
 }
@@ -35,7 +35,7 @@ static size_t own_origin_size(struct span url, const struct rewrite_place *place
 
 		if (!span_starts_with_word(url, schemes[i]))
 			continue;
-		size = rewrite_own_host(skip(url, scheme), place);
+		size = rewrite_own_host(skip_bytes(url, scheme), place);
 		if (size == 0)
 			return 0;
 		size += scheme;
@@ -65,7 +65,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 	size_t own;
 
 	while (url.size && rewrite_is_blank(url.data[0]))
-		url = skip(url, 1);
+		url = skip_bytes(url, 1);
 	/* "//host" and what browsers take for it is another host. */
 	if (url.size && url.data[0] == '/' &&
 	    (url.size == 1 || (url.data[1] != '/' && url.data[1] != '\\'))) {
@@ -74,7 +74,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 	}
 	own = own_origin_size(url, place);
 	if (own)
-		add_path(out, skip(url, own), place);
+		add_path(out, skip_bytes(url, own), place);
 	else
 		buf_add_span(out, url);
 }
@@ -83,7 +83,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_place *place)
 {
 	for (size_t i = 0; i < value.size; i++) {
-		struct span rest = skip(value, i);
+		struct span rest = skip_bytes(value, i);
 		size_t at = 3;
 		char quote = 0;
 
@@ -94,7 +94,7 @@ void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_pl
 		if (at < rest.size && (rest.data[at] == '"' || rest.data[at] == '\''))
 			quote = rest.data[at++];
 		buf_add(out, value.data, i + at);
-		rest = skip(rest, at);
+		rest = skip_bytes(rest, at);
 		if (quote && rest.size && rest.data[rest.size - 1] == quote)
 			rest.size--;
 		rewrite_url(out, rest, place);
@@ -116,14 +116,14 @@ void rewrite_link(struct buf *out, struct span value, const struct rewrite_place
 		ptrdiff_t end = opens ? span_find(value, '>') : -1;
 
 		buf_add_byte(out, c);
-		value = skip(value, 1);
+		value = skip_bytes(value, 1);
 		quoted ^= c == '"';
 		/* Where there is none, those that follow have none. */
 		has_end = has_end && (!opens || end >= 0);
 		if (end < 1)
 			continue;
 		rewrite_url(out, (struct span){value.data, (size_t)end - 1}, place);
-		value = skip(value, (size_t)end - 1);
+		value = skip_bytes(value, (size_t)end - 1);
 	}
 }
 

@@ -22,7 +22,7 @@ struct router {
 	struct node root;
 };
 
-static NORETURN void refuse(const struct route *route, const char *why)
+static NORETURN void refuse_route(const struct route *route, const char *why)
 {
 	fprintf(stderr, "route '%s': %s\n", route->path, why);
 	abort();
@@ -58,7 +58,7 @@ static struct node *add_child(struct router *router, struct node *node, struct s
 static void set_route(const struct route **slots, const struct route *route)
 {
 	if (slots[route->method])
-		refuse(route, "the same method and path are in the tables twice");
+		refuse_route(route, "the same method and path are in the tables twice");
 	slots[route->method] = route;
 }
 
@@ -70,7 +70,7 @@ static void add_route(struct router *router, const struct route *route)
 	unsigned depth = 0;
 
 	if (route->path[0] != '/' || route->method >= METHODS || !route->handle)
-		refuse(route, "needs a path that starts with '/', a method and a handler");
+		refuse_route(route, "needs a path that starts with '/', a method and a handler");
 	rest = (struct span){rest.data + 1, rest.size - 1};
 	if (!rest.size) {
 		set_route(node->routes, route);
@@ -79,10 +79,10 @@ static void add_route(struct router *router, const struct route *route)
 	while (more) {
 		more = span_split(&rest, '/', &part);
 		if (++depth >= TARGET_PARTS_MAX || (part.size == 1 && strchr(":*", part.data[0])))
-			refuse(route, "too many parts, or a parameter without a name");
+			refuse_route(route, "too many parts, or a parameter without a name");
 		if (part.size && part.data[0] == '*') {
 			if (more)
-				refuse(route, "a rest must be the last part");
+				refuse_route(route, "a rest must be the last part");
 			node->has_rest = true;
 			set_route(node->rest, route);
 			return;
@@ -111,14 +111,14 @@ void router_free(struct router *router)
 	free(router);
 }
 
-struct search {
+struct route_search {
 	enum http_method method;
-	const struct target *target;
+	const struct request_target *target;
 	unsigned methods; /* of all rows that fit the path */
 };
 
 /* HEAD is answered by GET's row; HTTP_ANY fits what nothing else does. */
-static const struct route *pick(struct search *s, const struct route *const *slots)
+static const struct route *pick_route(struct route_search *s, const struct route *const *slots)
 {
 	for (unsigned i = 0; i < METHODS; i++)
 		if (slots[i])
@@ -130,39 +130,40 @@ static const struct route *pick(struct search *s, const struct route *const *slo
 	return slots[HTTP_ANY];
 }
 
-static const struct route *descend(struct search *s, const struct node *node, unsigned depth)
+static const struct route *find_below(struct route_search *s, const struct node *node,
+                                      unsigned depth)
 {
 	const struct route *found = NULL;
 	const struct node *child;
 	struct span part;
 
 	if (depth == s->target->part_count)
-		return pick(s, node->routes);
+		return pick_route(s, node->routes);
 	/* The last recorded part of a path deeper than any route ends behind it. */
 	part = (struct span){s->target->path + s->target->parts[depth].start,
 	                     s->target->parts[depth].end - s->target->parts[depth].start};
 	child = literal_child(node, part);
 	if (child)
-		found = descend(s, child, depth + 1);
+		found = find_below(s, child, depth + 1);
 	if (!found && node->parameter && part.size)
-		found = descend(s, node->parameter, depth + 1);
+		found = find_below(s, node->parameter, depth + 1);
 	if (!found && node->has_rest)
-		found = pick(s, node->rest);
+		found = pick_route(s, node->rest);
 	return found;
 }
 
 struct router_match router_find(const struct router *router, enum http_method method,
-                                const struct target *target)
+                                const struct request_target *target)
 {
-	struct search s = {.method = method, .target = target};
-	struct router_match match = {.route = descend(&s, &router->root, 0)};
+	struct route_search s = {.method = method, .target = target};
+	struct router_match match = {.route = find_below(&s, &router->root, 0)};
 
 	match.methods = s.methods;
 	return match;
 }
 
-const char *router_param(const struct route *route, const struct target *target, const char *name,
-                         struct arena *a)
+const char *router_param(const struct route *route, const struct request_target *target,
+                         const char *name, struct arena *a)
 {
 	struct span rest = {route->path + 1, strlen(route->path + 1)}, part;
 	bool more = true;

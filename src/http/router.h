@@ -17,9 +17,9 @@ struct router_match {
 	unsigned methods;          /* bit per method that this path takes */
 };
 struct router_match router_find(const struct router *router, enum http_method method,
-                                const struct target *target);
+                                const struct request_target *target);
 /* The text of ":name" or "*name" of the route, copied when it must be; NULL when there is none. */
-const char *router_param(const struct route *route, const struct target *target, const char *name,
-                         struct arena *a);
+const char *router_param(const struct route *route, const struct request_target *target,
+                         const char *name, struct arena *a);
 /* "GET, HEAD, POST" */
 void router_write_methods(struct buf *out, unsigned methods);

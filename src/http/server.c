@@ -17,7 +17,8 @@
 
 /* ---- exchanges ---- */
 
-struct http_exchange *server_exchange_new(struct server *server, struct connection *connection)
+struct http_exchange *server_exchange_new(struct http_server *server,
+                                          struct http_connection *connection)
 {
 	struct http_exchange *ex = server->spare;
 
@@ -35,7 +36,7 @@ struct http_exchange *server_exchange_new(struct server *server, struct connecti
 	return ex;
 }
 
-void server_exchange_done(struct server *server, struct http_exchange *ex, int status)
+void server_exchange_done(struct http_server *server, struct http_exchange *ex, int status)
 {
 	int64_t took_us = (clock_monotonic_ns() - ex->started_ns) / 1000;
 
@@ -78,9 +79,9 @@ static bool run_or_queue(struct http_exchange *ex)
 
 /* An eventfd of its own rather than loop_post: server_close can then take back what is finished
  * but not delivered, whether or not the loop will ever run again. */
-static void give_back(struct http_exchange *ex)
+static void return_exchange(struct http_exchange *ex)
 {
-	struct server *server = ex->server;
+	struct http_server *server = ex->server;
 	const uint64_t one = 1;
 	bool is_first;
 
@@ -104,7 +105,7 @@ static void run_on_worker(struct worker_task *task)
 	struct http_exchange *ex = CONTAINER_OF(task, struct http_exchange, task);
 
 	if (run_or_queue(ex))
-		give_back(ex);
+		return_exchange(ex);
 }
 
 static void refuse_late(struct worker_task *task)
@@ -118,7 +119,7 @@ static void refuse_late(struct worker_task *task)
 	error_hint(&err, "try again, or raise agent_calls_per_sandbox_max, "
 	                 "agent_calls_per_key_max or agent_calls_per_project_max");
 	exchange_fail(ex, &err);
-	give_back(ex);
+	return_exchange(ex);
 }
 
 static void choose_lane(struct http_exchange *ex)
@@ -145,7 +146,7 @@ static void choose_lane(struct http_exchange *ex)
 		ex->server->shares.find(&ex->request, ex->task.shares);
 }
 
-int server_submit(struct server *server, struct http_exchange *ex, struct error *err)
+int server_submit(struct http_server *server, struct http_exchange *ex, struct error *err)
 {
 	int result;
 
@@ -162,7 +163,7 @@ int server_submit(struct server *server, struct http_exchange *ex, struct error 
 	return result;
 }
 
-bool server_abandon(struct server *server, struct http_exchange *ex)
+bool server_abandon(struct http_server *server, struct http_exchange *ex)
 {
 	if (!worker_abandon(ex->pool, &ex->task))
 		return false;
@@ -172,7 +173,7 @@ bool server_abandon(struct server *server, struct http_exchange *ex)
 	return true;
 }
 
-static void deliver_finished(struct server *server)
+static void deliver_finished(struct http_server *server)
 {
 	struct http_exchange *finished, *next;
 
@@ -180,7 +181,7 @@ static void deliver_finished(struct server *server)
 	finished = TAKE(server->finished);
 	pthread_mutex_unlock(&server->mutex);
 	for (; finished; finished = next) {
-		struct connection *conn = finished->connection;
+		struct http_connection *conn = finished->connection;
 
 		next = finished->next;
 		connection_on_handled(conn);
@@ -192,7 +193,7 @@ static void deliver_finished(struct server *server)
 
 static void on_finished(void *context, uint32_t events)
 {
-	struct server *server = context;
+	struct http_server *server = context;
 	uint64_t count;
 
 	(void)events;
@@ -205,18 +206,18 @@ static void on_finished(void *context, uint32_t events)
 
 /* ---- small services ---- */
 
-const char *connection_peer(const struct connection *conn)
+const char *connection_peer(const struct http_connection *conn)
 {
 	return conn->peer;
 }
 
-bool connection_is_tls(const struct connection *conn)
+bool connection_is_tls(const struct http_connection *conn)
 {
 	return conn->out.tls != NULL;
 }
 
 /* splitmix64 over a counter: unique while this process lives, and not guessed by accident. */
-void server_make_id(struct server *server, char id[REQUEST_ID_SIZE])
+void server_make_id(struct http_server *server, char id[REQUEST_ID_SIZE])
 {
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
 	uint64_t z = server->id_state += 0x9e3779b97f4a7c15;
@@ -230,12 +231,12 @@ void server_make_id(struct server *server, char id[REQUEST_ID_SIZE])
 	id[i] = '\0';
 }
 
-size_t server_read_size(struct server *server)
+size_t server_read_size(struct http_server *server)
 {
 	return pace_read_size(&server->pace, loop_now_ms(server->loop), loop_busy_us(server->loop));
 }
 
-struct span server_date_line(struct server *server)
+struct span server_date_line(struct http_server *server)
 {
 	int64_t now = loop_now_ms(server->loop);
 
@@ -251,10 +252,10 @@ struct span server_date_line(struct server *server)
 	return span_of(server->date);
 }
 
-void server_bury(struct server *server)
+void server_bury(struct http_server *server)
 {
 	LIST_EACH (&server->dead, item) {
-		struct connection *conn = LIST_ENTRY(item, struct connection, link);
+		struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
 
 		if (conn->exchange)
 			continue;
@@ -263,7 +264,7 @@ void server_bury(struct server *server)
 	}
 }
 
-struct server_counts server_counts_get(const struct server *server)
+struct server_counts server_counts_get(const struct http_server *server)
 {
 	return server->counts;
 }
@@ -292,9 +293,9 @@ static void set_defaults(struct server_options *options)
 	set_default(&options->slow_deadline_ms, 900000);
 }
 
-int server_open(const struct server_options *options, struct server **ret, struct error *err)
+int server_open(const struct server_options *options, struct http_server **ret, struct error *err)
 {
-	struct server *server = calloc(1, sizeof(*server));
+	struct http_server *server = calloc(1, sizeof(*server));
 
 	assert(server && options->loop && options->routes);
 	server->options = *options;
@@ -329,7 +330,7 @@ int server_open(const struct server_options *options, struct server **ret, struc
 
 /* Handlers that run still use the server: they are waited for, and so are the undos that follow
  * from the connections' end. An undo for which no worker has room is done here. */
-static void take_back_exchanges(struct server *server)
+static void take_back_exchanges(struct http_server *server)
 {
 	bool is_running = true;
 
@@ -355,7 +356,7 @@ static void take_back_exchanges(struct server *server)
 	park_done(server);
 }
 
-void server_close(struct server *server)
+void server_close(struct http_server *server)
 {
 	struct http_exchange *next;
 
@@ -363,7 +364,7 @@ void server_close(struct server *server)
 		return;
 	listeners_close(server);
 	LIST_EACH (&server->connections, item)
-		connection_close(LIST_ENTRY(item, struct connection, link));
+		connection_close(LIST_ENTRY(item, struct http_connection, link));
 	take_back_exchanges(server);
 	for (struct http_exchange *ex = server->spare; ex; ex = next) {
 		next = ex->next;

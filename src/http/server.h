@@ -24,7 +24,7 @@
 #define SERVER_SCRATCH_SIZE ((size_t)768 * 1024)
 
 struct tls_context;
-struct server {
+struct http_server {
 	struct server_options options;
 	struct server_shares shares;
 	struct router *router;
@@ -53,22 +53,24 @@ struct server {
 	struct loop_watch *finished_watch;
 };
 
-struct http_exchange *server_exchange_new(struct server *server, struct connection *connection);
+struct http_exchange *server_exchange_new(struct http_server *server,
+                                          struct http_connection *connection);
 /* Tells on_done, counts, and keeps the exchange for reuse. */
-void server_exchange_done(struct server *server, struct http_exchange *ex, int status);
+void server_exchange_done(struct http_server *server, struct http_exchange *ex, int status);
 /* Has a worker run exchange_admit where ex->is_admission says so, else exchange_handle, or
  * exchange_undo where the reply has an undo already. */
-MUST_CHECK int server_submit(struct server *server, struct http_exchange *ex, struct error *err);
+MUST_CHECK int server_submit(struct http_server *server, struct http_exchange *ex,
+                             struct error *err);
 
 /* The client has left: true when its call waited for an agent, and no worker will have it now. */
-bool server_abandon(struct server *server, struct http_exchange *ex);
+bool server_abandon(struct http_server *server, struct http_exchange *ex);
 
-void server_make_id(struct server *server, char id[REQUEST_ID_SIZE]);
+void server_make_id(struct http_server *server, char id[REQUEST_ID_SIZE]);
 /* How much may be read now, of a body or by a relay: at most PACE_READ_MAX. */
-size_t server_read_size(struct server *server);
-struct span server_date_line(struct server *server);
+size_t server_read_size(struct http_server *server);
+struct span server_date_line(struct http_server *server);
 /* Frees the connections that were closed during this event; every entry point ends with it. */
-void server_bury(struct server *server);
+void server_bury(struct http_server *server);
 
 /* listener.c */
-void listeners_close(struct server *server);
+void listeners_close(struct http_server *server);

@@ -46,9 +46,9 @@ struct server_shares {
 	int64_t wait_ms;      /* and for how long; 0 = 30 s */
 };
 /* A place has become free. Loop thread; cheap when no request waits. */
-void server_turn(struct server *server, const char *queue);
+void server_turn(struct http_server *server, const char *queue);
 struct turn_counts {
 	uint64_t waiting, refused_full, refused_late, left; /* the last: clients that hung up */
 	int64_t longest_ms;
 };
-struct turn_counts server_turn_counts(const struct server *server); /* loop thread */
+struct turn_counts server_turn_counts(const struct http_server *server); /* loop thread */

@@ -36,7 +36,7 @@ static bool accepts_events(const struct http_exchange *ex)
 
 static void begin_stream(struct http_exchange *ex)
 {
-	struct connection *conn = ex->connection;
+	struct http_connection *conn = ex->connection;
 	const struct reply_head head = {
 	        .status = 200,
 	        .content_type = EVENT_STREAM,

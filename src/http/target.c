@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/target.h"
 
-static void begin_part(struct target *t, size_t start)
+static void begin_part(struct request_target *t, size_t start)
 {
 	if (t->part_count == TARGET_PARTS_MAX)
 		return;
@@ -23,7 +23,7 @@ static bool has_dot_part(struct span path)
 	return false;
 }
 
-enum http_fault target_parse(struct span target, char *path_room, struct target *ret)
+enum http_fault target_parse(struct span target, char *path_room, struct request_target *ret)
 {
 	ptrdiff_t question = span_find(target, '?');
 	struct span raw = {target.data, question < 0 ? target.size : (size_t)question}, rest = raw;

@@ -13,7 +13,7 @@
 
 #define TARGET_PARTS_MAX 24 /* a path may be deeper, a route may not */
 
-struct target {
+struct request_target {
 	const char *path; /* decoded, with NUL */
 	size_t path_size;
 	struct span raw_path, raw_query;
@@ -26,4 +26,4 @@ struct target {
 };
 
 /* `path_room` takes the decoded path: target.size + 1 bytes. */
-enum http_fault target_parse(struct span target, char *path_room, struct target *ret);
+enum http_fault target_parse(struct span target, char *path_room, struct request_target *ret);

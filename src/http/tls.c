@@ -20,7 +20,7 @@ struct tls_context {
 };
 
 /* The library's last complaint, or the errno of a call below it. */
-static int fail(const char *what, struct error *err)
+static int fail_openssl(const char *what, struct error *err)
 {
 	unsigned long code = ERR_peek_last_error();
 	const char *reason = code ? ERR_reason_error_string(code) : NULL;
@@ -57,7 +57,7 @@ static int use_chain(SSL_CTX *ssl, struct span pem, struct error *err)
 
 		X509_free(x509);
 		if (result != 1)
-			return fail("certificate", err);
+			return fail_openssl("certificate", err);
 		if (i == CHAIN_MAX)
 			return FAIL(err, ERROR_INVALID, "more than %d certificates", CHAIN_MAX);
 	}
@@ -74,11 +74,11 @@ static int use_key(SSL_CTX *ssl, struct span pem, struct error *err)
 	int result;
 
 	if (!key)
-		return fail("no key in PEM form, without a passphrase", err);
+		return fail_openssl("no key in PEM form, without a passphrase", err);
 	result = SSL_CTX_use_PrivateKey(ssl, key);
 	EVP_PKEY_free(key);
 	if (result != 1 || SSL_CTX_check_private_key(ssl) != 1)
-		return fail("the key is not that of the certificate", err);
+		return fail_openssl("the key is not that of the certificate", err);
 	return 0;
 }
 
@@ -129,7 +129,7 @@ static struct tls_context *context_of(SSL_CTX *ssl)
 	return context;
 }
 
-static bool trust(SSL_CTX *ssl, const char *ca_file)
+static bool trust_authorities(SSL_CTX *ssl, const char *ca_file)
 {
 	if (!ca_file[0])
 		return SSL_CTX_set_default_verify_paths(ssl) == 1;
@@ -144,13 +144,13 @@ int tls_client_context_new(const char *ca_file, struct tls_context **ret, struct
 	ssl = SSL_CTX_new(TLS_client_method());
 	if (!ssl || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
 		SSL_CTX_free(ssl);
-		return fail("TLS", err);
+		return fail_openssl("TLS", err);
 	}
-	if (!trust(ssl, ca_file)) {
+	if (!trust_authorities(ssl, ca_file)) {
 		SSL_CTX_free(ssl);
-		return fail(ca_file[0] ? "certificates of authorities in PEM form"
-		                       : "the system's certificates of authorities",
-		            err);
+		return fail_openssl(ca_file[0] ? "certificates of authorities in PEM form"
+		                               : "the system's certificates of authorities",
+		                    err);
 	}
 	SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
 	                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
@@ -172,7 +172,7 @@ int tls_context_new(struct span pem, struct tls_context **ret, struct error *err
 	if (!ssl || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1 ||
 	    SSL_CTX_set_cipher_list(ssl, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
 		SSL_CTX_free(ssl);
-		return fail("TLS", err);
+		return fail_openssl("TLS", err);
 	}
 	set_rules(ssl);
 	if (use_chain(ssl, pem, err) < 0 || use_key(ssl, pem, err) < 0) {
@@ -201,7 +201,7 @@ void tls_context_expiry(const struct tls_context *context, char ret[24])
 		(void)strftime(ret, 24, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-void server_set_tls(struct server *server, struct tls_context *context)
+void server_set_tls(struct http_server *server, struct tls_context *context)
 {
 	tls_context_free(server->tls);
 	server->tls = context;
@@ -222,7 +222,7 @@ int tls_new(const struct tls_context *context, int fd, struct tls **ret, struct 
 	ssl = SSL_new(context->ssl);
 	if (!ssl || SSL_set_fd(ssl, fd) != 1) {
 		SSL_free(ssl);
-		return fail("TLS", err);
+		return fail_openssl("TLS", err);
 	}
 	SSL_set_accept_state(ssl);
 	*ret = (struct tls *)ssl;
@@ -230,7 +230,7 @@ int tls_new(const struct tls_context *context, int fd, struct tls **ret, struct 
 }
 
 /* An address stands elsewhere in a certificate than a name, and is not asked for. */
-static bool expect(SSL *ssl, const char *host)
+static bool expect_host(SSL *ssl, const char *host)
 {
 	char name[HOST_MAX + 1]; /* OpenSSL's macro takes no constant text */
 
@@ -249,9 +249,9 @@ int tls_connect(const struct tls_context *context, int fd, const char *host, str
 
 	ERR_clear_error();
 	ssl = SSL_new(context->ssl);
-	if (!ssl || SSL_set_fd(ssl, fd) != 1 || !expect(ssl, host)) {
+	if (!ssl || SSL_set_fd(ssl, fd) != 1 || !expect_host(ssl, host)) {
 		SSL_free(ssl);
-		return fail("TLS", err);
+		return fail_openssl("TLS", err);
 	}
 	SSL_set_connect_state(ssl);
 	*ret = (struct tls *)ssl;

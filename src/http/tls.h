@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/span.h"
 
-struct server;
+struct http_server;
 
 /* A certificate with its key; those who connect later get the next one. */
 struct tls_context;
@@ -31,7 +31,7 @@ MUST_CHECK int tls_client_context_new(const char *ca_file, struct tls_context **
 
 /* Before the first such connection, and again for another certificate. Takes the context. Loop
  * thread. */
-void server_set_tls(struct server *server, struct tls_context *context);
+void server_set_tls(struct http_server *server, struct tls_context *context);
 
 /* ---- for connections ---- */
 

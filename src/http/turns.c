@@ -20,12 +20,12 @@ struct turn_queue {
 	char name[TURN_QUEUE_SIZE];
 };
 
-static unsigned waiting_max(const struct server *server)
+static unsigned waiting_max(const struct http_server *server)
 {
 	return server->shares.waiting_max ? server->shares.waiting_max : WAITING_MAX;
 }
 
-static int64_t wait_max_ms(const struct server *server)
+static int64_t wait_max_ms(const struct http_server *server)
 {
 	return server->shares.wait_ms ? server->shares.wait_ms : WAIT_MS;
 }
@@ -55,12 +55,12 @@ static void drop_empty_queue(struct turns *turns, struct turn_queue *queue)
 	free(queue);
 }
 
-static bool has_turn(struct server *server, const char *name)
+static bool has_turn(struct http_server *server, const char *name)
 {
 	return !server->shares.has_turn || server->shares.has_turn(server->options.context, name);
 }
 
-bool turns_add(struct server *server, struct http_exchange *ex)
+bool turns_add(struct http_server *server, struct http_exchange *ex)
 {
 	struct turns *turns = &server->turns;
 	struct turn_queue *queue = map_find(&turns->queues, ex->turn_queue);
@@ -89,7 +89,7 @@ bool turns_add(struct server *server, struct http_exchange *ex)
 	return true;
 }
 
-void turns_remove(struct server *server, struct http_exchange *ex)
+void turns_remove(struct http_server *server, struct http_exchange *ex)
 {
 	struct turn_queue *queue;
 
@@ -103,7 +103,7 @@ void turns_remove(struct server *server, struct http_exchange *ex)
 	drop_empty_queue(&server->turns, queue);
 }
 
-void server_turn(struct server *server, const char *queue)
+void server_turn(struct http_server *server, const char *queue)
 {
 	if (server->turns.counts.waiting > 0 && map_find(&server->turns.queues, queue))
 		loop_timer_start(server->loop, &server->turns.timer, 0);
@@ -119,16 +119,16 @@ bool request_has_others_before(const struct request *rq, const char *queue)
 
 /* ---- the first of a queue ---- */
 
-static struct http_exchange *first_of(struct server *server, const char *name)
+static struct http_exchange *first_of(struct http_server *server, const char *name)
 {
 	const struct turn_queue *queue = map_find(&server->turns.queues, name);
 
 	return queue ? LIST_ENTRY(queue->waiting.next, struct http_exchange, turn_item) : NULL;
 }
 
-static void try_again(struct server *server, struct http_exchange *ex)
+static void retry_exchange(struct http_server *server, struct http_exchange *ex)
 {
-	struct connection *conn = ex->connection;
+	struct http_connection *conn = ex->connection;
 
 	turns_remove(server, ex);
 	connection_take_turn(conn);
@@ -136,9 +136,9 @@ static void try_again(struct server *server, struct http_exchange *ex)
 	connection_settle(conn);
 }
 
-static void refuse_late(struct server *server, struct http_exchange *ex)
+static void refuse_late(struct http_server *server, struct http_exchange *ex)
 {
-	struct connection *conn = ex->connection;
+	struct http_connection *conn = ex->connection;
 
 	turns_remove(server, ex);
 	server->turns.counts.refused_late++;
@@ -148,7 +148,7 @@ static void refuse_late(struct server *server, struct http_exchange *ex)
 	connection_settle(conn);
 }
 
-static void look_at_queue(struct server *server, const char *name)
+static void look_at_queue(struct http_server *server, const char *name)
 {
 	int64_t before_ms = loop_now_ms(server->loop) - wait_max_ms(server);
 	struct http_exchange *ex;
@@ -157,7 +157,7 @@ static void look_at_queue(struct server *server, const char *name)
 		ex = first_of(server, name);
 		if (!ex)
 			return;
-		try_again(server, ex);
+		retry_exchange(server, ex);
 		if (first_of(server, name) == ex)
 			break;
 	}
@@ -167,7 +167,7 @@ static void look_at_queue(struct server *server, const char *name)
 
 static void on_timer(void *context)
 {
-	struct server *server = context;
+	struct http_server *server = context;
 	struct turns *turns = &server->turns;
 	char name[TURN_QUEUE_SIZE];
 
@@ -182,7 +182,7 @@ static void on_timer(void *context)
 	server_bury(server);
 }
 
-struct turn_counts server_turn_counts(const struct server *server)
+struct turn_counts server_turn_counts(const struct http_server *server)
 {
 	struct turn_counts counts = server->turns.counts;
 
@@ -199,13 +199,13 @@ struct turn_counts server_turn_counts(const struct server *server)
 	return counts;
 }
 
-void turns_init(struct server *server)
+void turns_init(struct http_server *server)
 {
 	list_init(&server->turns.queue_items);
 	server->turns.timer = (struct loop_timer){.on_timer = on_timer, .context = server};
 }
 
-void turns_done(struct server *server)
+void turns_done(struct http_server *server)
 {
 	loop_timer_stop(server->loop, &server->turns.timer);
 	map_done(&server->turns.queues);

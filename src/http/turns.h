@@ -24,8 +24,9 @@ struct turns {
 	struct loop_timer timer; /* runs while any request waits */
 	struct turn_counts counts;
 };
-void turns_init(struct server *server);
-void turns_done(struct server *server);
+void turns_init(struct http_server *server);
+void turns_done(struct http_server *server);
 /* Takes the exchange of a connection, for ex->turn_queue. False when that queue is full. */
-bool turns_add(struct server *server, struct http_exchange *ex);
-void turns_remove(struct server *server, struct http_exchange *ex); /* fine when it does not wait */
+bool turns_add(struct http_server *server, struct http_exchange *ex);
+void turns_remove(struct http_server *server,
+                  struct http_exchange *ex); /* fine when it does not wait */

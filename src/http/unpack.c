@@ -15,7 +15,7 @@
 /* How gzip begins: one packed text may follow another, and both are one. */
 static const unsigned char magic[2] = {0x1f, 0x8b};
 
-enum stage {
+enum unpack_stage {
 	STAGE_BEFORE,
 	STAGE_WITHIN,
 	STAGE_END,   /* another may begin */
@@ -25,14 +25,14 @@ enum stage {
 
 struct unpacker {
 	enum unpack_coding coding;
-	enum stage stage;
+	enum unpack_stage stage;
 	uint64_t in, out;
 	size_t turn_in, turn_out;
 	z_stream stream;
 	char piece[PIECE_SIZE];
 };
 
-static enum unpack_coding parse_one(struct span text)
+static enum unpack_coding parse_coding(struct span text)
 {
 	if (text.size == 0 || span_is_word(text, "identity"))
 		return UNPACK_NONE;
@@ -56,7 +56,7 @@ enum unpack_coding unpack_coding_parse(struct span text)
 
 	while (more) {
 		more = span_split(&text, ',', &one);
-		coding = unpack_coding_join(coding, parse_one(span_trim(one)));
+		coding = unpack_coding_join(coding, parse_coding(span_trim(one)));
 	}
 	return coding;
 }
@@ -83,7 +83,7 @@ void unpacker_turn(struct unpacker *u)
 	u->turn_in = u->turn_out = 0;
 }
 
-static void advance(struct unpacker *u, struct span *in, size_t size)
+static void consume_input(struct unpacker *u, struct span *in, size_t size)
 {
 	u->in += size;
 	u->turn_in += size;
@@ -91,7 +91,7 @@ static void advance(struct unpacker *u, struct span *in, size_t size)
 }
 
 /* "deflate" is what zlib writes; many servers leave its head out, and browsers take both. */
-static void begin(struct unpacker *u, char first)
+static void begin_stream(struct unpacker *u, char first)
 {
 	int window = u->coding == UNPACK_GZIP       ? WINDOW + WITH_GZIP
 	             : (first & 0x0f) == Z_DEFLATED ? WINDOW
@@ -102,7 +102,7 @@ static void begin(struct unpacker *u, char first)
 	u->stage = STAGE_WITHIN;
 }
 
-static void begin_another(struct unpacker *u)
+static void begin_next_member(struct unpacker *u)
 {
 	z_stream *z = &u->stream;
 
@@ -121,16 +121,16 @@ static void look_behind(struct unpacker *u, struct span *in)
 {
 	unsigned char c = (unsigned char)in->data[0];
 
-	advance(u, in, 1);
+	consume_input(u, in, 1);
 	if (u->coding == UNPACK_GZIP && u->stage == STAGE_END && c == magic[0])
 		u->stage = STAGE_MAGIC;
 	else if (u->stage == STAGE_MAGIC && c == magic[1])
-		begin_another(u);
+		begin_next_member(u);
 	else
 		u->stage = STAGE_BEHIND;
 }
 
-static enum unpack_result unpack(struct unpacker *u, struct span *in, struct span *ret)
+static enum unpack_result decompress_piece(struct unpacker *u, struct span *in, struct span *ret)
 {
 	size_t room = UNPACK_TURN_IN_MAX - u->turn_in, size = in->size < room ? in->size : room;
 	z_stream *z = &u->stream;
@@ -146,7 +146,7 @@ static enum unpack_result unpack(struct unpacker *u, struct span *in, struct spa
 		return UNPACK_BAD;
 	if (status == Z_STREAM_END)
 		u->stage = STAGE_END;
-	advance(u, in, size - z->avail_in);
+	consume_input(u, in, size - z->avail_in);
 	*ret = (struct span){u->piece, PIECE_SIZE - z->avail_out};
 	u->out += ret->size;
 	u->turn_out += ret->size;
@@ -167,8 +167,8 @@ enum unpack_result unpacker_next(struct unpacker *u, struct span *in, struct spa
 			continue;
 		}
 		if (u->stage == STAGE_BEFORE)
-			begin(u, in->data[0]);
-		result = unpack(u, in, ret);
+			begin_stream(u, in->data[0]);
+		result = decompress_piece(u, in, ret);
 		if (result != UNPACK_MORE || in->size == 0)
 			return result;
 	}

@@ -10,7 +10,7 @@
 #define REASON_MAX 123 /* what a control frame holds beside the code */
 
 /* Where the bytes that came have ended. */
-struct place {
+struct frame_position {
 	uint64_t left; /* of the frame's payload */
 	uint8_t head[14];
 	unsigned head_size;
@@ -21,7 +21,7 @@ struct place {
  * nothing to send, has none. */
 struct websocket {
 	wslay_event_context_ptr context; /* or NULL */
-	struct place place;
+	struct frame_position place;
 	struct websocket_events events;
 	void *user;
 	struct span incoming; /* during websocket_receive */
@@ -78,7 +78,7 @@ static unsigned head_size_of(const uint8_t head[2])
 	return 2 + (length == 126 ? 2 : length == 127 ? 8 : 0) + (head[1] & 0x80 ? 4 : 0);
 }
 
-static void begin_payload(struct place *p)
+static void begin_payload(struct frame_position *p)
 {
 	unsigned length = p->head[1] & 0x7f, more = length == 126 ? 2 : length == 127 ? 8 : 0;
 	bool is_control = p->head[0] & 0x08;
@@ -91,7 +91,7 @@ static void begin_payload(struct place *p)
 	p->head_size = 0;
 }
 
-static void walk(struct place *p, struct span bytes)
+static void track_frames(struct frame_position *p, struct span bytes)
 {
 	while (bytes.size > 0) {
 		size_t step = 1;
@@ -109,9 +109,9 @@ static void walk(struct place *p, struct span bytes)
 	}
 }
 
-static void rest(struct websocket *ws)
+static void free_idle_context(struct websocket *ws)
 {
-	const struct place *p = &ws->place;
+	const struct frame_position *p = &ws->place;
 
 	if (ws->receiving || p->left > 0 || p->head_size > 0 || p->is_fragmented ||
 	    !wslay_event_get_read_enabled(ws->context) ||
@@ -122,7 +122,7 @@ static void rest(struct websocket *ws)
 	ws->context = NULL;
 }
 
-static void wake(struct websocket *ws)
+static void ensure_context(struct websocket *ws)
 {
 	static const struct wslay_event_callbacks callbacks = {
 	        .recv_callback = on_wslay_receive,
@@ -169,8 +169,8 @@ enum websocket_state websocket_receive(struct websocket *ws, struct span bytes)
 {
 	int result;
 
-	wake(ws);
-	walk(&ws->place, bytes);
+	ensure_context(ws);
+	track_frames(&ws->place, bytes);
 	ws->incoming = bytes;
 	ws->receiving = true;
 	result = wslay_event_recv(ws->context);
@@ -184,30 +184,30 @@ enum websocket_state websocket_receive(struct websocket *ws, struct span bytes)
 		return WEBSOCKET_CLOSED_BY_CLIENT;
 	if (result != 0 || !wslay_event_get_read_enabled(ws->context))
 		return WEBSOCKET_BROKEN;
-	rest(ws);
+	free_idle_context(ws);
 	return WEBSOCKET_OPEN;
 }
 
-static void queue(struct websocket *ws, uint8_t opcode, struct span message)
+static void queue_message(struct websocket *ws, uint8_t opcode, struct span message)
 {
 	const struct wslay_event_msg frame = {
 	        .opcode = opcode, .msg = (const uint8_t *)message.data, .msg_length = message.size};
 
 	/* Fails after a close frame only: then there is nobody to tell. */
-	wake(ws);
+	ensure_context(ws);
 	(void)wslay_event_queue_msg(ws->context, &frame);
 	send_queued(ws);
-	rest(ws);
+	free_idle_context(ws);
 }
 
 void websocket_send(struct websocket *ws, bool is_text, struct span message)
 {
-	queue(ws, is_text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME, message);
+	queue_message(ws, is_text ? WSLAY_TEXT_FRAME : WSLAY_BINARY_FRAME, message);
 }
 
 void websocket_ping(struct websocket *ws)
 {
-	queue(ws, WSLAY_PING, (struct span){NULL, 0});
+	queue_message(ws, WSLAY_PING, (struct span){NULL, 0});
 }
 
 void websocket_close(struct websocket *ws, unsigned code, const char *reason)
@@ -219,7 +219,7 @@ void websocket_close(struct websocket *ws, unsigned code, const char *reason)
 	/* A cut may have split a character. */
 	while (text.size && !span_is_utf8(text))
 		text.size--;
-	wake(ws);
+	ensure_context(ws);
 	(void)wslay_event_queue_close(ws->context, (uint16_t)code, (const uint8_t *)text.data,
 	                              text.size);
 	send_queued(ws);

@@ -30,7 +30,7 @@ struct http_websocket {
 };
 
 /* 1 = some bytes, 0 = end or nothing yet (see ws->ended), -1 = failed. */
-static int receive_some(struct http_websocket *ws, char *room, size_t size, size_t *ret_size)
+static int receive_bytes(struct http_websocket *ws, char *room, size_t size, size_t *ret_size)
 {
 	CURLcode code = curl_easy_recv(ws->curl, room, size, ret_size);
 
@@ -42,7 +42,7 @@ static int receive_some(struct http_websocket *ws, char *room, size_t size, size
 	return *ret_size > 0;
 }
 
-static int send_all(struct http_websocket *ws, struct span bytes)
+static int send_bytes(struct http_websocket *ws, struct span bytes)
 {
 	while (bytes.size > 0) {
 		size_t sent = 0;
@@ -54,7 +54,7 @@ static int send_all(struct http_websocket *ws, struct span bytes)
 			continue;
 		if (code != CURLE_AGAIN || ws->closing)
 			return client_fail(code, "send", "", &ws->failure);
-		ready = fd_wait(ws->fd, POLLOUT, deadline_in(SEND_MS), &ws->failure);
+		ready = fd_wait(ws->fd, POLLOUT, deadline_after(SEND_MS), &ws->failure);
 		if (ready < 0)
 			return -1;
 		if (ready == 0)
@@ -76,7 +76,7 @@ static ssize_t on_wslay_receive(wslay_event_context_ptr frames, uint8_t *room, s
 		memcpy(room, ws->early.data, received);
 		buf_consume(&ws->early, received);
 	} else {
-		result = receive_some(ws, (char *)room, size, &received);
+		result = receive_bytes(ws, (char *)room, size, &received);
 	}
 	if (result > 0)
 		return (ssize_t)received;
@@ -91,7 +91,7 @@ static ssize_t on_wslay_send(wslay_event_context_ptr frames, const uint8_t *data
 	struct http_websocket *ws = user;
 
 	(void)flags;
-	if (send_all(ws, (struct span){(const char *)data, size}) == 0)
+	if (send_bytes(ws, (struct span){(const char *)data, size}) == 0)
 		return (ssize_t)size;
 	wslay_event_set_error(frames, WSLAY_ERR_CALLBACK_FAILURE);
 	return -1;
@@ -135,7 +135,7 @@ static int send_upgrade(struct http_websocket *ws, const struct http_client_opti
 	if (options->user_agent)
 		buf_addf(&head, "User-Agent: %s\r\n", options->user_agent);
 	buf_add_text(&head, "\r\n");
-	return send_all(ws, buf_span(&head));
+	return send_bytes(ws, buf_span(&head));
 }
 
 /* Waits for more of the answer. 0 = some came, -1 = it failed, ended or is late. */
@@ -145,7 +145,7 @@ static int read_more(struct http_websocket *ws, int64_t deadline)
 	size_t size = 0;
 
 	for (;;) {
-		int result = receive_some(ws, room, sizeof(room), &size);
+		int result = receive_bytes(ws, room, sizeof(room), &size);
 
 		if (result < 0)
 			return -1;
@@ -229,12 +229,12 @@ static int check_upgrade(struct http_websocket *ws, const struct buf *head, cons
 	return 0;
 }
 
-static int upgrade(struct http_websocket *ws, const struct http_client_options *options,
-                   const char *path)
+static int upgrade_connection(struct http_websocket *ws, const struct http_client_options *options,
+                              const char *path)
 {
 	AUTO(buf_done) struct buf head = BUF(HEAD_MAX * 2);
 	unsigned char nonce[16], key[32];
-	int64_t deadline = deadline_in(CLIENT_CONNECT_MS);
+	int64_t deadline = deadline_after(CLIENT_CONNECT_MS);
 
 	random_bytes(nonce, sizeof(nonce));
 	EVP_EncodeBlock(key, nonce, sizeof(nonce));
@@ -244,7 +244,7 @@ static int upgrade(struct http_websocket *ws, const struct http_client_options *
 	return check_upgrade(ws, &head, (const char *)key, deadline);
 }
 
-static int connect_to(struct http_websocket *ws, const struct http_client_options *options)
+static int connect_server(struct http_websocket *ws, const struct http_client_options *options)
 {
 	char detail[CURL_ERROR_SIZE] = "";
 	CURLcode code;
@@ -296,7 +296,7 @@ int http_websocket_open(const struct http_client_options *options, const char *p
 		return -1;
 	copy = client_copy_options(&arena, options);
 	ws = websocket_new_client();
-	if (connect_to(ws, &copy) == 0 && upgrade(ws, &copy, path) == 0) {
+	if (connect_server(ws, &copy) == 0 && upgrade_connection(ws, &copy, path) == 0) {
 		*ret = ws;
 		return 0;
 	}
@@ -310,7 +310,7 @@ int http_websocket_fd(const struct http_websocket *ws)
 	return ws->fd;
 }
 
-static int flush(struct http_websocket *ws, struct error *err)
+static int flush_frames(struct http_websocket *ws, struct error *err)
 {
 	if (wslay_event_send(ws->frames) == 0)
 		return 0;
@@ -329,7 +329,7 @@ int http_websocket_send(struct http_websocket *ws, bool text, struct span messag
 
 	if (wslay_event_queue_msg(ws->frames, &frame) != 0)
 		return FAIL(err, ERROR_UNAVAILABLE, "the WebSocket is closed");
-	return flush(ws, err);
+	return flush_frames(ws, err);
 }
 
 int http_websocket_receive(struct http_websocket *ws,
@@ -352,7 +352,7 @@ int http_websocket_receive(struct http_websocket *ws,
 	}
 	if (ws->ended)
 		return FAIL(err, ERROR_UNAVAILABLE, "the connection was lost");
-	if (flush(ws, err) < 0)
+	if (flush_frames(ws, err) < 0)
 		return -1;
 	if (result != 0 || !wslay_event_get_read_enabled(ws->frames))
 		return FAIL(err, ERROR_UNAVAILABLE, "the server broke the WebSocket protocol");

@@ -152,7 +152,7 @@ static int check_limits(struct running_command *r, struct error *err)
 	    ratio_is_exceeded(r->command->packed_bytes, bytes, RATIO_IMAGE_FREE))
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked",
 		            RATIO_MAX);
-	r->look_at = deadline_in(LOOK_MS + 10 * (clock_monotonic_ms() - started));
+	r->look_at = deadline_after(LOOK_MS + 10 * (clock_monotonic_ms() - started));
 	return 0;
 }
 

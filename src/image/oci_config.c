@@ -47,12 +47,12 @@ static const char *format_env(struct arena *a, const struct json_value *list)
 
 	buf_add_byte(&out, '{');
 	for (size_t i = 0; i < count; i++) {
-		struct span name, value = span_of(json_text(json_at(list, i), ""));
+		struct span name, value = span_of(json_text(json_item_at(list, i), ""));
 		bool is_last = true;
 		if (!span_split(&value, '=', &name) || name.size == 0)
 			continue;
 		for (size_t j = i + 1; j < count && is_last; j++) {
-			struct span other, rest = span_of(json_text(json_at(list, j), ""));
+			struct span other, rest = span_of(json_text(json_item_at(list, j), ""));
 			is_last = !span_split(&rest, '=', &other) || !span_equals(other, name);
 		}
 		if (!is_last)
@@ -72,7 +72,7 @@ static void add_texts(struct buf *out, const struct json_value *list)
 	for (size_t i = 0; i < json_count(list); i++) {
 		if (out->size > 1)
 			buf_add_byte(out, ',');
-		json_write_text(out, span_of(json_text(json_at(list, i), "")));
+		json_write_text(out, span_of(json_text(json_item_at(list, i), "")));
 	}
 }
 
@@ -83,7 +83,7 @@ static bool is_interactive(const struct json_value *entrypoint, const struct jso
 	static const char *const programs[] = {"bash", "sh",   "zsh",    "ash",     "dash",
 	                                       "fish", "node", "python", "python3", NULL};
 	const struct json_value *only = json_count(entrypoint) ? entrypoint : command;
-	const char *path = json_text(json_at(only, 0), ""), *slash = strrchr(path, '/');
+	const char *path = json_text(json_item_at(only, 0), ""), *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
 	if (json_count(entrypoint) + json_count(command) != 1)
@@ -181,7 +181,7 @@ static const char *copy_ports(struct arena *a, const struct json_value *ports)
 
 	buf_add_byte(&out, '[');
 	for (size_t i = 0; i < json_count(ports); i++) {
-		int64_t port = json_whole(json_at(ports, i), 0);
+		int64_t port = json_whole(json_item_at(ports, i), 0);
 
 		if (port >= 1 && port <= 65535)
 			buf_addf(&out, "%s%d", out.size > 1 ? "," : "", (int)port);
@@ -240,7 +240,7 @@ int oci_config_load(struct arena *a, const char *layout_dir, struct image_config
 	if (json_count(manifests) != 1)
 		return FAIL(err, ERROR_INVALID, "image layout: %zu images where one is due",
 		            json_count(manifests));
-	if (load_blob(a, layout, json_at(manifests, 0), &manifest, err) < 0 ||
+	if (load_blob(a, layout, json_item_at(manifests, 0), &manifest, err) < 0 ||
 	    load_blob(a, layout, json_get(manifest, "config"), &image, err) < 0)
 		return -1;
 	if (check_processor(image, err) < 0)

@@ -73,7 +73,7 @@ static bool parse_target(struct span head, struct outlet_target *ret)
 
 static bool read_head(int fd, struct buf *head)
 {
-	int64_t deadline = deadline_in(HEAD_MS);
+	int64_t deadline = deadline_after(HEAD_MS);
 	struct error ignored = {0};
 	char piece[HEAD_MAX];
 
@@ -102,7 +102,7 @@ static int connect_address(const struct addrinfo *there)
 		return -1;
 	if (connect(fd, there->ai_addr, there->ai_addrlen) < 0 && errno != EINPROGRESS)
 		return -1;
-	if (fd_wait(fd, POLLOUT, deadline_in(CONNECT_MS), &ignored) <= 0 ||
+	if (fd_wait(fd, POLLOUT, deadline_after(CONNECT_MS), &ignored) <= 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 || failure != 0 ||
 	    fd_set_blocking(fd, true, &ignored) < 0)
 		return -1;

@@ -50,7 +50,7 @@ static void exec_program(char *const *argv, int output)
 
 static void collect_output(int fd, struct buf *out)
 {
-	int64_t deadline = deadline_in(CRIU_MS);
+	int64_t deadline = deadline_after(CRIU_MS);
 	struct error ignored = {0};
 	char bytes[4096];
 	ssize_t got;

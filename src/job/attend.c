@@ -58,7 +58,7 @@ static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r
 	                                  .reply_shape = agent_process_shape,
 	                                  .reply = &p,
 	                                  .reply_size = sizeof(p)};
-	int64_t deadline = deadline_in(AGENT_CALL_MS);
+	int64_t deadline = deadline_after(AGENT_CALL_MS);
 	struct job_start start = {.id = r->id};
 
 	/* The boot is asked for first: should the sandbox be started again in between, the process
@@ -104,7 +104,7 @@ static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
 	AUTO_CLOSE int fd = TAKE_FD(at->fd);
 	struct agent_process p;
 
-	if (job_await_answer(jobs, fd, a, deadline_in(AGENT_CALL_MS), &p, err) < 0) {
+	if (job_await_answer(jobs, fd, a, deadline_after(AGENT_CALL_MS), &p, err) < 0) {
 		const struct job_loss loss = loss_of_refusal(err, r);
 
 		return settle_if_lost(jobs, a, at, &loss, err);
@@ -146,10 +146,10 @@ static int give_up(struct jobs *jobs, struct arena *a, struct attention *at, str
 static int keep(struct jobs *jobs, struct arena *a, struct attention *at,
                 const struct job_record *r, struct error *err)
 {
-	int64_t until = deadline_in(KEEP_TRY_MS);
+	int64_t until = deadline_after(KEEP_TRY_MS);
 
 	if (!at->keep_until)
-		at->keep_until = deadline_in(KEEP_MS);
+		at->keep_until = deadline_after(KEEP_MS);
 	if (until < at->keep_until)
 		until = at->keep_until;
 	if (job_keep_files(jobs, a, r, until, err) < 0)

@@ -39,7 +39,7 @@ static int send_signal(struct jobs *jobs, struct arena *a, const struct job_reco
 	const struct compute_call call = {
 	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = &message};
 
-	return compute_call(jobs->provider, r->sandbox_id, a, &call, deadline_in(AGENT_CALL_MS),
+	return compute_call(jobs->provider, r->sandbox_id, a, &call, deadline_after(AGENT_CALL_MS),
 	                    err);
 }
 
@@ -55,18 +55,18 @@ static int end_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	if (job_await(jobs, r, &fd, err) < 0)
 		return -1;
 	/* One that has ended has been answered for; one whose await was refused, too. */
-	if (job_await_answer(jobs, fd, a, deadline_in(0), ret, err) == 0)
+	if (job_await_answer(jobs, fd, a, deadline_after(0), ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_TIMEOUT)
 		return -1;
 	error_clear(err);
 	(void)!send_signal(jobs, a, r, SIGTERM, &ignored);
-	if (job_await_answer(jobs, fd, a, deadline_in(STOP_GRACE_MS), &p, err) < 0) {
+	if (job_await_answer(jobs, fd, a, deadline_after(STOP_GRACE_MS), &p, err) < 0) {
 		if (err->code != ERROR_TIMEOUT)
 			return -1;
 		error_clear(err);
 		(void)!send_signal(jobs, a, r, SIGKILL, &ignored);
-		if (job_await_answer(jobs, fd, a, deadline_in(STOP_KILL_MS), &p, err) < 0)
+		if (job_await_answer(jobs, fd, a, deadline_after(STOP_KILL_MS), &p, err) < 0)
 			return -1;
 	}
 	*ret = p;
@@ -130,7 +130,7 @@ int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 	if (result == 0)
 		result = job_find(jobs, a, ref, ret, err);
 	if (result == 0 && ret->state == JOB_RUNNING && ret->actual != SANDBOX_PAUSED) {
-		waiter_wait(jobs, &w, deadline_in(STOP_FILES_MS));
+		waiter_wait(jobs, &w, deadline_after(STOP_FILES_MS));
 		result = job_find(jobs, a, ref, ret, err);
 	}
 	waiter_end(jobs, &w);

@@ -243,13 +243,13 @@ static int64_t rest_until(int64_t next)
 	int64_t left = next - clock_unix_ms();
 
 	if (next == 0)
-		return deadline_in(REST_MS);
+		return deadline_after(REST_MS);
 	/* Due, and begun: whoever ends one rings. */
 	if (left < -LOOK_MIN_MS)
-		return deadline_in(DUE_MS);
+		return deadline_after(DUE_MS);
 	if (left < LOOK_MIN_MS)
 		left = LOOK_MIN_MS;
-	return deadline_in(left < LOOK_MAX_MS ? left : LOOK_MAX_MS);
+	return deadline_after(left < LOOK_MAX_MS ? left : LOOK_MAX_MS);
 }
 
 int jobs_deliver(struct jobs *jobs, struct error *err)
@@ -258,7 +258,7 @@ int jobs_deliver(struct jobs *jobs, struct error *err)
 	struct job_list due;
 	int64_t next;
 
-	jobs->deliver_at = deadline_in(LOOK_MAX_MS);
+	jobs->deliver_at = deadline_after(LOOK_MAX_MS);
 	if (give_up_lost(jobs, err) < 0 ||
 	    store_job_to_deliver(jobs->store, &arena, clock_unix_ms(), &due, err) < 0)
 		return -1;

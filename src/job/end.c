@@ -173,7 +173,7 @@ int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd, struct
 	const struct agent_await await = {.process = (uint64_t)r->process, .boot_id = r->boot_id};
 	const struct compute_request request = {AGENT_AWAIT, agent_await_shape, &await};
 
-	return compute_open(jobs->provider, r->sandbox_id, &request, deadline_in(AGENT_CALL_MS),
+	return compute_open(jobs->provider, r->sandbox_id, &request, deadline_after(AGENT_CALL_MS),
 	                    ret_fd, err);
 }
 
@@ -186,7 +186,7 @@ int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadlin
 	if (ready <= 0)
 		return ready < 0 ? -1
 		                 : FAIL(err, ERROR_TIMEOUT, "the agent told of no end in time");
-	agent_reader_init(&r, jobs->provider, "", &(struct agent_limits){deadline_in(FRAME_MS)});
+	agent_reader_init(&r, jobs->provider, "", &(struct agent_limits){deadline_after(FRAME_MS)});
 	agent_reader_adopt(&r, fd, AGENT_AWAIT);
 	status = agent_reader_expect(&r, AGENT_PROCESS, err);
 	(void)TAKE_FD(r.fd);

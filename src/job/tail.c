@@ -43,8 +43,8 @@ static int check_boot(struct jobs *jobs, const struct job_record *r, struct erro
 	                                  .reply = &pong,
 	                                  .reply_size = sizeof(pong)};
 
-	if (compute_call(jobs->provider, r->sandbox_id, &arena, &ping, deadline_in(AGENT_CALL_MS),
-	                 err) < 0)
+	if (compute_call(jobs->provider, r->sandbox_id, &arena, &ping,
+	                 deadline_after(AGENT_CALL_MS), err) < 0)
 		return -1;
 	if (strcmp(pong.boot_id, r->boot_id) != 0)
 		return FAIL(err, ERROR_CONFLICT, "the sandbox has been started again since");
@@ -55,7 +55,7 @@ static int find_ends(struct jobs *jobs, const struct job_record *r, struct found
                      struct error *err)
 {
 	f->wanted = (uint64_t)r->process;
-	if (compute_processes(jobs->provider, r->sandbox_id, look, f, deadline_in(AGENT_CALL_MS),
+	if (compute_processes(jobs->provider, r->sandbox_id, look, f, deadline_after(AGENT_CALL_MS),
 	                      err) < 0)
 		return -1;
 	if (!f->is_there)
@@ -125,7 +125,7 @@ int tail_read(struct jobs *jobs, const struct job_record *r, const struct job_lo
 		tail.end[i] = found.end[i];
 	}
 	agent_reader_init(&reader, jobs->provider, r->sandbox_id,
-	                  &(struct agent_limits){.deadline = deadline_in(AGENT_CALL_MS),
+	                  &(struct agent_limits){.deadline = deadline_after(AGENT_CALL_MS),
 	                                         .frames_max = MESSAGES_MAX});
 	if (agent_reader_ask(&reader, &open, err) < 0 ||
 	    read_all(&reader, &tail, request->max, err) < 0) {

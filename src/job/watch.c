@@ -81,7 +81,7 @@ static void watch_free(struct watch *w)
 
 static void look_later(struct watch *w)
 {
-	w->look_at = deadline_in(w->pause_ms);
+	w->look_at = deadline_after(w->pause_ms);
 	w->pause_ms = w->pause_ms * 2 < AGAIN_MAX_MS ? w->pause_ms * 2 : AGAIN_MAX_MS;
 }
 
@@ -216,7 +216,7 @@ static int purge(struct jobs *jobs, struct error *err)
 {
 	if (clock_monotonic_ms() < jobs->purge_at)
 		return 0;
-	jobs->purge_at = deadline_in(PURGE_EVERY_MS);
+	jobs->purge_at = deadline_after(PURGE_EVERY_MS);
 	return store_job_purge(jobs->store,
 	                       fleet_retention_ms(jobs->fleet) - jobs->config->jobs_keep_ms, err);
 }
@@ -297,7 +297,7 @@ static void *run(void *context)
 			if (list_running(jobs, &err) < 0 || purge(jobs, &err) < 0)
 				log_warning("jobs wait", FAILURE(&err));
 			jobs->list_at =
-			        deadline_in(list_is_empty(&jobs->watches) ? REST_MS : LIST_MS);
+			        deadline_after(list_is_empty(&jobs->watches) ? REST_MS : LIST_MS);
 		}
 		if ((atomic_exchange(&jobs->has_ended, false) ||
 		     clock_monotonic_ms() >= jobs->deliver_at) &&

@@ -171,7 +171,7 @@ MUST_CHECK int json_load(struct arena *a, struct span text, const struct json_va
                          struct error *err);
 /* All answer NULL or the fallback on a missing member or another type, and accept NULL. */
 const struct json_value *json_get(const struct json_value *v, const char *member);
-const struct json_value *json_at(const struct json_value *v, size_t index);
+const struct json_value *json_item_at(const struct json_value *v, size_t index);
 size_t json_count(const struct json_value *v);
 const char *json_text(const struct json_value *v, const char *fallback);
 int64_t json_whole(const struct json_value *v, int64_t fallback);

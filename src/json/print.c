@@ -45,7 +45,8 @@ static void new_line(struct buf *out, unsigned columns, bool pretty)
 		buf_add_byte(out, ' ');
 }
 
-static void print_at(struct buf *out, const struct json_value *v, unsigned indent, unsigned level)
+static void print_value(struct buf *out, const struct json_value *v, unsigned indent,
+                        unsigned level)
 {
 	bool is_object = v->kind == TREE_OBJECT;
 
@@ -59,7 +60,7 @@ static void print_at(struct buf *out, const struct json_value *v, unsigned inden
 			buf_add_text(out, indent > 0 ? ": " : ":");
 		}
 		if (json_count(&v->items[i]) > 0)
-			print_at(out, &v->items[i], indent, level + 1);
+			print_value(out, &v->items[i], indent, level + 1);
 		else
 			json_print(out, &v->items[i], indent);
 	}
@@ -82,5 +83,5 @@ void json_print(struct buf *out, const struct json_value *v, unsigned indent)
 	else if (v->count == 0)
 		buf_add_text(out, v->kind == TREE_LIST ? "[]" : "{}");
 	else
-		print_at(out, v, indent, 0);
+		print_value(out, v, indent, 0);
 }

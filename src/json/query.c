@@ -80,14 +80,14 @@ static struct json_value value_of(const struct json_member *m, struct span text)
 }
 
 /* One parse: the tree that the parts make, with room for all of them. */
-struct query {
+struct query_values {
 	struct arena *arena;
 	const struct json_shape *shape;
 	struct json_value object;
 	size_t parts;
 };
 
-static struct json_value *find_or_add(struct query *q, const char *name, bool *ret_added)
+static struct json_value *find_or_add(struct query_values *q, const char *name, bool *ret_added)
 {
 	struct json_value *object = &q->object;
 
@@ -101,7 +101,7 @@ static struct json_value *find_or_add(struct query *q, const char *name, bool *r
 	return &object->items[object->count++];
 }
 
-static void append_text(struct query *q, struct json_value *list, struct span text)
+static void append_text(struct query_values *q, struct json_value *list, struct span text)
 {
 	if (list->kind != TREE_LIST) {
 		*list = (struct json_value){.kind = TREE_LIST};
@@ -110,7 +110,7 @@ static void append_text(struct query *q, struct json_value *list, struct span te
 	list->items[list->count++] = (struct json_value){.kind = TREE_TEXT, .text = text};
 }
 
-static int add_part(struct query *q, struct span part, struct error *err)
+static int add_part(struct query_values *q, struct span part, struct error *err)
 {
 	struct span raw_name, name, text;
 	const struct json_member *m;
@@ -148,7 +148,7 @@ static size_t count_parts(struct span query)
 int json_parse_query(struct arena *a, struct span query, const struct json_shape *shape, void *out,
                      struct error *err)
 {
-	struct query q = {.arena = a, .shape = shape, .object.kind = TREE_OBJECT};
+	struct query_values q = {.arena = a, .shape = shape, .object.kind = TREE_OBJECT};
 	struct span part;
 
 	q.parts = count_parts(query);

@@ -12,15 +12,15 @@
 #define EXACT_DOUBLE_MAX 9007199254740992.0
 
 /* Where in the document a value stands; lives on the stack of the functions below. */
-struct place {
-	const struct place *parent;
+struct member_path {
+	const struct member_path *parent;
 	struct arena *arena;
 	const struct json_member *member;
 	const char *name; /* NULL for an item of a list */
 	size_t index;
 };
 
-static void write_path(struct buf *out, const struct place *at)
+static void write_path(struct buf *out, const struct member_path *at)
 {
 	if (at->parent)
 		write_path(out, at->parent);
@@ -78,7 +78,7 @@ void shape_describe(struct buf *out, const struct json_member *m)
 		buf_addf(out, "%s%s", i > 0 ? ", " : " ", m->choices[i]);
 }
 
-static int fail_at(const struct place *at, const char *text, struct error *err)
+static int fail_member(const struct member_path *at, const char *text, struct error *err)
 {
 	AUTO(buf_done) struct buf path = BUF(ERROR_TEXT_MAX / 2);
 
@@ -86,30 +86,30 @@ static int fail_at(const struct place *at, const char *text, struct error *err)
 	return FAIL(err, ERROR_INVALID, "%s: %s", buf_text(&path), text);
 }
 
-static int fail_expected(const struct place *at, struct error *err)
+static int fail_expected(const struct member_path *at, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(ERROR_TEXT_MAX);
 
 	buf_add_text(&text, "expected ");
 	shape_describe(&text, at->member);
-	return fail_at(at, buf_text(&text), err);
+	return fail_member(at, buf_text(&text), err);
 }
 
-static int fail_unknown_at(const struct json_shape *shape, const struct place *at,
+static int fail_unknown_at(const struct json_shape *shape, const struct member_path *at,
                            struct error *err)
 {
 	AUTO(buf_done) struct buf names = BUF(ERROR_HINT_MAX);
 
 	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++)
 		buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", json_member_name(m));
-	(void)fail_at(at, "unknown member", err);
+	(void)fail_member(at, "unknown member", err);
 	error_hint(err, "known here: %s%s", buf_text(&names), names.overflowed ? ", …" : "");
 	return -1;
 }
 
 int shape_fail_unknown(const struct json_shape *shape, const char *name, struct error *err)
 {
-	return fail_unknown_at(shape, &(struct place){.name = name}, err);
+	return fail_unknown_at(shape, &(struct member_path){.name = name}, err);
 }
 
 static bool is_within(const struct json_member *m, size_t count)
@@ -118,7 +118,7 @@ static bool is_within(const struct json_member *m, size_t count)
 	       (m->max == 0 || count <= (uint64_t)m->max);
 }
 
-static int read_text(const struct place *at, const struct json_value *v, void *slot,
+static int read_text(const struct member_path *at, const struct json_value *v, void *slot,
                      struct error *err)
 {
 	if (v->kind != TREE_TEXT || !is_within(at->member, v->text.size))
@@ -127,7 +127,7 @@ static int read_text(const struct place *at, const struct json_value *v, void *s
 	return 0;
 }
 
-static int read_bytes(const struct place *at, const struct json_value *v, void *slot,
+static int read_bytes(const struct member_path *at, const struct json_value *v, void *slot,
                       struct error *err)
 {
 	struct span bytes;
@@ -139,7 +139,7 @@ static int read_bytes(const struct place *at, const struct json_value *v, void *
 	return 0;
 }
 
-static int read_whole(const struct place *at, const struct json_value *v, void *slot,
+static int read_whole(const struct member_path *at, const struct json_value *v, void *slot,
                       struct error *err)
 {
 	const struct json_member *m = at->member;
@@ -159,7 +159,7 @@ static int read_whole(const struct place *at, const struct json_value *v, void *
 	return 0;
 }
 
-static int read_number(const struct place *at, const struct json_value *v, void *slot,
+static int read_number(const struct member_path *at, const struct json_value *v, void *slot,
                        struct error *err)
 {
 	const struct json_member *m = at->member;
@@ -172,7 +172,7 @@ static int read_number(const struct place *at, const struct json_value *v, void 
 	return 0;
 }
 
-static int read_bool(const struct place *at, const struct json_value *v, void *slot,
+static int read_bool(const struct member_path *at, const struct json_value *v, void *slot,
                      struct error *err)
 {
 	if (v->kind != TREE_BOOL)
@@ -181,7 +181,7 @@ static int read_bool(const struct place *at, const struct json_value *v, void *s
 	return 0;
 }
 
-static int read_choice(const struct place *at, const struct json_value *v, void *slot,
+static int read_choice(const struct member_path *at, const struct json_value *v, void *slot,
                        struct error *err)
 {
 	const char *const *choices = at->member->choices;
@@ -195,7 +195,7 @@ static int read_choice(const struct place *at, const struct json_value *v, void 
 	return fail_expected(at, err);
 }
 
-static int read_text_list(const struct place *at, const struct json_value *v, void *slot,
+static int read_text_list(const struct member_path *at, const struct json_value *v, void *slot,
                           struct error *err)
 {
 	const char **texts;
@@ -205,15 +205,15 @@ static int read_text_list(const struct place *at, const struct json_value *v, vo
 	texts = ARENA_ARRAY(at->arena, const char *, v->count + 1);
 	for (size_t i = 0; i < v->count; i++) {
 		if (v->items[i].kind != TREE_TEXT)
-			return fail_at(&(struct place){.parent = at, .index = i}, "expected text",
-			               err);
+			return fail_member(&(struct member_path){.parent = at, .index = i},
+			                   "expected text", err);
 		texts[i] = v->items[i].text.data;
 	}
 	*(const char ***)slot = texts;
 	return 0;
 }
 
-static int read_text_map(const struct place *at, const struct json_value *v, void *slot,
+static int read_text_map(const struct member_path *at, const struct json_value *v, void *slot,
                          struct error *err)
 {
 	struct json_map *map = slot;
@@ -224,8 +224,8 @@ static int read_text_map(const struct place *at, const struct json_value *v, voi
 	map->pairs = ARENA_ARRAY(at->arena, struct json_pair, v->count);
 	for (size_t i = 0; i < v->count; i++) {
 		if (v->items[i].kind != TREE_TEXT)
-			return fail_at(&(struct place){.parent = at, .name = v->keys[i]},
-			               "expected text", err);
+			return fail_member(&(struct member_path){.parent = at, .name = v->keys[i]},
+			                   "expected text", err);
 		map->pairs[i] = (struct json_pair){v->keys[i], v->items[i].text.data};
 	}
 	map->count = v->count;
@@ -276,8 +276,8 @@ static const struct json_member *find_spelled(const struct json_shape *shape, co
 }
 
 /* A member that comes in both spellings has to say the same. */
-static int check_again(const struct place *at, const struct json_value *from, size_t index,
-                       struct error *err)
+static int check_duplicate(const struct member_path *at, const struct json_value *from,
+                           size_t index, struct error *err)
 {
 	AUTO(buf_done) struct buf before = BUF(SIZE_MAX), now = BUF(SIZE_MAX);
 	const char *name = json_member_name(at->member);
@@ -289,15 +289,15 @@ static int check_again(const struct place *at, const struct json_value *from, si
 	json_print(&now, &from->items[index], 0);
 	if (span_equals(buf_span(&before), buf_span(&now)))
 		return 0;
-	(void)fail_at(at, "is something else than in its other spelling", err);
+	(void)fail_member(at, "is something else than in its other spelling", err);
 	error_hint(err, "give %s alone", name);
 	return -1;
 }
 
-static int read_members(const struct place *at, const struct json_value *from,
+static int read_members(const struct member_path *at, const struct json_value *from,
                         const struct json_shape *shape, void *out, struct error *err);
 
-static int read_object(const struct place *at, const struct json_value *v, void *slot,
+static int read_object(const struct member_path *at, const struct json_value *v, void *slot,
                        struct error *err)
 {
 	if (v->kind != TREE_OBJECT)
@@ -305,7 +305,7 @@ static int read_object(const struct place *at, const struct json_value *v, void 
 	return read_members(at, v, at->member->of, slot, err);
 }
 
-static int read_list(const struct place *at, const struct json_value *v, void *slot,
+static int read_list(const struct member_path *at, const struct json_value *v, void *slot,
                      struct error *err)
 {
 	const struct json_shape *of = at->member->of;
@@ -316,10 +316,10 @@ static int read_list(const struct place *at, const struct json_value *v, void *s
 	list->present = true;
 	list->items = arena_alloc(at->arena, v->count * of->size);
 	for (size_t i = 0; i < v->count; i++) {
-		struct place item = {.parent = at, .arena = at->arena, .index = i};
+		struct member_path item = {.parent = at, .arena = at->arena, .index = i};
 
 		if (v->items[i].kind != TREE_OBJECT)
-			return fail_at(&item, "expected an object", err);
+			return fail_member(&item, "expected an object", err);
 		if (read_members(&item, &v->items[i], of, (char *)list->items + i * of->size, err) <
 		    0)
 			return -1;
@@ -328,7 +328,7 @@ static int read_list(const struct place *at, const struct json_value *v, void *s
 	return 0;
 }
 
-static int read_raw(const struct place *at, const struct json_value *v, void *slot,
+static int read_raw(const struct member_path *at, const struct json_value *v, void *slot,
                     struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(SIZE_MAX);
@@ -339,7 +339,7 @@ static int read_raw(const struct place *at, const struct json_value *v, void *sl
 	return 0;
 }
 
-static int read_time(const struct place *at, const struct json_value *v, void *slot,
+static int read_time(const struct member_path *at, const struct json_value *v, void *slot,
                      struct error *err)
 {
 	int64_t ms;
@@ -350,7 +350,7 @@ static int read_time(const struct place *at, const struct json_value *v, void *s
 	return 0;
 }
 
-static int (*const readers[])(const struct place *at, const struct json_value *v, void *slot,
+static int (*const readers[])(const struct member_path *at, const struct json_value *v, void *slot,
                               struct error *err) = {
         [JSON_TEXT] = read_text,
         [JSON_BYTES] = read_bytes,
@@ -375,28 +375,29 @@ static bool is_absent(const struct json_shape *shape, const struct json_member *
 	       m->kind != JSON_RAW;
 }
 
-static int check_required(const struct place *at, const struct json_shape *shape, uint64_t named,
-                          struct error *err)
+static int check_required(const struct member_path *at, const struct json_shape *shape,
+                          uint64_t named, struct error *err)
 {
 	for (size_t i = 0; shape->members[i].kind != JSON_END_OF_SHAPE; i++) {
 		const struct json_member *m = &shape->members[i];
-		struct place missing = {.parent = at, .member = m, .name = json_member_name(m)};
+		struct member_path missing = {
+		        .parent = at, .member = m, .name = json_member_name(m)};
 
 		assert(i < 64); /* one bit per row, here and at present_offset */
 		if (m->flags & JSON_REQUIRED && !(named & UINT64_C(1) << i))
-			return fail_at(&missing, "required", err);
+			return fail_member(&missing, "required", err);
 	}
 	return 0;
 }
 
-static int read_members(const struct place *at, const struct json_value *from,
+static int read_members(const struct member_path *at, const struct json_value *from,
                         const struct json_shape *shape, void *out, struct error *err)
 {
 	uint64_t named = 0, present = 0;
 
 	for (size_t i = 0; i < from->count; i++) {
 		const struct json_member *m = find_spelled(shape, from->keys[i]);
-		struct place here = {.parent = at, .member = m, .name = from->keys[i]};
+		struct member_path here = {.parent = at, .member = m, .name = from->keys[i]};
 		uint64_t bit;
 
 		here.arena = at->arena;
@@ -405,7 +406,7 @@ static int read_members(const struct place *at, const struct json_value *from,
 		if (!m)
 			return fail_unknown_at(shape, &here, err);
 		bit = UINT64_C(1) << (m - shape->members);
-		if (named & bit && check_again(&here, from, i, err) < 0)
+		if (named & bit && check_duplicate(&here, from, i, err) < 0)
 			return -1;
 		named |= bit;
 		if (is_absent(shape, m, &from->items[i]))
@@ -433,7 +434,7 @@ int shape_read(struct arena *a, const struct json_value *from, const struct json
 {
 	/* The outermost place has an empty name, which leaves no trace in a path. */
 	memset(out, 0, shape->size);
-	return read_members(&(struct place){.arena = a, .name = ""}, from, shape, out, err);
+	return read_members(&(struct member_path){.arena = a, .name = ""}, from, shape, out, err);
 }
 
 int json_parse(struct arena *a, struct span text, const struct json_shape *shape, void *out,

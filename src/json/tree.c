@@ -8,7 +8,7 @@
 #define DEPTH_MAX 32
 #define VALUES_MAX 200000
 
-static void release(json_t **value)
+static void release_tree(json_t **value)
 {
 	json_decref(*value);
 }
@@ -49,7 +49,7 @@ static int check_structure(struct span text, struct error *err)
 	return 0;
 }
 
-static void convert(struct arena *a, json_t *from, struct json_value *to);
+static void convert_value(struct arena *a, json_t *from, struct json_value *to);
 
 static void convert_list(struct arena *a, json_t *from, struct json_value *to)
 {
@@ -57,7 +57,7 @@ static void convert_list(struct arena *a, json_t *from, struct json_value *to)
 	to->count = json_array_size(from);
 	to->items = ARENA_ARRAY(a, struct json_value, to->count);
 	for (size_t i = 0; i < to->count; i++)
-		convert(a, json_array_get(from, i), &to->items[i]);
+		convert_value(a, json_array_get(from, i), &to->items[i]);
 }
 
 static void convert_object(struct arena *a, json_t *from, struct json_value *to)
@@ -73,7 +73,7 @@ static void convert_object(struct arena *a, json_t *from, struct json_value *to)
 	json_object_foreach(from, key, item)
 	{
 		to->keys[i] = arena_text(a, key);
-		convert(a, item, &to->items[i++]);
+		convert_value(a, item, &to->items[i++]);
 	}
 }
 
@@ -85,7 +85,7 @@ static void convert_text(struct arena *a, json_t *from, struct json_value *to)
 	to->text = (struct span){arena_copy(a, text), text.size};
 }
 
-static void convert(struct arena *a, json_t *from, struct json_value *to)
+static void convert_value(struct arena *a, json_t *from, struct json_value *to)
 {
 	switch (json_typeof(from)) {
 	case JSON_OBJECT:
@@ -126,7 +126,7 @@ static int fail_syntax(const json_error_t *from, struct error *err)
 
 int tree_parse(struct arena *a, struct span text, struct json_value *ret, struct error *err)
 {
-	AUTO(release) json_t *root = NULL;
+	AUTO(release_tree) json_t *root = NULL;
 	json_error_t failure;
 
 	if (check_structure(text, err) < 0)
@@ -135,6 +135,6 @@ int tree_parse(struct arena *a, struct span text, struct json_value *ret, struct
 	                  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &failure);
 	if (!root)
 		return fail_syntax(&failure, err);
-	convert(a, root, ret);
+	convert_value(a, root, ret);
 	return 0;
 }

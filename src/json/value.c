@@ -24,7 +24,7 @@ const struct json_value *json_get(const struct json_value *v, const char *member
 	return NULL;
 }
 
-const struct json_value *json_at(const struct json_value *v, size_t index)
+const struct json_value *json_item_at(const struct json_value *v, size_t index)
 {
 	if (!v || v->kind != TREE_LIST || index >= v->count)
 		return NULL;

@@ -94,7 +94,7 @@ int64_t loop_busy_us(const struct loop *loop)
 }
 
 /* Async-signal-safe: one write, which can only fail when a wake-up is pending already. */
-static void wake(struct loop *loop)
+static void wake_loop(struct loop *loop)
 {
 	uint64_t one = 1;
 	int saved = errno;
@@ -107,7 +107,7 @@ static void wake(struct loop *loop)
 void loop_stop(struct loop *loop)
 {
 	atomic_store(&loop->is_stopping, true);
-	wake(loop);
+	wake_loop(loop);
 }
 
 void loop_post(struct loop *loop, struct loop_task *task)
@@ -121,7 +121,7 @@ void loop_post(struct loop *loop, struct loop_task *task)
 	loop->last_task_next = &task->next;
 	(void)pthread_mutex_unlock(&loop->lock);
 	if (was_empty)
-		wake(loop);
+		wake_loop(loop);
 }
 
 /* Takes the whole queue first: a task that posts another must not keep the loop here. */
@@ -165,7 +165,7 @@ static int wait_ms(const struct loop *loop)
 	return first ? deadline_poll_ms(first->at_ms) : -1;
 }
 
-static void dispatch(struct loop *loop, const struct epoll_event *events, int count)
+static void dispatch_events(struct loop *loop, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
 		struct loop_watch *watch = events[i].data.ptr;
@@ -187,7 +187,7 @@ void loop_run(struct loop *loop)
 
 		assert(count >= 0 || errno == EINTR);
 		loop->now_ms = woken_ns / 1000000;
-		dispatch(loop, events, count);
+		dispatch_events(loop, events, count);
 		run_tasks(loop);
 		run_timers(loop);
 		free_dead(loop);

@@ -12,22 +12,22 @@ void timer_heap_done(struct timer_heap *heap)
 	*heap = (struct timer_heap){0};
 }
 
-static void place(struct timer_heap *heap, unsigned index, struct loop_timer *timer)
+static void place_timer(struct timer_heap *heap, unsigned index, struct loop_timer *timer)
 {
 	heap->entries[index] = timer;
 	timer->heap_index = index;
 }
 
-static void sift_up(struct timer_heap *heap, unsigned index, struct loop_timer *timer)
+static void sift_timer_up(struct timer_heap *heap, unsigned index, struct loop_timer *timer)
 {
 	while (index > 1 && heap->entries[index / 2]->at_ms > timer->at_ms) {
-		place(heap, index, heap->entries[index / 2]);
+		place_timer(heap, index, heap->entries[index / 2]);
 		index /= 2;
 	}
-	place(heap, index, timer);
+	place_timer(heap, index, timer);
 }
 
-static void sift_down(struct timer_heap *heap, unsigned index, struct loop_timer *timer)
+static void sift_timer_down(struct timer_heap *heap, unsigned index, struct loop_timer *timer)
 {
 	for (unsigned child; (child = index * 2) <= heap->count; index = child) {
 		if (child < heap->count &&
@@ -35,9 +35,9 @@ static void sift_down(struct timer_heap *heap, unsigned index, struct loop_timer
 			child++;
 		if (heap->entries[child]->at_ms >= timer->at_ms)
 			break;
-		place(heap, index, heap->entries[child]);
+		place_timer(heap, index, heap->entries[child]);
 	}
-	place(heap, index, timer);
+	place_timer(heap, index, timer);
 }
 
 void timer_heap_insert(struct timer_heap *heap, struct loop_timer *timer)
@@ -50,7 +50,7 @@ void timer_heap_insert(struct timer_heap *heap, struct loop_timer *timer)
 		if (!heap->entries)
 			abort();
 	}
-	sift_up(heap, ++heap->count, timer);
+	sift_timer_up(heap, ++heap->count, timer);
 }
 
 void timer_heap_remove(struct timer_heap *heap, struct loop_timer *timer)
@@ -64,8 +64,8 @@ void timer_heap_remove(struct timer_heap *heap, struct loop_timer *timer)
 	if (last == timer)
 		return;
 	/* The last one may belong above or below the gap; at most one of the two moves it. */
-	sift_down(heap, index, last);
-	sift_up(heap, last->heap_index, last);
+	sift_timer_down(heap, index, last);
+	sift_timer_up(heap, last->heap_index, last);
 }
 
 struct loop_timer *timer_heap_first(const struct timer_heap *heap)

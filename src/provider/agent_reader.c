@@ -126,7 +126,7 @@ bool agent_type_is_prompt(uint16_t type)
 
 static void begin_wait(struct agent_reader *r, uint16_t request)
 {
-	int64_t soon = deadline_in(agent_answer_ms());
+	int64_t soon = deadline_after(agent_answer_ms());
 
 	r->asked_ms = clock_monotonic_ms();
 	r->answer_by = agent_type_is_quick(request) ? soon : DEADLINE_NEVER;
@@ -301,7 +301,7 @@ static int receive_frame(struct agent_reader *r, struct error *err)
 
 		if (ready < 0)
 			return -1;
-		whole_at = deadline_in(r->limits.frame_ms);
+		whole_at = deadline_after(r->limits.frame_ms);
 		peer.deadline = whole_at < peer.deadline ? whole_at : peer.deadline;
 	}
 	if (r->request == AGENT_DIAL)

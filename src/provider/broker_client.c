@@ -197,7 +197,7 @@ static int exchange(struct broker_client *c, int fd, const struct broker_call *c
                     struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(PACKET_MAX);
-	int64_t deadline = deadline_in(HELLO_MS);
+	int64_t deadline = deadline_after(HELLO_MS);
 	int over = 0;
 
 	if (wire_encode(&packet, call->type, call->shape, call->message, err) < 0 ||
@@ -248,7 +248,7 @@ static int connect_broker(struct broker_client *c, int *ret_fd, struct error *er
 
 	if (path_fd < 0)
 		return FAIL_ERRNO(err, "open '%s'", c->socket_path);
-	if (unix_connect(path_fd, SOCK_SEQPACKET, deadline_in(HELLO_MS), &fd, err) < 0 ||
+	if (unix_connect(path_fd, SOCK_SEQPACKET, deadline_after(HELLO_MS), &fd, err) < 0 ||
 	    say_hello(c, fd, err) < 0)
 		return -1;
 	*ret_fd = TAKE_FD(fd);
@@ -316,7 +316,7 @@ static void read_all(struct broker_client *c, struct error *err)
 	AUTO(buf_done) struct buf packet = BUF(PACKET_MAX);
 
 	for (;;) {
-		int ready = fd_wait(c->fd, POLLIN, deadline_in(TICK_MS), err);
+		int ready = fd_wait(c->fd, POLLIN, deadline_after(TICK_MS), err);
 		if (ready == 0)
 			c->options.on_tick(c->options.context);
 		if (ready == 0)
@@ -379,7 +379,7 @@ static bool set_connected(struct broker_client *c, int fd)
 
 static bool reconnect(struct broker_client *c)
 {
-	for (int64_t wait_ms = RETRY_MS; rest(c, deadline_in(wait_ms)); wait_ms *= 2) {
+	for (int64_t wait_ms = RETRY_MS; rest(c, deadline_after(wait_ms)); wait_ms *= 2) {
 		AUTO_CLOSE int fd = -1;
 		struct error err = {0};
 		if (wait_ms > RETRY_MS_MAX / 2)
@@ -474,8 +474,8 @@ int broker_client_begin(struct broker_client *c, const struct broker_call *call,
 	struct broker_waiter *w;
 
 	if (call->never_waits)
-		deadline = deadline_in(0);
-	w = waiter_new(c, earlier(deadline, deadline_in(RECONNECT_MS)));
+		deadline = deadline_after(0);
+	w = waiter_new(c, earlier(deadline, deadline_after(RECONNECT_MS)));
 	if (!w)
 		return FAIL(err, ERROR_UNAVAILABLE, "the broker is not running");
 	if (send_call(c, w, call, deadline, err) < 0) {

@@ -99,7 +99,7 @@ static int list(struct provider *p, struct arena *a, struct provider_pools *ret,
 	        .context = &pools,
 	};
 
-	if (broker_client_call(broker_provider_client(p), &call, deadline_in(LIST_MS), err) < 0)
+	if (broker_client_call(broker_provider_client(p), &call, deadline_after(LIST_MS), err) < 0)
 		return -1;
 	if (pools.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d pools", POOLS_MAX);

@@ -239,7 +239,7 @@ static int fail_create(struct provider *p, const char *id, struct error *why)
 	struct error ignored = {0};
 
 	if (why->code == ERROR_TIMEOUT || why->code == ERROR_UNAVAILABLE)
-		(void)broker_provider_destroy(p, id, deadline_in(CLEAN_UP_MS), &ignored);
+		(void)broker_provider_destroy(p, id, deadline_after(CLEAN_UP_MS), &ignored);
 	host_failure_explain(why);
 	return -1;
 }
@@ -431,7 +431,7 @@ static int list(struct provider *p, uint16_t type, struct arena *a, struct provi
 	        .context = &listing,
 	};
 
-	if (broker_client_call(p->client, &call, deadline_in(LIST_MS), err) < 0)
+	if (broker_client_call(p->client, &call, deadline_after(LIST_MS), err) < 0)
 		return -1;
 	if (listing.entries.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d sandboxes or volumes",
@@ -467,7 +467,7 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 	        .arena = &a,
 	};
 
-	if (broker_client_call(p->client, &call, deadline_in(STATS_MS), err) < 0)
+	if (broker_client_call(p->client, &call, deadline_after(STATS_MS), err) < 0)
 		return -1;
 	*ret = (struct provider_stats){
 	        .sampled_unix_ms = clock_unix_ms(),
@@ -530,7 +530,7 @@ int broker_provider_health(struct provider *p, struct error *err)
 	        .arena = &a,
 	};
 
-	return broker_client_call(p->client, &call, deadline_in(HEALTH_MS), err);
+	return broker_client_call(p->client, &call, deadline_after(HEALTH_MS), err);
 }
 
 int broker_provider_probe(struct provider *p, const struct provider_probe *probe, int64_t deadline,
@@ -566,7 +566,7 @@ static int follow(int fd, const struct broker_followed *f, struct template_progr
 	char bytes[4096];
 
 	for (;;) {
-		int64_t look_at = f->is_given_up ? deadline_in(LOOK_MS) : f->deadline;
+		int64_t look_at = f->is_given_up ? deadline_after(LOOK_MS) : f->deadline;
 		int ready = fd_wait(fd, POLLIN, look_at < f->deadline ? look_at : f->deadline, err);
 		if (f->is_given_up && f->is_given_up(f->context))
 			return FAIL(err, ERROR_CONFLICT, "given up");
@@ -605,7 +605,7 @@ static int follow_call(struct provider *p, const struct broker_followed *f, int 
 	int followed = follow(*lines, f, &progress, &failure);
 	/* The builder gives up when nobody reads its lines any more. */
 	fd_forget(lines);
-	int ret = broker_client_end(p->client, &call, waiter, deadline_in(CLEAN_UP_MS), err);
+	int ret = broker_client_end(p->client, &call, waiter, deadline_after(CLEAN_UP_MS), err);
 	if (ret == 0)
 		return 0;
 	if (followed < 0)

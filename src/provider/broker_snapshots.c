@@ -69,7 +69,8 @@ static int take(struct provider *p, const struct provider_snapshot *request, int
 	if (broker_client_call(broker_provider_client(p), &take, deadline, err) < 0) {
 		/* It may exist all the same, and nobody would ask for it. */
 		if (err->code == ERROR_TIMEOUT || err->code == ERROR_UNAVAILABLE)
-			(void)!remove_one(p, request->snapshot, deadline_in(CLEAN_UP_MS), &ignored);
+			(void)!remove_one(p, request->snapshot, deadline_after(CLEAN_UP_MS),
+			                  &ignored);
 		return -1;
 	}
 	*ret = (struct provider_snapshot_made){.frozen_us = (int64_t)made.frozen_us,
@@ -112,7 +113,7 @@ static int list_all(struct provider *p, struct arena *a, struct provider_list *r
 	        .context = &entries,
 	};
 
-	if (broker_client_call(broker_provider_client(p), &list, deadline_in(LIST_MS), err) < 0)
+	if (broker_client_call(broker_provider_client(p), &list, deadline_after(LIST_MS), err) < 0)
 		return -1;
 	if (entries.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d snapshots", SNAPSHOTS_MAX);
@@ -164,7 +165,7 @@ static int backup(struct provider *p, const struct provider_backup *request, int
 		return 0;
 	/* It may exist all the same, and nobody would ask for it. */
 	if (request->verb == BROKER_BACKUP_LOAD && err->code != ERROR_CONFLICT)
-		(void)!remove_one(p, request->snapshot, deadline_in(CLEAN_UP_MS), &ignored);
+		(void)!remove_one(p, request->snapshot, deadline_after(CLEAN_UP_MS), &ignored);
 	return -1;
 }
 

@@ -97,7 +97,7 @@ static int list(struct provider *p, const struct provider_trash_bounds *bounds, 
 	        .context = &entries,
 	};
 
-	if (broker_client_call(broker_provider_client(p), &call, deadline_in(LIST_MS), err) < 0)
+	if (broker_client_call(broker_provider_client(p), &call, deadline_after(LIST_MS), err) < 0)
 		return -1;
 	if (entries.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d entries in the trash", ENTRIES_MAX);

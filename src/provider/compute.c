@@ -74,7 +74,7 @@ static int connect_agent(const struct sending *s, int *ret_fd, struct error *err
 	const struct compute_ops *ops = provider_ops_of(s->provider)->compute;
 
 	for (;;) {
-		int64_t slice = s->cancel ? deadline_in(CONNECT_SLICE_MS) : s->deadline;
+		int64_t slice = s->cancel ? deadline_after(CONNECT_SLICE_MS) : s->deadline;
 		int64_t until = slice < s->deadline ? slice : s->deadline;
 
 		if (cancel_is_said(s->cancel))
@@ -124,7 +124,7 @@ void compute_expect(struct provider *p, const char *id)
 	struct error ignored = {0};
 	int fd;
 
-	if (ops->take && ops->connect(p, id, deadline_in(0), &fd, &ignored) == 0)
+	if (ops->take && ops->connect(p, id, deadline_after(0), &fd, &ignored) == 0)
 		ops->give_back(p, id, fd);
 }
 

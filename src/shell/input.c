@@ -142,7 +142,7 @@ int shell_write_input(const struct shell_call *call, const struct shell *shell,
 	AUTO(shell_command_progress_done)
 	struct shell_command_progress p = {.id = input->command->id,
 	                                   .has_begun = input->command->has_begun};
-	int64_t deadline = deadline_in(WAIT_MS);
+	int64_t deadline = deadline_after(WAIT_MS);
 
 	*ret_taken = false;
 	if (input->bytes.size > SHELL_INPUT_MAX)
@@ -161,6 +161,6 @@ int shell_write_input(const struct shell_call *call, const struct shell *shell,
 		if (write_input(call, input, p.folder, ret_taken, err) < 0 || *ret_taken)
 			return *ret_taken ? 0 : -1;
 	}
-	return await_progress(&p, deadline_in(WAIT_MS), true, err) < 0 ? explain_timeout(&p, err)
-	                                                               : 0;
+	return await_progress(&p, deadline_after(WAIT_MS), true, err) < 0 ? explain_timeout(&p, err)
+	                                                                  : 0;
 }

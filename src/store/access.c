@@ -39,10 +39,10 @@ struct access {
 	struct rows rows;
 };
 
-static int run_find_or_insert(struct connection *c, void *context, struct error *err)
+static int run_find_or_insert(struct store_connection *c, void *context, struct error *err)
 {
 	struct access *access = context;
-	const struct lookup lookup = {.id = access->key.id};
+	const struct record_lookup lookup = {.id = access->key.id};
 
 	access->rows.count = 0;
 	if (query_run(c, QUERY_SERVER_KEY_INSERT, &access->key, NULL, err) < 0)

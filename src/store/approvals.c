@@ -10,16 +10,16 @@ const char *approval_state_name(enum approval_state state)
 	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
 }
 
-struct insertion {
+struct approval_insertion {
 	const struct approval_record *record;
 	unsigned pending_max;
 };
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
-	const struct insertion *in = context;
+	const struct approval_insertion *in = context;
 	const struct approval_record *r = in->record;
-	const struct lookup lookup = {.project_id = r->project_id, .now = r->created_at};
+	const struct record_lookup lookup = {.project_id = r->project_id, .now = r->created_at};
 	int64_t pending;
 
 	if (project_lock(c, r->project_id, err) < 0 ||
@@ -34,14 +34,14 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 int store_approval_insert(struct store *s, const struct approval_record *r, unsigned pending_max,
                           struct error *err)
 {
-	struct insertion insertion = {r, pending_max};
+	struct approval_insertion insertion = {r, pending_max};
 
 	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
 	                    err);
 }
 
-static int find(struct store *s, struct arena *a, enum query_name query, const void *takes,
-                struct approval_record *ret, struct error *err)
+static int find_approval(struct store *s, struct arena *a, enum query_name query, const void *takes,
+                         struct approval_record *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, query, takes, &rows, err);
@@ -57,15 +57,15 @@ static int find(struct store *s, struct arena *a, enum query_name query, const v
 int store_approval_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                         struct approval_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 
-	return find(s, a, QUERY_APPROVAL_FIND, &lookup, ret, err);
+	return find_approval(s, a, QUERY_APPROVAL_FIND, &lookup, ret, err);
 }
 
 int store_approval_match(struct store *s, struct arena *a, const struct approval_record *wanted,
                          struct approval_record *ret, struct error *err)
 {
-	return find(s, a, QUERY_APPROVAL_MATCH, wanted, ret, err);
+	return find_approval(s, a, QUERY_APPROVAL_MATCH, wanted, ret, err);
 }
 
 int store_approval_list(struct store *s, struct arena *a, const struct approval_filter *filter,
@@ -92,7 +92,7 @@ int store_approval_decide(struct store *s, const struct approval_decision *decis
 
 int store_approval_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
 	return store_change_query(s, QUERY_APPROVAL_PURGE, &lookup, err) < 0 ? -1 : 0;
 }

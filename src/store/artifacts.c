@@ -29,12 +29,12 @@ static struct event_subject subject_of(const struct artifact_record *r)
 
 /* ---- from nothing to READY ---- */
 
-struct insertion {
+struct artifact_insertion {
 	const struct artifact_record *record;
 	const struct artifact_limits *limits;
 };
 
-static int refuse_more(const struct insertion *i, const struct artifact_sum *held,
+static int refuse_more(const struct artifact_insertion *i, const struct artifact_sum *held,
                        struct error *err)
 {
 	const struct artifact_limits *limits = i->limits;
@@ -54,10 +54,10 @@ static int refuse_more(const struct insertion *i, const struct artifact_sum *hel
 	return -1;
 }
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
-	const struct insertion *insertion = context;
-	const struct lookup project = {.project_id = insertion->record->project_id};
+	const struct artifact_insertion *insertion = context;
+	const struct record_lookup project = {.project_id = insertion->record->project_id};
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct artifact_sum)};
 	struct artifact_sum held = {0};
@@ -72,14 +72,15 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 int store_artifact_insert(struct store *s, const struct artifact_record *r,
                           const struct artifact_limits *limits, struct error *err)
 {
-	struct insertion insertion = {r, limits};
+	struct artifact_insertion insertion = {r, limits};
 
 	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
 	                    err);
 }
 
 /* Which it is, and of which call. */
-static int tell_created(struct connection *c, const struct artifact_record *r, struct error *err)
+static int tell_created(struct store_connection *c, const struct artifact_record *r,
+                        struct error *err)
 {
 	AUTO(buf_done) struct buf detail = BUF(DETAIL_MAX);
 
@@ -99,7 +100,7 @@ static int tell_created(struct connection *c, const struct artifact_record *r, s
 	                 err);
 }
 
-static int run_finish(struct connection *c, void *context, struct error *err)
+static int run_finish(struct store_connection *c, void *context, struct error *err)
 {
 	const struct artifact_record *r = context;
 	int count = query_run(c, QUERY_ARTIFACT_FINISH, r, NULL, err);
@@ -122,7 +123,7 @@ int store_artifact_finish(struct store *s, const struct artifact_record *r, stru
 int store_artifact_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                         struct artifact_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_ARTIFACT_FIND, &lookup, &rows, err);
 
@@ -162,9 +163,9 @@ int store_artifact_list(struct store *s, struct arena *a, const struct artifact_
 
 /* ---- from READY to nothing ---- */
 
-static int run_retirement(struct connection *c, void *context, struct error *err)
+static int run_retirement(struct store_connection *c, void *context, struct error *err)
 {
-	const struct lookup lookup = {.id = context};
+	const struct record_lookup lookup = {.id = context};
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct artifact_record)};
 	struct artifact_record r;
@@ -188,7 +189,7 @@ int store_artifact_retire(struct store *s, const char *id, struct error *err)
 
 int store_artifact_remove(struct store *s, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.id = id};
+	const struct record_lookup lookup = {.id = id};
 
 	return store_change_query(s, QUERY_ARTIFACT_REMOVE, &lookup, err) < 0 ? -1 : 0;
 }
@@ -222,7 +223,7 @@ int store_artifact_list_unmetered(struct store *s, struct arena *a, const char *
 	return list_some(s, a, QUERY_ARTIFACT_UNMETERED, &due, ret, err);
 }
 
-static int run_usage(struct connection *c, void *context, struct error *err)
+static int run_usage(struct store_connection *c, void *context, struct error *err)
 {
 	const struct artifact_usage *usage = context;
 	const struct artifact_mark mark = {.id = usage->seen->id,

@@ -15,16 +15,16 @@ const char *backup_state_name(enum backup_state state)
 	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
 }
 
-struct insertion {
+struct backup_insertion {
 	const struct backup_record *record;
 	unsigned project_max;
 };
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
-	const struct insertion *insertion = context;
+	const struct backup_insertion *insertion = context;
 	const struct backup_record *r = insertion->record;
-	const struct lookup project = {.project_id = r->project_id};
+	const struct record_lookup project = {.project_id = r->project_id};
 	int count = query_run(c, QUERY_BACKUP_INSERT, r, NULL, err);
 	int64_t held;
 
@@ -42,7 +42,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 int store_backup_insert(struct store *s, const struct backup_record *r, unsigned project_max,
                         struct error *err)
 {
-	struct insertion insertion = {r, project_max};
+	struct backup_insertion insertion = {r, project_max};
 
 	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
 	                    err);
@@ -51,7 +51,7 @@ int store_backup_insert(struct store *s, const struct backup_record *r, unsigned
 int store_backup_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct backup_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_BACKUP_FIND, &lookup, &rows, err);
 
@@ -88,17 +88,18 @@ int store_backup_list(struct store *s, struct arena *a, const struct backup_filt
 	return 0;
 }
 
-static int find_of_id(struct connection *c, struct arena *a, const char *id,
+static int find_of_id(struct store_connection *c, struct arena *a, const char *id,
                       struct backup_record *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
-	return query_find(c, QUERY_BACKUP_OF_ID, &(struct lookup){.id = id}, &rows, ret, err);
+	return query_find(c, QUERY_BACKUP_OF_ID, &(struct record_lookup){.id = id}, &rows, ret,
+	                  err);
 }
 
 /* That its files are in an archive is what its sandbox tells. */
-static int tell(struct connection *c, enum event_kind kind, const struct backup_record *r,
-                struct error *err)
+static int add_backup_event(struct store_connection *c, enum event_kind kind,
+                            const struct backup_record *r, struct error *err)
 {
 	if (*r->holder_id)
 		return 0;
@@ -107,7 +108,7 @@ static int tell(struct connection *c, enum event_kind kind, const struct backup_
 	                  err);
 }
 
-static int run_update(struct connection *c, void *context, struct error *err)
+static int run_update(struct store_connection *c, void *context, struct error *err)
 {
 	const struct backup_record *r = context;
 	bool has_ended = r->state == BACKUP_READY || r->state == BACKUP_FAILED;
@@ -123,8 +124,9 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	/* What is ready is updated, too: with how far a reader of it is. */
 	if (found == 0 || before.state == r->state)
 		return 0;
-	return tell(c, r->state == BACKUP_READY ? EVENT_BACKUP_READY : EVENT_BACKUP_FAILED, &before,
-	            err);
+	return add_backup_event(c,
+	                        r->state == BACKUP_READY ? EVENT_BACKUP_READY : EVENT_BACKUP_FAILED,
+	                        &before, err);
 }
 
 int store_backup_update(struct store *s, const struct backup_record *r, bool is_lazy,
@@ -138,9 +140,9 @@ int store_backup_update(struct store *s, const struct backup_record *r, bool is_
 }
 
 /* One that was given up before it was ready was told to nobody. */
-static int run_removal(struct connection *c, void *context, struct error *err)
+static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
-	const struct lookup *lookup = context;
+	const struct record_lookup *lookup = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct backup_record r;
 	int found = find_of_id(c, &arena, lookup->id, &r, err);
@@ -149,12 +151,12 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 		return found;
 	if (query_run(c, QUERY_BACKUP_REMOVE, lookup, NULL, err) < 0)
 		return -1;
-	return r.state == BACKUP_MAKING ? 0 : tell(c, EVENT_BACKUP_DELETED, &r, err);
+	return r.state == BACKUP_MAKING ? 0 : add_backup_event(c, EVENT_BACKUP_DELETED, &r, err);
 }
 
 int store_backup_remove(struct store *s, const char *id, struct error *err)
 {
-	struct lookup lookup = {.id = id};
+	struct record_lookup lookup = {.id = id};
 
 	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
 }

@@ -29,7 +29,7 @@ int store_build_insert(struct store *s, const struct build_record *r, struct err
 int store_build_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                      struct build_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_BUILD_FIND, &lookup, &rows, err);
 
@@ -68,7 +68,7 @@ int store_build_list(struct store *s, struct arena *a, const struct build_filter
 int store_build_list_unfinished(struct store *s, struct arena *a, const char *node,
                                 struct build_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.id = node};
+	const struct record_lookup lookup = {.id = node};
 	struct rows rows = {.arena = a, .size = sizeof(struct build_record)};
 
 	if (store_read_query(s, QUERY_BUILD_UNFINISHED, &lookup, &rows, err) < 0)
@@ -78,10 +78,10 @@ int store_build_list_unfinished(struct store *s, struct arena *a, const char *no
 }
 
 /* A name is built many times: the detail says which time. */
-static int tell(struct connection *c, struct arena *a, const struct build_record *r,
-                enum build_state state, struct error *err)
+static int add_build_event(struct store_connection *c, struct arena *a,
+                           const struct build_record *r, enum build_state state, struct error *err)
 {
-	static const enum event_kind kinds[BUILD_STATE_COUNT] = {
+	static const enum event_kind build_events[BUILD_STATE_COUNT] = {
 	        [BUILD_BUILDING] = EVENT_BUILD_STARTED,
 	        [BUILD_READY] = EVENT_BUILD_READY,
 	        [BUILD_ERROR] = EVENT_BUILD_FAILED,
@@ -90,7 +90,7 @@ static int tell(struct connection *c, struct arena *a, const struct build_record
 	const struct event_record event = {
 	        .at = clock_unix_ms(),
 	        .project_id = r->project_id,
-	        .kind = event_kind_name(kinds[state]),
+	        .kind = event_kind_name(build_events[state]),
 	        .text = r->name,
 	        .detail = arena_format(a, "{\"build\":\"%s\"}", r->id),
 	};
@@ -98,14 +98,14 @@ static int tell(struct connection *c, struct arena *a, const struct build_record
 	return event_add(c, &event, err);
 }
 
-static int run_update(struct connection *c, void *context, struct error *err)
+static int run_update(struct store_connection *c, void *context, struct error *err)
 {
 	const struct build_record *r = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct build_record)};
 	struct build_record before;
-	int found =
-	        query_find(c, QUERY_BUILD_FIND, &(struct lookup){.id = r->id}, &rows, &before, err);
+	int found = query_find(c, QUERY_BUILD_FIND, &(struct record_lookup){.id = r->id}, &rows,
+	                       &before, err);
 	int count = found > 0 ? query_run(c, QUERY_BUILD_UPDATE, r, NULL, err) : found;
 
 	if (count == 0)
@@ -115,7 +115,7 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	/* Progress is no change of state, and none goes back to waiting. */
 	if (before.state == r->state || r->state == BUILD_WAITING)
 		return 0;
-	return tell(c, &arena, &before, r->state, err);
+	return add_build_event(c, &arena, &before, r->state, err);
 }
 
 int store_build_update(struct store *s, const struct build_record *r, struct error *err)
@@ -132,7 +132,7 @@ int store_build_update(struct store *s, const struct build_record *r, struct err
 int store_build_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const struct lookup lookup = {.project_id = project_id, .id = id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct build_record r;
 	int count = store_change_query(s, QUERY_BUILD_REMOVE, &lookup, err);
 
@@ -146,14 +146,14 @@ int store_build_remove(struct store *s, const char *project_id, const char *id, 
 
 int store_build_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
 	return store_change_query(s, QUERY_BUILD_PURGE, &lookup, err) < 0 ? -1 : 0;
 }
 
 /* ---- logs ---- */
 
-static int run_log_add(struct connection *c, void *context, struct error *err)
+static int run_log_add(struct store_connection *c, void *context, struct error *err)
 {
 	return query_run(c, QUERY_BUILD_LOG_ADD, context, NULL, err) < 0 ? -1 : 0;
 }
@@ -196,7 +196,7 @@ int store_build_cache_find(struct store *s, struct arena *a, const struct cached
 	return count;
 }
 
-static int run_touch(struct connection *c, void *context, struct error *err)
+static int run_touch(struct store_connection *c, void *context, struct error *err)
 {
 	return query_run(c, QUERY_BUILD_CACHE_TOUCH, context, NULL, err) < 0 ? -1 : 0;
 }
@@ -253,7 +253,7 @@ int store_layers_unused(struct store *s, struct arena *a, const struct layer_fil
 int store_layer_release(struct store *s, const char *snapshot_id, bool *ret_is_free,
                         struct error *err)
 {
-	const struct lookup lookup = {.id = snapshot_id};
+	const struct record_lookup lookup = {.id = snapshot_id};
 	int count = store_change_query(s, QUERY_LAYER_RELEASE, &lookup, err);
 
 	if (count < 0)

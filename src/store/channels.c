@@ -9,12 +9,12 @@ struct put {
 };
 
 /* The row's id is what its token is sealed to, so one of that name keeps it. */
-static int run_put(struct connection *c, void *context, struct error *err)
+static int run_put(struct store_connection *c, void *context, struct error *err)
 {
 	const struct put *put = context;
 	struct channel_record r = *put->record;
 	const struct channel_ref ref = {r.project_id, r.name};
-	const struct lookup of_project = {.project_id = r.project_id};
+	const struct record_lookup of_project = {.project_id = r.project_id};
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(r)};
 	struct channel_record old;
@@ -64,7 +64,7 @@ int store_channel_find(struct store *s, struct arena *a, const struct channel_re
 int store_channel_list(struct store *s, struct arena *a, const char *project_id,
                        struct channel_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id};
+	const struct record_lookup lookup = {.project_id = project_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct channel_record)};
 
 	if (store_read_query(s, QUERY_CHANNEL_LIST, &lookup, &rows, err) < 0)

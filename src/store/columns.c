@@ -239,22 +239,22 @@ const struct column columns_of_event_record[] = {
         END,
 };
 
-const struct column columns_of_lookup[] = {
-        FILTER_OF(lookup, project_id),
-        TEXT_OF(lookup, id),
-        WHOLE_OF(lookup, now),
+const struct column columns_of_record_lookup[] = {
+        FILTER_OF(record_lookup, project_id),
+        TEXT_OF(record_lookup, id),
+        WHOLE_OF(record_lookup, now),
         END,
 };
 
-const struct column columns_of_tally[] = {
-        WHOLE_OF(tally, count),
+const struct column columns_of_row_count[] = {
+        WHOLE_OF(row_count, count),
         END,
 };
 
-const struct column columns_of_admission[] = {
-        TEXT_OF(admission, project_id),
-        WHOLE_OF(admission, living_max),
-        WHOLE_OF(admission, version),
+const struct column columns_of_project_admission[] = {
+        TEXT_OF(project_admission, project_id),
+        WHOLE_OF(project_admission, living_max),
+        WHOLE_OF(project_admission, version),
         END,
 };
 
@@ -349,19 +349,19 @@ const struct column columns_of_sandbox_tally[] = {
         END,
 };
 
-const struct column columns_of_sandbox_change[] = {
-        TEXT_OF(sandbox_change, id),
-        CHOICE_OF(sandbox_change, from, sandbox_state),
-        CHOICE_OF(sandbox_change, to, sandbox_state),
-        FILTER_OF(sandbox_change, desired),
-        CHOICE_OF(sandbox_change, reason, sandbox_reason),
-        TEXT_OF(sandbox_change, event),
-        WHOLE_OF(sandbox_change, now),
-        WHOLE_OF(sandbox_change, traits_left),
-        WHOLE_OF(sandbox_change, traits_gained),
-        BOOL_OF(sandbox_change, is_measured),
-        RESOURCES_OF(sandbox_change, resources),
-        BOOL_OF(sandbox_change, disk_is_advisory),
+const struct column columns_of_sandbox_transition[] = {
+        TEXT_OF(sandbox_transition, id),
+        CHOICE_OF(sandbox_transition, from, sandbox_state),
+        CHOICE_OF(sandbox_transition, to, sandbox_state),
+        FILTER_OF(sandbox_transition, desired),
+        CHOICE_OF(sandbox_transition, reason, sandbox_reason),
+        TEXT_OF(sandbox_transition, event),
+        WHOLE_OF(sandbox_transition, now),
+        WHOLE_OF(sandbox_transition, traits_left),
+        WHOLE_OF(sandbox_transition, traits_gained),
+        BOOL_OF(sandbox_transition, is_measured),
+        RESOURCES_OF(sandbox_transition, resources),
+        BOOL_OF(sandbox_transition, disk_is_advisory),
         END,
 };
 

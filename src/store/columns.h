@@ -50,15 +50,15 @@ MUST_CHECK int column_choose(const struct column *column, struct span text, unsi
 
 /* ---- parameters of queries that are no records ---- */
 
-struct lookup {
+struct record_lookup {
 	const char *project_id; /* NULL = any, where the query allows it */
 	const char *id;
 	int64_t now;
 };
-struct tally {
+struct row_count {
 	int64_t count;
 };
-struct admission {
+struct project_admission {
 	const char *project_id;
 	int64_t living_max; /* 0 = no limit */
 	int64_t version;    /* of the project's row; 0 = any */
@@ -80,7 +80,7 @@ struct sandbox_tally {
 	enum sandbox_state actual;
 	int64_t count;
 };
-struct sandbox_change {
+struct sandbox_transition {
 	const char *id;
 	enum sandbox_state from, to;
 	const char *desired; /* NULL leaves it */
@@ -147,13 +147,13 @@ struct lease_page {
 extern const struct column columns_of_project_record[], columns_of_lease_record[],
         columns_of_lease_page[], columns_of_lease_stray[], columns_of_once_record[],
         columns_of_once_change[], columns_of_key_record[], columns_of_template_record[],
-        columns_of_sandbox_record[], columns_of_event_record[], columns_of_lookup[],
-        columns_of_tally[], columns_of_sandbox_preview[], columns_of_sandbox_egress_change[],
+        columns_of_sandbox_record[], columns_of_event_record[], columns_of_record_lookup[],
+        columns_of_row_count[], columns_of_sandbox_preview[], columns_of_sandbox_egress_change[],
         columns_of_sandbox_settings[], columns_of_sandbox_revision[], columns_of_touch[],
         columns_of_template_seen[], columns_of_template_move[], columns_of_sandbox_seen[],
-        columns_of_project_ref[], columns_of_sandbox_owner[], columns_of_sandbox_change[],
+        columns_of_project_ref[], columns_of_sandbox_owner[], columns_of_sandbox_transition[],
         columns_of_sandbox_page[], columns_of_event_search[], columns_of_sandbox_tally[],
-        columns_of_admission[], columns_of_event_bounds[], columns_of_event_purge[],
+        columns_of_project_admission[], columns_of_event_bounds[], columns_of_event_purge[],
         columns_of_webhook_record[], columns_of_webhook_cursor[], columns_of_webhook_advance[],
         columns_of_delivery_record[], columns_of_delivery_claim[], columns_of_delivery_end[],
         columns_of_delivery_ref[], columns_of_delivery_page[], columns_of_delivery_retention[],

@@ -6,10 +6,10 @@ static int fail_missing(const char *id, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "no sandbox config '%s'", id);
 }
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct config_record *r = context;
-	const struct lookup lookup = {.project_id = r->project_id};
+	const struct record_lookup lookup = {.project_id = r->project_id};
 	int64_t configs;
 	int count;
 
@@ -38,7 +38,7 @@ int store_config_insert(struct store *s, const struct config_record *r, struct e
 int store_config_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct config_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_CONFIG_FIND, &lookup, &rows, err);
 
@@ -55,8 +55,8 @@ int store_config_list(struct store *s, struct arena *a, const char *project_id,
 {
 	struct rows rows = {.arena = a, .size = sizeof(struct config_record)};
 
-	if (store_read_query(s, QUERY_CONFIG_LIST, &(struct lookup){.project_id = project_id},
-	                     &rows, err) < 0)
+	if (store_read_query(s, QUERY_CONFIG_LIST,
+	                     &(struct record_lookup){.project_id = project_id}, &rows, err) < 0)
 		return -1;
 	*ret = (struct config_list){rows.items, rows.count};
 	return 0;
@@ -77,7 +77,7 @@ int store_config_update(struct store *s, const struct config_record *r, int64_t 
 
 int store_config_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	int count = store_change_query(s, QUERY_CONFIG_REMOVE, &lookup, err);
 
 	if (count == 0)

@@ -21,15 +21,15 @@
 #include "store/queries.h"
 
 /* One named query of queries/. */
-struct query {
+struct store_query {
 	const char *name;
 	const struct column *takes, *gives; /* NULL: none */
 	const char *sqlite, *postgres;
 	const char *const *parameters; /* names of postgres's $1, $2, …; NULL-terminated */
 };
-extern const struct query store_queries[QUERY_COUNT];
+extern const struct store_query store_queries[QUERY_COUNT];
 /* Of a shape of the query; a name that is not there is a mistake of ours and aborts. */
-const struct column *query_column(const struct query *query, const struct column *shape,
+const struct column *query_column(const struct store_query *query, const struct column *shape,
                                   const char *name);
 
 /* One file of migrations/, numbered from 1; the array ends with number 0. */
@@ -48,14 +48,14 @@ struct rows {
 };
 
 /* A driver's own; first member is the store it belongs to. Used by one thread at a time. */
-struct connection {
+struct store_connection {
 	struct store *store;
 };
 
 /* What is done as a whole or not at all: `run` calls query_run; when it fails, nothing of it is
  * kept. It may be run on another thread while the caller waits, and more than once. */
 struct transaction {
-	int (*run)(struct connection *c, void *context, struct error *err);
+	int (*run)(struct store_connection *c, void *context, struct error *err);
 	void *context;
 	/* A crash of the machine (not of the process) may lose it, and recovery copes with that.
 	 * It is spared the wait for the disk. */
@@ -71,7 +71,7 @@ struct store_driver {
 	int (*change)(struct store *s, const struct transaction *t, struct error *err);
 	/* Returns the number of rows that came (into `rows`) or, when the query gives none, were
 	 * changed; -1 on failure. */
-	int (*run)(struct connection *c, enum query_name query, const void *takes,
+	int (*run)(struct store_connection *c, enum query_name query, const void *takes,
 	           struct rows *rows, struct error *err);
 	/* For store_sync_begin and store_sync_wait. */
 	uint64_t (*sync_begin)(struct store *s);
@@ -104,16 +104,16 @@ void secret_open(const struct store *s, struct arena *a, const struct column *co
 void *rows_add(struct rows *rows);
 
 /* `takes` and `rows` are NULL when the query has none. */
-MUST_CHECK int query_run(struct connection *c, enum query_name query, const void *takes,
+MUST_CHECK int query_run(struct store_connection *c, enum query_name query, const void *takes,
                          struct rows *rows, struct error *err);
 /* One row: 1 and *ret filled (in the arena's memory), 0 when there is none. */
-MUST_CHECK int query_find(struct connection *c, enum query_name query, const void *takes,
+MUST_CHECK int query_find(struct store_connection *c, enum query_name query, const void *takes,
                           struct rows *row, void *ret, struct error *err);
 /* The `count` of a query that gives a tally. */
-MUST_CHECK int query_count(struct connection *c, enum query_name query, const void *takes,
+MUST_CHECK int query_count(struct store_connection *c, enum query_name query, const void *takes,
                            int64_t *ret, struct error *err);
 /* projects.c: nobody else changes what belongs to the project until the transaction ends. */
-MUST_CHECK int project_lock(struct connection *c, const char *project_id, struct error *err);
+MUST_CHECK int project_lock(struct store_connection *c, const char *project_id, struct error *err);
 
 MUST_CHECK int store_read(struct store *s, const struct transaction *t, struct error *err);
 MUST_CHECK int store_change(struct store *s, const struct transaction *t, struct error *err);
@@ -136,13 +136,14 @@ MUST_CHECK int page_parse(const char *text, int64_t *ret_at, const char **ret_id
 /* ---- events.c ---- */
 
 /* Within a transaction; whoever watches is told once it is committed. */
-MUST_CHECK int event_add(struct connection *c, const struct event_record *event, struct error *err);
+MUST_CHECK int event_add(struct store_connection *c, const struct event_record *event,
+                         struct error *err);
 /* Of now, and without a reason. */
 struct event_subject {
 	const char *project_id, *sandbox_id; /* sandbox NULL = of none */
 	const char *name;                    /* what it has happened to */
 };
-MUST_CHECK int event_tell(struct connection *c, enum event_kind kind,
+MUST_CHECK int event_tell(struct store_connection *c, enum event_kind kind,
                           const struct event_subject *subject, struct error *err);
 struct event_watchers *event_watchers_new(void);
 void event_watchers_free(struct event_watchers *w);
@@ -154,23 +155,24 @@ void event_watchers_tell(struct event_watchers *w);
 
 /* In usage.c: into the log, the balance and the budgets. */
 struct usage_record;
-MUST_CHECK int usage_rows_add(struct connection *c, const struct usage_record *rows, size_t count,
-                              struct error *err);
+MUST_CHECK int usage_rows_add(struct store_connection *c, const struct usage_record *rows,
+                              size_t count, struct error *err);
 /* In volumes.c: attaches. */
-MUST_CHECK int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err);
+MUST_CHECK int mounts_run(struct store_connection *c, const struct mount_list *mounts,
+                          struct error *err);
 /* In place of those that the sandbox has. */
-MUST_CHECK int mounts_run_anew(struct connection *c, const char *sandbox_id,
+MUST_CHECK int mounts_run_anew(struct store_connection *c, const char *sandbox_id,
                                const struct mount_list *mounts, struct error *err);
 /* In snapshots.c: what the files of a sandbox begin with. */
-MUST_CHECK int snapshot_run_origin(struct connection *c, const char *sandbox_id,
+MUST_CHECK int snapshot_run_origin(struct store_connection *c, const char *sandbox_id,
                                    const char *snapshot_id, struct error *err);
 /* In leases.c: inserts a row, when lock_version is 0, or replaces it. */
 struct lease_record;
-MUST_CHECK int lease_run_claim(struct connection *c, const struct lease_record *r, bool *ret_lost,
-                               struct error *err);
+MUST_CHECK int lease_run_claim(struct store_connection *c, const struct lease_record *r,
+                               bool *ret_lost, struct error *err);
 /* One that is lost is no failure. */
-MUST_CHECK int lease_run_finish(struct connection *c, const struct lease_record *r, bool *ret_lost,
-                                struct error *err);
+MUST_CHECK int lease_run_finish(struct store_connection *c, const struct lease_record *r,
+                                bool *ret_lost, struct error *err);
 
 /* ---- touches.c: last-used times wait here, so that a call costs no commit ---- */
 

@@ -76,7 +76,7 @@ void store_event_unwatch(struct store *s, struct event_watcher *w)
 
 /* ---- writing ---- */
 
-int event_add(struct connection *c, const struct event_record *event, struct error *err)
+int event_add(struct store_connection *c, const struct event_record *event, struct error *err)
 {
 	if (query_run(c, QUERY_EVENT_INSERT, event, NULL, err) < 0)
 		return -1;
@@ -84,8 +84,8 @@ int event_add(struct connection *c, const struct event_record *event, struct err
 	return 0;
 }
 
-int event_tell(struct connection *c, enum event_kind kind, const struct event_subject *subject,
-               struct error *err)
+int event_tell(struct store_connection *c, enum event_kind kind,
+               const struct event_subject *subject, struct error *err)
 {
 	return event_add(c,
 	                 &(struct event_record){.at = clock_unix_ms(),
@@ -96,7 +96,7 @@ int event_tell(struct connection *c, enum event_kind kind, const struct event_su
 	                 err);
 }
 
-static int run_add(struct connection *c, void *context, struct error *err)
+static int run_add(struct store_connection *c, void *context, struct error *err)
 {
 	return event_add(c, context, err);
 }
@@ -120,7 +120,7 @@ static const char *prefix_of(struct arena *a, const char *pattern)
 	return arena_copy(a, (struct span){pattern, size - 1});
 }
 
-static void reverse(struct event_list *list)
+static void reverse_events(struct event_list *list)
 {
 	for (size_t i = 0; i < list->count / 2; i++) {
 		struct event_record *other = &list->items[list->count - 1 - i];
@@ -134,7 +134,7 @@ static void reverse(struct event_list *list)
 int store_event_list(struct store *s, struct arena *a, const struct event_page *page,
                      struct event_list *ret, struct error *err)
 {
-	static const enum query_name queries[2][2] = {
+	static const enum query_name event_queries[2][2] = {
 	        {QUERY_EVENT_LIST, QUERY_EVENT_LIST_OF_SANDBOX},
 	        {QUERY_EVENT_NEWEST, QUERY_EVENT_NEWEST_OF_SANDBOX},
 	};
@@ -150,21 +150,21 @@ int store_event_list(struct store *s, struct arena *a, const struct event_page *
 	};
 	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
 
-	if (store_read_query(s, queries[page->newest][page->sandbox_id != NULL], &search, &rows,
+	if (store_read_query(s, event_queries[page->newest][page->sandbox_id != NULL], &search, &rows,
 	                     err) < 0)
 		return -1;
 	*ret = (struct event_list){rows.items, rows.count};
 	if (page->newest)
-		reverse(ret);
+		reverse_events(ret);
 	return 0;
 }
 
 static int stop_at_gap(struct store *s, struct event_bounds *bounds, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
-	const struct lookup lookup = {.now = clock_unix_ms() - GAP_MS};
-	const struct tally *found;
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
+	const struct record_lookup lookup = {.now = clock_unix_ms() - GAP_MS};
+	const struct row_count *found;
 
 	if (store_read_query(s, QUERY_EVENT_GAP, &lookup, &rows, err) < 0)
 		return -1;
@@ -188,7 +188,7 @@ int store_event_bounds(struct store *s, struct event_bounds *ret, struct error *
 
 /* ---- purging ---- */
 
-static int run_purge(struct connection *c, void *context, struct error *err)
+static int run_purge(struct store_connection *c, void *context, struct error *err)
 {
 	return query_run(c, QUERY_EVENT_PURGE, context, NULL, err) < 0 ? -1 : 0;
 }

@@ -11,7 +11,7 @@ int store_folder_put(struct store *s, const struct folder_record *r, struct erro
 int store_folder_find(struct store *s, struct arena *a, const char *node, struct folder_record *ret,
                       struct error *err)
 {
-	const struct lookup lookup = {.id = node};
+	const struct record_lookup lookup = {.id = node};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
 	if (store_read_query(s, QUERY_FOLDER_FIND, &lookup, &rows, err) < 0)
@@ -23,7 +23,7 @@ int store_folder_find(struct store *s, struct arena *a, const char *node, struct
 	return 0;
 }
 
-static int run_beat(struct connection *c, void *context, struct error *err)
+static int run_beat(struct store_connection *c, void *context, struct error *err)
 {
 	const struct folder_record *r = context;
 	int changed = query_run(c, QUERY_FOLDER_BEAT, r, NULL, err);
@@ -46,7 +46,7 @@ int store_folder_beat(struct store *s, const struct folder_record *r, bool is_la
 	return store_change(s, &transaction, err);
 }
 
-static int run_shift(struct connection *c, void *context, struct error *err)
+static int run_shift(struct store_connection *c, void *context, struct error *err)
 {
 	/* The leases first: the query finds their sandboxes. */
 	if (query_run(c, QUERY_FOLDER_SHIFT_LEASES, context, NULL, err) < 0 ||
@@ -57,7 +57,7 @@ static int run_shift(struct connection *c, void *context, struct error *err)
 
 int store_folder_shift(struct store *s, const char *node, int64_t by_ms, struct error *err)
 {
-	struct lookup shift = {.id = node, .now = by_ms};
+	struct record_lookup shift = {.id = node, .now = by_ms};
 	const struct transaction transaction = {.run = run_shift, .context = &shift};
 
 	if (store_change(s, &transaction, err) < 0)

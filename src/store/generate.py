@@ -189,7 +189,7 @@ def write_source(queries, migrations):
     return (
         "/* Made by generate.py from queries/ and migrations/. */\n"
         '#include "store/driver.h"\n\n#include <stddef.h>\n\n'
-        f"const struct query store_queries[] = {{\n{rows}}};\n\n"
+        f"const struct store_query store_queries[] = {{\n{rows}}};\n\n"
         f"const struct migration store_migrations[] = {{\n{steps}\t{{0, NULL, NULL, NULL}},\n}};\n"
     )
 

@@ -18,7 +18,7 @@ int store_holding_list(struct store *s, struct arena *a, const struct holding_pa
 	return 0;
 }
 
-static int run_write(struct connection *c, void *context, struct error *err)
+static int run_write(struct store_connection *c, void *context, struct error *err)
 {
 	const struct holding_usage *usage = context;
 	const struct holding_mark mark = {
@@ -66,7 +66,7 @@ int store_project_storage(struct store *s, const struct storage_look *look,
 	return 0;
 }
 
-static int run_tidy(struct connection *c, UNUSED void *context, struct error *err)
+static int run_tidy(struct store_connection *c, UNUSED void *context, struct error *err)
 {
 	return query_run(c, QUERY_HOLDING_TIDY, NULL, NULL, err) < 0 ? -1 : 0;
 }

@@ -5,7 +5,7 @@
 int store_job_to_deliver(struct store *s, struct arena *a, int64_t now, struct job_list *ret,
                          struct error *err)
 {
-	const struct lookup lookup = {.now = now};
+	const struct record_lookup lookup = {.now = now};
 	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
 
 	if (store_read_query(s, QUERY_JOB_TO_DELIVER, &lookup, &rows, err) < 0)
@@ -17,16 +17,16 @@ int store_job_to_deliver(struct store *s, struct arena *a, int64_t now, struct j
 int store_job_next_delivery(struct store *s, int64_t *ret_at, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
 
 	if (store_read_query(s, QUERY_JOB_NEXT_DELIVERY, NULL, &rows, err) < 0)
 		return -1;
-	*ret_at = rows.count > 0 ? ((const struct tally *)rows.items)->count : 0;
+	*ret_at = rows.count > 0 ? ((const struct row_count *)rows.items)->count : 0;
 	return 0;
 }
 
-static int change(struct store *s, enum query_name query, const struct job_delivery_change *c,
-                  struct error *err)
+static int change_delivery(struct store *s, enum query_name query,
+                           const struct job_delivery_change *c, struct error *err)
 {
 	int count = store_change_query(s, query, c, err);
 
@@ -38,12 +38,12 @@ static int change(struct store *s, enum query_name query, const struct job_deliv
 int store_job_delivery_claim(struct store *s, const struct job_delivery_change *c,
                              struct error *err)
 {
-	return change(s, QUERY_JOB_DELIVERY_CLAIM, c, err);
+	return change_delivery(s, QUERY_JOB_DELIVERY_CLAIM, c, err);
 }
 
 int store_job_delivery_end(struct store *s, const struct job_delivery_change *c, struct error *err)
 {
-	return change(s, QUERY_JOB_DELIVERY_END, c, err);
+	return change_delivery(s, QUERY_JOB_DELIVERY_END, c, err);
 }
 
 int store_job_deliveries_lost(struct store *s, const struct job_delivery_change *c,

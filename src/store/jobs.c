@@ -54,17 +54,17 @@ const char *job_delivery_name(enum job_delivery delivery)
 
 /* ---- beginning ---- */
 
-struct insertion {
+struct job_insertion {
 	const struct job_record *record;
 	unsigned running_max;
 };
 
 /* Counted with itself, in the transaction that adds it: of two that come at once, one is counted by
  * the other. */
-static int run_insert(struct connection *c, void *context, struct error *err)
+static int run_insert(struct store_connection *c, void *context, struct error *err)
 {
-	const struct insertion *insertion = context;
-	const struct lookup of_sandbox = {.id = insertion->record->sandbox_id};
+	const struct job_insertion *insertion = context;
+	const struct record_lookup of_sandbox = {.id = insertion->record->sandbox_id};
 	int64_t running;
 
 	if (query_run(c, QUERY_JOB_INSERT, insertion->record, NULL, err) < 0 ||
@@ -81,7 +81,7 @@ static int run_insert(struct connection *c, void *context, struct error *err)
 int store_job_insert(struct store *s, const struct job_record *r, unsigned running_max,
                      struct error *err)
 {
-	struct insertion insertion = {r, running_max};
+	struct job_insertion insertion = {r, running_max};
 
 	return store_change(s, &(struct transaction){.run = run_insert, .context = &insertion},
 	                    err);
@@ -113,7 +113,7 @@ static int not_found(const char *id, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "no background job '%.40s'", id);
 }
 
-static int read_one(struct store *s, enum query_name query, const struct job_ref *ref,
+static int read_job(struct store *s, enum query_name query, const struct job_ref *ref,
                     struct rows *rows, struct error *err)
 {
 	int count = store_read_query(s, query, ref, rows, err);
@@ -131,7 +131,7 @@ int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
-	if (read_one(s, QUERY_JOB_FIND, ref, &rows, err) < 0)
+	if (read_job(s, QUERY_JOB_FIND, ref, &rows, err) < 0)
 		return -1;
 	*ret = *(struct job_record *)rows.items;
 	return 0;
@@ -143,7 +143,7 @@ int store_job_look(struct store *s, struct arena *a, const char *id, struct job_
 	const struct job_ref ref = {.id = id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
-	if (read_one(s, QUERY_JOB_LOOK, &ref, &rows, err) < 0)
+	if (read_job(s, QUERY_JOB_LOOK, &ref, &rows, err) < 0)
 		return -1;
 	*ret = *(struct job_record *)rows.items;
 	return 0;
@@ -168,7 +168,7 @@ int store_job_list(struct store *s, struct arena *a, const struct job_page *page
 int store_job_running(struct store *s, struct arena *a, const char *after, struct job_list *ret,
                       struct error *err)
 {
-	const struct lookup lookup = {.id = after};
+	const struct record_lookup lookup = {.id = after};
 	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
 
 	if (store_read_query(s, QUERY_JOB_RUNNING, &lookup, &rows, err) < 0)
@@ -181,7 +181,7 @@ int store_job_running(struct store *s, struct arena *a, const char *after, struc
 
 int store_job_stopping(struct store *s, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.id = id};
+	const struct record_lookup lookup = {.id = id};
 	int count = store_change_query(s, QUERY_JOB_STOPPING, &lookup, err);
 
 	if (count == 0)
@@ -222,10 +222,10 @@ static const char *sentence_of(struct arena *a, const struct job_record *r)
 	return arena_format(a, "job %s %s", r->id, job_state_name(r->state));
 }
 
-static int tell(struct connection *c, struct arena *a, const struct job_record *r,
-                struct error *err)
+static int add_job_event(struct store_connection *c, struct arena *a, const struct job_record *r,
+                         struct error *err)
 {
-	static const enum event_kind kinds[JOB_STATE_COUNT] = {
+	static const enum event_kind job_events[JOB_STATE_COUNT] = {
 	        [JOB_COMPLETED] = EVENT_JOB_COMPLETED,
 	        [JOB_FAILED] = EVENT_JOB_FAILED,
 	        [JOB_STOPPED] = EVENT_JOB_STOPPED,
@@ -234,7 +234,7 @@ static int tell(struct connection *c, struct arena *a, const struct job_record *
 	        .at = r->ended_at,
 	        .project_id = r->project_id,
 	        .sandbox_id = r->sandbox_id,
-	        .kind = event_kind_name(kinds[r->state]),
+	        .kind = event_kind_name(job_events[r->state]),
 	        .text = sentence_of(a, r),
 	        .detail = detail_of(a, r),
 	};
@@ -264,7 +264,7 @@ static void fill_loss(struct arena *a, struct job_record *r, const struct job_en
 	                         loss->reason);
 }
 
-static void apply(struct arena *a, struct job_record *r, const struct job_end *end)
+static void apply_end(struct arena *a, struct job_record *r, const struct job_end *end)
 {
 	enum job_state state = r->told;
 
@@ -294,7 +294,7 @@ int store_job_told(struct store *s, const char *id, const struct job_end *end, s
 	return count < 0 ? -1 : 0;
 }
 
-static int run_settle(struct connection *c, void *context, struct error *err)
+static int run_settle(struct store_connection *c, void *context, struct error *err)
 {
 	const struct settlement *settlement = context;
 	const struct job_ref ref = {.id = settlement->id};
@@ -308,11 +308,11 @@ static int run_settle(struct connection *c, void *context, struct error *err)
 		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);
 	if (r.told == JOB_RUNNING && !settlement->end)
 		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has not ended", r.id);
-	apply(settlement->arena, &r, settlement->end);
+	apply_end(settlement->arena, &r, settlement->end);
 	count = query_run(c, QUERY_JOB_SETTLE, &r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);
-	if (count < 0 || tell(c, settlement->arena, &r, err) < 0)
+	if (count < 0 || add_job_event(c, settlement->arena, &r, err) < 0)
 		return -1;
 	*settlement->ret = r;
 	return 0;
@@ -329,14 +329,14 @@ int store_job_settle(struct store *s, struct arena *a, const char *id, const str
 
 int store_job_remove(struct store *s, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.id = id};
+	const struct record_lookup lookup = {.id = id};
 
 	return store_change_query(s, QUERY_JOB_REMOVE, &lookup, err) < 0 ? -1 : 0;
 }
 
 int store_job_purge(struct store *s, int64_t ended_before, struct error *err)
 {
-	const struct lookup lookup = {.now = ended_before};
+	const struct record_lookup lookup = {.now = ended_before};
 
 	return store_change_query(s, QUERY_JOB_PURGE, &lookup, err) < 0 ? -1 : 0;
 }

@@ -13,7 +13,7 @@ static void add_touch(struct store *s, struct key_record *r)
 
 /* ---- insert ---- */
 
-static int check_member(struct connection *c, const struct key_record *r, struct error *err)
+static int check_member(struct store_connection *c, const struct key_record *r, struct error *err)
 {
 	const struct member_record wanted = {.project_id = r->project_id, .user_id = r->user_id};
 	AUTO(arena_done) struct arena arena = {0};
@@ -28,10 +28,10 @@ static int check_member(struct connection *c, const struct key_record *r, struct
 	return count < 0 ? -1 : 0;
 }
 
-static int check_count(struct connection *c, const struct key_record *r, struct error *err)
+static int check_count(struct store_connection *c, const struct key_record *r, struct error *err)
 {
-	const struct lookup lookup = {.project_id = r->project_id,
-	                              .now = r->created_at - USELESS_KEPT_MS};
+	const struct record_lookup lookup = {.project_id = r->project_id,
+	                                     .now = r->created_at - USELESS_KEPT_MS};
 	int64_t keys;
 
 	if (query_count(c, QUERY_KEY_COUNT, &lookup, &keys, err) < 0)
@@ -46,7 +46,7 @@ static int check_count(struct connection *c, const struct key_record *r, struct 
 	return 0;
 }
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct key_record *r = context;
 	int count;
@@ -72,16 +72,16 @@ int store_key_insert(struct store *s, const struct key_record *r, struct error *
 
 /* ---- find and list ---- */
 
-struct search {
+struct key_search {
 	struct key_record wanted;
 	struct rows rows;
 	int count;
 };
 
 /* Nearly every key is found at once; the rest has been replaced, or is none. */
-static int run_search(struct connection *c, void *context, struct error *err)
+static int run_search(struct store_connection *c, void *context, struct error *err)
 {
-	struct search *search = context;
+	struct key_search *search = context;
 
 	search->rows.count = 0;
 	search->count = query_run(c, QUERY_KEY_FIND_BY_HASH, &search->wanted, &search->rows, err);
@@ -95,7 +95,7 @@ int store_key_find_by_hash(struct store *s, struct arena *a,
                            const unsigned char hash[KEY_HASH_SIZE], struct key_record *ret,
                            struct error *err)
 {
-	struct search search = {.rows = {.arena = a, .size = sizeof(*ret)}};
+	struct key_search search = {.rows = {.arena = a, .size = sizeof(*ret)}};
 
 	memcpy(search.wanted.hash, hash, KEY_HASH_SIZE);
 	if (store_read(s, &(struct transaction){.run = run_search, .context = &search}, err) < 0)
@@ -112,8 +112,8 @@ int store_key_list(struct store *s, struct arena *a, const char *project_id, str
 {
 	struct rows rows = {.arena = a, .size = sizeof(struct key_record)};
 
-	if (store_read_query(s, QUERY_KEY_LIST, &(struct lookup){.project_id = project_id}, &rows,
-	                     err) < 0)
+	if (store_read_query(s, QUERY_KEY_LIST, &(struct record_lookup){.project_id = project_id},
+	                     &rows, err) < 0)
 		return -1;
 	*ret = (struct key_list){rows.items, rows.count};
 	for (size_t i = 0; i < ret->count; i++)
@@ -123,9 +123,9 @@ int store_key_list(struct store *s, struct arena *a, const char *project_id, str
 
 /* ---- change ---- */
 
-static int run_revoke(struct connection *c, void *context, struct error *err)
+static int run_revoke(struct store_connection *c, void *context, struct error *err)
 {
-	const struct lookup *lookup = context;
+	const struct record_lookup *lookup = context;
 	int count = query_run(c, QUERY_KEY_REVOKE, lookup, NULL, err);
 
 	if (count == 0)
@@ -140,7 +140,7 @@ static int run_revoke(struct connection *c, void *context, struct error *err)
 int store_key_revoke(struct store *s, const char *project_id, const char *id, int64_t now,
                      struct error *err)
 {
-	struct lookup lookup = {.project_id = project_id, .id = id, .now = now};
+	struct record_lookup lookup = {.project_id = project_id, .id = id, .now = now};
 
 	return store_change(s, &(struct transaction){.run = run_revoke, .context = &lookup}, err);
 }
@@ -151,11 +151,11 @@ struct rotating {
 	struct key_record *ret;
 };
 
-static int find_living(struct connection *c, struct rotating *rotating, struct key_record *ret,
-                       struct error *err)
+static int find_living(struct store_connection *c, struct rotating *rotating,
+                       struct key_record *ret, struct error *err)
 {
 	const struct key_rotation *r = rotating->rotation;
-	const struct lookup lookup = {.project_id = r->project_id, .id = r->id};
+	const struct record_lookup lookup = {.project_id = r->project_id, .id = r->id};
 	int found = query_find(c, QUERY_KEY_FIND, &lookup, &rotating->rows, ret, err);
 
 	if (found == 0)
@@ -168,7 +168,8 @@ static int find_living(struct connection *c, struct rotating *rotating, struct k
 	return 0;
 }
 
-static int retire(struct connection *c, const struct key_rotation *r, struct error *err)
+static int retire_secrets(struct store_connection *c, const struct key_rotation *r,
+                          struct error *err)
 {
 	int64_t valid;
 
@@ -186,14 +187,14 @@ static int retire(struct connection *c, const struct key_rotation *r, struct err
 	return query_run(c, QUERY_KEY_SECRET_RETIRE, r, NULL, err) < 0 ? -1 : 0;
 }
 
-static int run_rotation(struct connection *c, void *context, struct error *err)
+static int run_rotation(struct store_connection *c, void *context, struct error *err)
 {
 	struct rotating *rotating = context;
 	const struct key_rotation *r = rotating->rotation;
 	struct key_record record;
 
 	if (project_lock(c, r->project_id, err) < 0 || find_living(c, rotating, &record, err) < 0 ||
-	    retire(c, r, err) < 0 || query_run(c, QUERY_KEY_RENEW, r, NULL, err) < 0)
+	    retire_secrets(c, r, err) < 0 || query_run(c, QUERY_KEY_RENEW, r, NULL, err) < 0)
 		return -1;
 	memcpy(record.hash, r->hash, KEY_HASH_SIZE);
 	record.prefix = r->prefix;

@@ -13,12 +13,12 @@ static void add_touch(struct store *s, struct lease_record *r)
 	        touches_latest(s->touches, TOUCHED_SANDBOX, r->sandbox_id, r->sandbox_activity_at);
 }
 
-struct reading {
+struct lease_reading {
 	enum query_name query;
 	const void *takes;
 };
 
-static int read_leases(struct store *s, struct arena *a, const struct reading *reading,
+static int read_leases(struct store *s, struct arena *a, const struct lease_reading *reading,
                        struct lease_list *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(struct lease_record)};
@@ -37,7 +37,7 @@ int store_lease_find(struct store *s, struct arena *a, const struct lease_ref *r
 	const struct lease_record wanted = {.project_id = ref->project_id, .key = ref->key};
 	struct lease_list found;
 
-	if (read_leases(s, a, &(struct reading){QUERY_LEASE_FIND, &wanted}, &found, err) < 0)
+	if (read_leases(s, a, &(struct lease_reading){QUERY_LEASE_FIND, &wanted}, &found, err) < 0)
 		return -1;
 	if (found.count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no lease '%.100s'", ref->key);
@@ -56,7 +56,7 @@ int store_lease_list(struct store *s, struct arena *a, const struct lease_filter
 	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
 
-	if (read_leases(s, a, &(struct reading){QUERY_LEASE_LIST, &page}, ret, err) < 0)
+	if (read_leases(s, a, &(struct lease_reading){QUERY_LEASE_LIST, &page}, ret, err) < 0)
 		return -1;
 	if (ret->count > limit) {
 		ret->count = limit;
@@ -68,17 +68,17 @@ int store_lease_list(struct store *s, struct arena *a, const struct lease_filter
 int store_lease_unsound(struct store *s, struct arena *a, int64_t before, struct lease_list *ret,
                         struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
-	return read_leases(s, a, &(struct reading){QUERY_LEASE_UNSOUND, &lookup}, ret, err);
+	return read_leases(s, a, &(struct lease_reading){QUERY_LEASE_UNSOUND, &lookup}, ret, err);
 }
 
 int store_lease_overdue(struct store *s, struct arena *a, int64_t before, struct lease_list *ret,
                         struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
-	return read_leases(s, a, &(struct reading){QUERY_LEASE_OVERDUE, &lookup}, ret, err);
+	return read_leases(s, a, &(struct lease_reading){QUERY_LEASE_OVERDUE, &lookup}, ret, err);
 }
 
 /* ---- changes ---- */
@@ -90,7 +90,8 @@ struct lease_change {
 	bool *ret_lost;       /* that this was why; may be NULL */
 };
 
-static int check_sessions(struct connection *c, const struct lease_record *r, struct error *err)
+static int check_sessions(struct store_connection *c, const struct lease_record *r,
+                          struct error *err)
 {
 	int64_t count;
 
@@ -105,7 +106,8 @@ static int check_sessions(struct connection *c, const struct lease_record *r, st
 }
 
 /* What is read and written on the way to a warm sandbox is no event. */
-static int tell(struct connection *c, const struct lease_change *change, struct error *err)
+static int add_lease_event(struct store_connection *c, const struct lease_change *change,
+                           struct error *err)
 {
 	const struct lease_record *r = change->record;
 	const struct event_subject subject = {r->project_id, r->sandbox_id, r->key};
@@ -117,7 +119,7 @@ static int tell(struct connection *c, const struct lease_change *change, struct 
 	return r->is_release ? event_tell(c, EVENT_LEASE_RELEASED, &subject, err) : 0;
 }
 
-static int run_change(struct connection *c, void *context, struct error *err)
+static int run_change(struct store_connection *c, void *context, struct error *err)
 {
 	const struct lease_change *change = context;
 	int count = query_run(c, change->query, change->record, NULL, err);
@@ -129,7 +131,7 @@ static int run_change(struct connection *c, void *context, struct error *err)
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "lease '%.100s' %s", change->record->key,
 		            change->conflict);
-	if (tell(c, change, err) < 0)
+	if (add_lease_event(c, change, err) < 0)
 		return -1;
 	if (change->record->status != LEASE_CREATING || change->query == QUERY_LEASE_FINISH ||
 	    change->query == QUERY_LEASE_REMOVE)
@@ -167,7 +169,7 @@ int store_lease_finish(struct store *s, const struct lease_record *r, struct err
 	                    err);
 }
 
-int lease_run_claim(struct connection *c, const struct lease_record *r, bool *ret_lost,
+int lease_run_claim(struct store_connection *c, const struct lease_record *r, bool *ret_lost,
                     struct error *err)
 {
 	struct lease_change insert = {QUERY_LEASE_INSERT, r, exists, ret_lost};
@@ -176,7 +178,7 @@ int lease_run_claim(struct connection *c, const struct lease_record *r, bool *re
 	return run_change(c, r->lock_version == 0 ? &insert : &replace, err);
 }
 
-int lease_run_finish(struct connection *c, const struct lease_record *r, bool *ret_lost,
+int lease_run_finish(struct store_connection *c, const struct lease_record *r, bool *ret_lost,
                      struct error *err)
 {
 	struct lease_change finish = {QUERY_LEASE_FINISH, r, taken_over, ret_lost};
@@ -196,7 +198,7 @@ int store_lease_remove(struct store *s, const struct lease_record *r, struct err
 
 int store_lease_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
 	return store_change_query(s, QUERY_LEASE_PURGE, &lookup, err) < 0 ? -1 : 0;
 }
@@ -214,7 +216,7 @@ int store_lease_strays(struct store *s, struct arena *a, struct lease_stray_list
 	return 0;
 }
 
-static int run_forget(struct connection *c, void *context, struct error *err)
+static int run_forget(struct store_connection *c, void *context, struct error *err)
 {
 	return query_run(c, QUERY_LEASE_SANDBOX_REMOVE, context, NULL, err) < 0 ? -1 : 0;
 }
@@ -222,7 +224,7 @@ static int run_forget(struct connection *c, void *context, struct error *err)
 /* Lazy: one that comes back is found to be gone again. */
 int store_lease_stray_forget(struct store *s, const char *sandbox_id, struct error *err)
 {
-	struct lookup lookup = {.id = sandbox_id};
+	struct record_lookup lookup = {.id = sandbox_id};
 
 	return store_change(
 	        s, &(struct transaction){.run = run_forget, .context = &lookup, .is_lazy = true},

@@ -14,10 +14,10 @@ static int fail_missing(const char *user_id, struct error *err)
 }
 
 /* After a change: it is taken back when the project has members and no admin. */
-static int require_admin(struct connection *c, const struct member_record *r, const char *why,
+static int require_admin(struct store_connection *c, const struct member_record *r, const char *why,
                          struct error *err)
 {
-	const struct lookup lookup = {.project_id = r->project_id};
+	const struct record_lookup lookup = {.project_id = r->project_id};
 	int64_t admins;
 
 	if (query_count(c, QUERY_MEMBER_COUNT_ADMINS, &lookup, &admins, err) < 0)
@@ -27,16 +27,16 @@ static int require_admin(struct connection *c, const struct member_record *r, co
 	return FAIL(err, ERROR_CONFLICT, "'%s' %s", r->user_id, why);
 }
 
-static int tell(struct connection *c, enum event_kind kind, const struct member_record *r,
-                struct error *err)
+static int add_member_event(struct store_connection *c, enum event_kind kind,
+                            const struct member_record *r, struct error *err)
 {
 	return event_tell(c, kind, &(struct event_subject){r->project_id, NULL, r->user_id}, err);
 }
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
-	const struct lookup lookup = {.project_id = r->project_id};
+	const struct record_lookup lookup = {.project_id = r->project_id};
 	int64_t members;
 	int count;
 
@@ -52,7 +52,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 		            STORE_MEMBERS_MAX);
 	if (require_admin(c, r, "would be the first member, which must be an admin", err) < 0)
 		return -1;
-	return tell(c, EVENT_MEMBER_ADDED, r, err);
+	return add_member_event(c, EVENT_MEMBER_ADDED, r, err);
 }
 
 int store_member_insert(struct store *s, const struct member_record *r, struct error *err)
@@ -83,14 +83,14 @@ int store_member_list(struct store *s, struct arena *a, const char *project_id,
 {
 	struct rows rows = {.arena = a, .size = sizeof(struct member_record)};
 
-	if (store_read_query(s, QUERY_MEMBER_LIST, &(struct lookup){.project_id = project_id},
-	                     &rows, err) < 0)
+	if (store_read_query(s, QUERY_MEMBER_LIST,
+	                     &(struct record_lookup){.project_id = project_id}, &rows, err) < 0)
 		return -1;
 	*ret = (struct member_list){rows.items, rows.count};
 	return 0;
 }
 
-static int run_role(struct connection *c, void *context, struct error *err)
+static int run_role(struct store_connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
 	int count;
@@ -102,7 +102,7 @@ static int run_role(struct connection *c, void *context, struct error *err)
 		return fail_missing(r->user_id, err);
 	if (count < 0 || (!is_admin(r) && require_admin(c, r, "is the last admin", err) < 0))
 		return -1;
-	return tell(c, EVENT_MEMBER_UPDATED, r, err);
+	return add_member_event(c, EVENT_MEMBER_UPDATED, r, err);
 }
 
 int store_member_set_role(struct store *s, const struct member_record *r, struct error *err)
@@ -112,7 +112,7 @@ int store_member_set_role(struct store *s, const struct member_record *r, struct
 	return store_change(s, &(struct transaction){.run = run_role, .context = &record}, err);
 }
 
-static int run_removal(struct connection *c, void *context, struct error *err)
+static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
 	int count;
@@ -126,7 +126,7 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 		return -1;
 	if (query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0)
 		return -1;
-	return tell(c, EVENT_MEMBER_REMOVED, r, err);
+	return add_member_event(c, EVENT_MEMBER_REMOVED, r, err);
 }
 
 int store_member_remove(struct store *s, const char *project_id, const char *user_id, int64_t now,

@@ -9,7 +9,7 @@ struct once_step {
 	const char *key;
 };
 
-static int run_step(struct connection *c, void *context, struct error *err)
+static int run_step(struct store_connection *c, void *context, struct error *err)
 {
 	const struct once_step *step = context;
 	int count = query_run(c, step->query, step->takes, NULL, err);
@@ -64,7 +64,7 @@ int store_once_remove(struct store *s, const struct once_change *change, struct 
 
 int store_once_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
 	return store_change_query(s, QUERY_ONCE_PURGE, &lookup, err) < 0 ? -1 : 0;
 }

@@ -3,7 +3,7 @@
 
 #include "store/driver.h"
 
-static int run_put(struct connection *c, void *context, struct error *err)
+static int run_put(struct store_connection *c, void *context, struct error *err)
 {
 	return query_run(c, QUERY_PEER_PUT, context, NULL, err) < 0 ? -1 : 0;
 }
@@ -20,7 +20,7 @@ int store_peer_put(struct store *s, const struct peer_record *r, struct error *e
 
 int store_peer_remove(struct store *s, const char *node, struct error *err)
 {
-	const struct lookup lookup = {.id = node};
+	const struct record_lookup lookup = {.id = node};
 
 	return store_change_query(s, QUERY_PEER_REMOVE, &lookup, err) < 0 ? -1 : 0;
 }
@@ -28,7 +28,7 @@ int store_peer_remove(struct store *s, const char *node, struct error *err)
 int store_peer_find(struct store *s, struct arena *a, const char *node, struct peer_record *ret,
                     struct error *err)
 {
-	const struct lookup lookup = {.id = node};
+	const struct record_lookup lookup = {.id = node};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
 	if (store_read_query(s, QUERY_PEER_FIND, &lookup, &rows, err) < 0)

@@ -6,25 +6,25 @@ static int fail_missing(const char *id, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", id);
 }
 
-int project_lock(struct connection *c, const char *project_id, struct error *err)
+int project_lock(struct store_connection *c, const char *project_id, struct error *err)
 {
-	int count = query_run(c, QUERY_PROJECT_LOCK, &(struct lookup){.project_id = project_id},
-	                      NULL, err);
+	int count = query_run(c, QUERY_PROJECT_LOCK,
+	                      &(struct record_lookup){.project_id = project_id}, NULL, err);
 
 	if (count == 0)
 		return fail_missing(project_id, err);
 	return count < 0 ? -1 : 0;
 }
 
-static int tell(struct connection *c, enum event_kind kind, const struct project_record *r,
-                struct error *err)
+static int add_project_event(struct store_connection *c, enum event_kind kind,
+                             const struct project_record *r, struct error *err)
 {
 	return event_tell(c, kind, &(struct event_subject){r->id, NULL, r->name}, err);
 }
 
 /* ---- insert, find, list ---- */
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct project_record *r = context;
 	int64_t projects;
@@ -37,7 +37,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	if (projects > STORE_PROJECTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "there are %d projects already", STORE_PROJECTS_MAX);
 	/* The first one comes with the store, when nobody is there yet who could be told. */
-	return projects == 1 ? 0 : tell(c, EVENT_PROJECT_CREATED, r, err);
+	return projects == 1 ? 0 : add_project_event(c, EVENT_PROJECT_CREATED, r, err);
 }
 
 int store_project_insert(struct store *s, const struct project_record *r, struct error *err)
@@ -52,7 +52,8 @@ int store_project_find(struct store *s, struct arena *a, const char *id, struct 
                        struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_PROJECT_FIND, &(struct lookup){.id = id}, &rows, err);
+	int count = store_read_query(s, QUERY_PROJECT_FIND, &(struct record_lookup){.id = id},
+	                             &rows, err);
 
 	if (count == 0)
 		return fail_missing(id, err);
@@ -104,7 +105,7 @@ struct editing {
 	struct project_record *ret;
 };
 
-static int run_edit(struct connection *c, void *context, struct error *err)
+static int run_edit(struct store_connection *c, void *context, struct error *err)
 {
 	struct editing *editing = context;
 	const struct project_edit *edit = editing->edit;
@@ -112,14 +113,14 @@ static int run_edit(struct connection *c, void *context, struct error *err)
 	int count;
 
 	if (project_lock(c, edit->id, err) < 0 ||
-	    query_find(c, QUERY_PROJECT_FIND, &(struct lookup){.id = edit->id}, &editing->rows,
-	               &record, err) < 0 ||
+	    query_find(c, QUERY_PROJECT_FIND, &(struct record_lookup){.id = edit->id},
+	               &editing->rows, &record, err) < 0 ||
 	    edit->edit(&record, edit->context, err) < 0)
 		return -1;
 	count = query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", record.name);
-	if (count < 0 || tell(c, EVENT_PROJECT_UPDATED, &record, err) < 0)
+	if (count < 0 || add_project_event(c, EVENT_PROJECT_UPDATED, &record, err) < 0)
 		return -1;
 	*editing->ret = record;
 	return 0;
@@ -135,7 +136,7 @@ int store_project_edit(struct store *s, struct arena *a, const struct project_ed
 
 /* ---- the end ---- */
 
-static int run_closing(struct connection *c, void *context, struct error *err)
+static int run_closing(struct store_connection *c, void *context, struct error *err)
 {
 	const struct project_closing *closing = context;
 	int count;
@@ -168,9 +169,9 @@ static const enum query_name removals[] = {
         QUERY_LEASE_REMOVE_ALL, QUERY_BUDGET_REMOVE_ALL,       QUERY_VAULT_REMOVE_ALL,
 };
 
-static int run_removal(struct connection *c, void *context, struct error *err)
+static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
-	const struct lookup *lookup = context;
+	const struct record_lookup *lookup = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct project_record)};
 	struct project_record r;
@@ -192,12 +193,12 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_PROJECT_REMOVE, lookup, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' is not being deleted", lookup->id);
-	return count < 0 ? -1 : tell(c, EVENT_PROJECT_DELETED, &r, err);
+	return count < 0 ? -1 : add_project_event(c, EVENT_PROJECT_DELETED, &r, err);
 }
 
 int store_project_remove(struct store *s, const char *id, struct error *err)
 {
-	struct lookup lookup = {.id = id};
+	struct record_lookup lookup = {.id = id};
 
 	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
 }

@@ -25,7 +25,7 @@ static const bool is_living[SANDBOX_STATE_COUNT] = {
 };
 
 /* Why the project's count was not taken. Always -1. */
-static int refuse_admission(struct connection *c, struct sandbox_insertion *insertion,
+static int refuse_admission(struct store_connection *c, struct sandbox_insertion *insertion,
                             struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -33,8 +33,8 @@ static int refuse_admission(struct connection *c, struct sandbox_insertion *inse
 	struct rows rows = {.arena = &arena, .size = sizeof(struct project_record)};
 	struct project_record project = {0};
 
-	if (query_find(c, QUERY_PROJECT_FIND, &(struct lookup){.id = project_id}, &rows, &project,
-	               err) < 0)
+	if (query_find(c, QUERY_PROJECT_FIND, &(struct record_lookup){.id = project_id}, &rows,
+	               &project, err) < 0)
 		return -1;
 	if (project.closing)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", project_id);
@@ -48,11 +48,12 @@ static int refuse_admission(struct connection *c, struct sandbox_insertion *inse
 	return -1;
 }
 
-static int admit(struct connection *c, struct sandbox_insertion *insertion, struct error *err)
+static int admit_sandbox(struct store_connection *c, struct sandbox_insertion *insertion,
+                         struct error *err)
 {
-	const struct admission admission = {.project_id = insertion->record->project_id,
-	                                    .living_max = insertion->project_max,
-	                                    .version = insertion->project_version};
+	const struct project_admission admission = {.project_id = insertion->record->project_id,
+	                                            .living_max = insertion->project_max,
+	                                            .version = insertion->project_version};
 	int count = query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err);
 
 	if (count != 0)
@@ -60,12 +61,13 @@ static int admit(struct connection *c, struct sandbox_insertion *insertion, stru
 	return refuse_admission(c, insertion, err);
 }
 
-static int check_template(struct connection *c, const struct sandbox_record *r, struct error *err)
+static int check_template(struct store_connection *c, const struct sandbox_record *r,
+                          struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
-	int count = query_run(c, QUERY_TEMPLATE_STATE, &(struct lookup){.id = r->template_id},
-	                      &rows, err);
+	int count = query_run(c, QUERY_TEMPLATE_STATE,
+	                      &(struct record_lookup){.id = r->template_id}, &rows, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "template '%s' is gone", r->template_name);
@@ -73,7 +75,7 @@ static int check_template(struct connection *c, const struct sandbox_record *r, 
 }
 
 /* What goes with the row, or not at all. */
-static int insert_along(struct connection *c, const struct sandbox_insertion *insertion,
+static int insert_along(struct store_connection *c, const struct sandbox_insertion *insertion,
                         struct error *err)
 {
 	const struct sandbox_record *r = insertion->record;
@@ -83,7 +85,7 @@ static int insert_along(struct connection *c, const struct sandbox_insertion *in
 	return insertion->origin ? snapshot_run_origin(c, r->id, insertion->origin, err) : 0;
 }
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	struct sandbox_insertion *insertion = context;
 	const struct sandbox_record *r = insertion->record;
@@ -104,7 +106,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 	count = query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
-	if (count < 0 || (is_living[r->actual] && admit(c, insertion, err) < 0) ||
+	if (count < 0 || (is_living[r->actual] && admit_sandbox(c, insertion, err) < 0) ||
 	    insert_along(c, insertion, err) < 0 || event_add(c, &event, err) < 0)
 		return -1;
 	if (insertion->on_accepted)
@@ -135,15 +137,15 @@ int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsign
 
 /* ---- find and list ---- */
 
-struct search {
-	struct lookup lookup;
+struct sandbox_search {
+	struct record_lookup lookup;
 	struct rows rows;
 	struct sandbox_record *ret;
 };
 
-static int run_search(struct connection *c, void *context, struct error *err)
+static int run_search(struct store_connection *c, void *context, struct error *err)
 {
-	struct search *search = context;
+	struct sandbox_search *search = context;
 	int found = 0;
 
 	if (id_is_valid(search->lookup.id))
@@ -160,7 +162,7 @@ static int run_search(struct connection *c, void *context, struct error *err)
 int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
                        const char *id_or_name, struct sandbox_record *ret, struct error *err)
 {
-	struct search search = {
+	struct sandbox_search search = {
 	        .lookup = {.project_id = project_id, .id = id_or_name},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .ret = ret,
@@ -185,9 +187,9 @@ static int refuse_several(const struct rows *projects, const char *name, struct 
 	return -1;
 }
 
-static int run_search_anywhere(struct connection *c, void *context, struct error *err)
+static int run_search_anywhere(struct store_connection *c, void *context, struct error *err)
 {
-	struct search *search = context;
+	struct sandbox_search *search = context;
 	const char *name = search->lookup.id;
 	struct rows projects = {.arena = search->rows.arena, .size = sizeof(struct project_ref)};
 	int found = query_run(c, QUERY_SANDBOX_PROJECTS_WITH_NAME, &search->lookup, &projects, err);
@@ -198,7 +200,7 @@ static int run_search_anywhere(struct connection *c, void *context, struct error
 		const struct project_ref *project = projects.items;
 
 		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME,
-		                   &(struct lookup){.project_id = project->id, .id = name},
+		                   &(struct record_lookup){.project_id = project->id, .id = name},
 		                   &search->rows, search->ret, err);
 	}
 	if (found == 0)
@@ -209,7 +211,7 @@ static int run_search_anywhere(struct connection *c, void *context, struct error
 int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
                                 struct sandbox_record *ret, struct error *err)
 {
-	struct search search = {
+	struct sandbox_search search = {
 	        .lookup = {.id = name},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .ret = ret,
@@ -219,9 +221,9 @@ int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *na
 	                  err);
 }
 
-static int run_search_ended(struct connection *c, void *context, struct error *err)
+static int run_search_ended(struct store_connection *c, void *context, struct error *err)
 {
-	struct search *search = context;
+	struct sandbox_search *search = context;
 	int found = query_find(c, QUERY_SANDBOX_FIND_ENDED, &search->lookup, &search->rows,
 	                       search->ret, err);
 
@@ -233,7 +235,7 @@ static int run_search_ended(struct connection *c, void *context, struct error *e
 int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
                              const char *id, struct sandbox_record *ret, struct error *err)
 {
-	struct search search = {
+	struct sandbox_search search = {
 	        .lookup = {.project_id = project_id, .id = id},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .ret = ret,
@@ -246,7 +248,7 @@ int store_sandbox_find_ended(struct store *s, struct arena *a, const char *proje
 int store_sandbox_owners(struct store *s, struct arena *a, const char *project_id,
                          const char *ids_json, struct sandbox_owner_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = ids_json};
+	const struct record_lookup lookup = {.project_id = project_id, .id = ids_json};
 	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_owner)};
 
 	if (store_read_query(s, QUERY_SANDBOX_LIST_OWNERS, &lookup, &rows, err) < 0)
@@ -305,8 +307,8 @@ static const bool is_resting[SANDBOX_STATE_COUNT] = {
         [SANDBOX_ARCHIVED] = true, [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,
 };
 
-struct change {
-	struct sandbox_change takes;
+struct move_change {
+	struct sandbox_transition takes;
 	struct rows rows;
 	const struct lease_record *lease; /* NULL = none */
 	const struct mount_list *mounts;  /* NULL = those that it has */
@@ -315,14 +317,14 @@ struct change {
 };
 
 /* Why the compare-and-set met no row. Always -1. */
-static int refuse_change(struct connection *c, const struct sandbox_change *takes,
+static int refuse_change(struct store_connection *c, const struct sandbox_transition *takes,
                          struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_seen)};
 	struct sandbox_seen seen;
-	int found = query_find(c, QUERY_SANDBOX_STATE, &(struct lookup){.id = takes->id}, &rows,
-	                       &seen, err);
+	int found = query_find(c, QUERY_SANDBOX_STATE, &(struct record_lookup){.id = takes->id},
+	                       &rows, &seen, err);
 
 	if (found < 0)
 		return -1;
@@ -333,11 +335,11 @@ static int refuse_change(struct connection *c, const struct sandbox_change *take
 }
 
 /* Its place in the project when it ceases to live. */
-static int let_go(struct connection *c, const struct change *change, struct error *err)
+static int let_go(struct store_connection *c, const struct move_change *change, struct error *err)
 {
-	const struct sandbox_change *takes = &change->takes;
+	const struct sandbox_transition *takes = &change->takes;
 	const struct sandbox_record *r = change->rows.items;
-	const struct admission admission = {.project_id = r->project_id};
+	const struct project_admission admission = {.project_id = r->project_id};
 
 	if (!is_living[takes->from] || is_living[takes->to])
 		return 0;
@@ -345,30 +347,33 @@ static int let_go(struct connection *c, const struct change *change, struct erro
 }
 
 /* The other way round: it was deleted, and is brought back. */
-static int take_place(struct connection *c, const struct change *change, struct error *err)
+static int take_place(struct store_connection *c, const struct move_change *change,
+                      struct error *err)
 {
-	const struct sandbox_change *takes = &change->takes;
+	const struct sandbox_transition *takes = &change->takes;
 	const struct sandbox_record *r = change->rows.items;
 	struct sandbox_insertion back = {.record = r, .project_max = change->project_max};
 
 	if (is_living[takes->from] || !is_living[takes->to])
 		return 0;
-	return admit(c, &back, err);
+	return admit_sandbox(c, &back, err);
 }
 
 /* While it was archived its backup cost, and not its files. */
-static int come_back(struct connection *c, const struct sandbox_change *takes, struct error *err)
+static int restart_holding(struct store_connection *c, const struct sandbox_transition *takes,
+                           struct error *err)
 {
-	const struct lookup lookup = {.id = takes->id, .now = takes->now};
+	const struct record_lookup lookup = {.id = takes->id, .now = takes->now};
 
 	if (takes->from != SANDBOX_ARCHIVED || takes->to != SANDBOX_CREATING)
 		return 0;
 	return query_run(c, QUERY_HOLDING_RESTART, &lookup, NULL, err) < 0 ? -1 : 0;
 }
 
-static int tell_move(struct connection *c, const struct change *change, struct error *err)
+static int tell_move(struct store_connection *c, const struct move_change *change,
+                     struct error *err)
 {
-	const struct sandbox_change *takes = &change->takes;
+	const struct sandbox_transition *takes = &change->takes;
 	const struct sandbox_record *r = change->rows.items;
 	const struct event_record event = {
 	        .at = takes->now,
@@ -382,10 +387,10 @@ static int tell_move(struct connection *c, const struct change *change, struct e
 	return event_add(c, &event, err);
 }
 
-static int run_move(struct connection *c, void *context, struct error *err)
+static int run_move(struct store_connection *c, void *context, struct error *err)
 {
-	struct change *change = context;
-	const struct sandbox_change *takes = &change->takes;
+	struct move_change *change = context;
+	const struct sandbox_transition *takes = &change->takes;
 
 	change->rows.count = 0;
 	if (query_run(c, QUERY_SANDBOX_MOVE, takes, &change->rows, err) < 0)
@@ -393,7 +398,7 @@ static int run_move(struct connection *c, void *context, struct error *err)
 	if (change->rows.count == 0)
 		return refuse_change(c, takes, err);
 	if (let_go(c, change, err) < 0 || take_place(c, change, err) < 0 ||
-	    come_back(c, takes, err) < 0 || tell_move(c, change, err) < 0 ||
+	    restart_holding(c, takes, err) < 0 || tell_move(c, change, err) < 0 ||
 	    (change->mounts && mounts_run_anew(c, takes->id, change->mounts, err) < 0))
 		return -1;
 	return change->lease ? lease_run_finish(c, change->lease, &change->is_lease_lost, err) : 0;
@@ -402,7 +407,7 @@ static int run_move(struct connection *c, void *context, struct error *err)
 int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandbox_move *move,
                             struct sandbox_record *ret, struct error *err)
 {
-	struct change change = {
+	struct move_change change = {
 	        .takes = {.id = move->id,
 	                  .from = move->from,
 	                  .to = move->to,
@@ -446,9 +451,9 @@ int store_sandbox_move(struct store *s, const struct sandbox_move *move, struct 
 	return store_sandbox_move_read(s, &arena, move, &moved, err);
 }
 
-static int run_want(struct connection *c, void *context, struct error *err)
+static int run_want(struct store_connection *c, void *context, struct error *err)
 {
-	const struct sandbox_change *takes = context;
+	const struct sandbox_transition *takes = context;
 	int count = query_run(c, QUERY_SANDBOX_WANT, takes, NULL, err);
 
 	if (count == 0)
@@ -459,7 +464,7 @@ static int run_want(struct connection *c, void *context, struct error *err)
 int store_sandbox_want(struct store *s, const char *id, enum sandbox_state actual,
                        enum sandbox_state desired, struct error *err)
 {
-	struct sandbox_change takes = {
+	struct sandbox_transition takes = {
 	        .id = id, .from = actual, .desired = sandbox_state_name(desired)};
 
 	return store_change(s, &(struct transaction){.run = run_want, .context = &takes}, err);
@@ -474,13 +479,13 @@ void store_sandbox_touch(struct store *s, const char *id, int64_t now)
 
 int store_sandbox_keep_files(struct store *s, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.id = id};
+	const struct record_lookup lookup = {.id = id};
 
 	return store_change_query(s, QUERY_SANDBOX_KEEP_FILES, &lookup, err) < 0 ? -1 : 0;
 }
 
 /* A change that gives the row. */
-struct updating {
+struct sandbox_update {
 	enum query_name query;
 	const void *takes;
 	const char *id;
@@ -488,7 +493,8 @@ struct updating {
 	const char *told; /* what of it was changed; NULL = nobody is told */
 };
 
-static int tell_update(struct connection *c, const struct updating *updating, struct error *err)
+static int tell_update(struct store_connection *c, const struct sandbox_update *updating,
+                       struct error *err)
 {
 	const struct sandbox_record *r = updating->rows.items;
 	const struct sandbox_resources *is = &r->resources;
@@ -509,9 +515,9 @@ static int tell_update(struct connection *c, const struct updating *updating, st
 	return event_add(c, &event, err);
 }
 
-static int run_update(struct connection *c, void *context, struct error *err)
+static int run_update(struct store_connection *c, void *context, struct error *err)
 {
-	struct updating *updating = context;
+	struct sandbox_update *updating = context;
 
 	updating->rows.count = 0;
 	if (query_run(c, updating->query, updating->takes, &updating->rows, err) < 0)
@@ -521,8 +527,8 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	return updating->told ? tell_update(c, updating, err) : 0;
 }
 
-static int update(struct store *s, struct updating *updating, bool is_lazy,
-                  struct sandbox_record *ret, struct error *err)
+static int update_sandbox(struct store *s, struct sandbox_update *updating, bool is_lazy,
+                          struct sandbox_record *ret, struct error *err)
 {
 	const struct transaction transaction = {
 	        .run = run_update, .context = updating, .is_lazy = is_lazy};
@@ -539,68 +545,69 @@ int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_ke
                        struct sandbox_record *ret, struct error *err)
 {
 	const struct touch takes = {.id = keep->id, .at = keep->until};
-	struct updating updating = {QUERY_SANDBOX_KEEP, &takes, keep->id, {.arena = a}};
+	struct sandbox_update updating = {QUERY_SANDBOX_KEEP, &takes, keep->id, {.arena = a}};
 
-	return update(s, &updating, true, ret, err);
+	return update_sandbox(s, &updating, true, ret, err);
 }
 
 int store_sandbox_set_timeout(struct store *s, struct arena *a, const char *id, int64_t timeout_at,
                               struct sandbox_record *ret, struct error *err)
 {
 	const struct touch takes = {.id = id, .at = timeout_at};
-	struct updating updating = {QUERY_SANDBOX_SET_TIMEOUT, &takes, takes.id, {.arena = a}};
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET_TIMEOUT, &takes, takes.id, {.arena = a}};
 
-	return update(s, &updating, true, ret, err);
+	return update_sandbox(s, &updating, true, ret, err);
 }
 
 int store_sandbox_set_preview(struct store *s, struct arena *a,
                               const struct sandbox_preview *preview, struct sandbox_record *ret,
                               struct error *err)
 {
-	struct updating updating = {
+	struct sandbox_update updating = {
 	        QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}, "preview"};
 
-	return update(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, false, ret, err);
 }
 
 int store_sandbox_set_egress(struct store *s, struct arena *a,
                              const struct sandbox_egress_change *change, struct sandbox_record *ret,
                              struct error *err)
 {
-	struct updating updating = {
+	struct sandbox_update updating = {
 	        QUERY_SANDBOX_SET_EGRESS, change, change->id, {.arena = a}, "egress"};
 
-	return update(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, false, ret, err);
 }
 
 int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_settings *settings,
                       struct sandbox_record *ret, struct error *err)
 {
-	struct updating updating = {
+	struct sandbox_update updating = {
 	        QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}, "settings"};
 
-	return update(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, false, ret, err);
 }
 
 int store_sandbox_set_resources(struct store *s, struct arena *a,
                                 const struct sandbox_revision *change, struct sandbox_record *ret,
                                 struct error *err)
 {
-	struct updating updating = {
+	struct sandbox_update updating = {
 	        QUERY_SANDBOX_SET_RESOURCES, change, change->id, {.arena = a}, "limits"};
 
 	if (change->is_quiet)
 		updating.told = NULL;
-	return update(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, false, ret, err);
 }
 
 int store_sandbox_set_env(struct store *s, struct arena *a, const struct sandbox_revision *change,
                           struct sandbox_record *ret, struct error *err)
 {
-	struct updating updating = {
+	struct sandbox_update updating = {
 	        QUERY_SANDBOX_SET_ENV, change, change->id, {.arena = a}, "environment"};
 
-	return update(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, false, ret, err);
 }
 
 int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
@@ -622,14 +629,14 @@ int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COU
 
 int store_sandbox_adopt(struct store *s, const char *node, struct error *err)
 {
-	const struct lookup lookup = {.id = node};
+	const struct record_lookup lookup = {.id = node};
 
 	return store_change_query(s, QUERY_SANDBOX_ADOPT, &lookup, err) < 0 ? -1 : 0;
 }
 
 int store_sandbox_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
 	return store_change_query(s, QUERY_SANDBOX_PURGE, &lookup, err) < 0 ? -1 : 0;
 }

@@ -123,7 +123,7 @@ static const struct drawer {
         {QUERY_VAULT_SECRETS, QUERY_VAULT_SECRET_SWAP, columns_of_vault_record, "value"},
 };
 
-struct page {
+struct reseal_page {
 	const struct drawer *drawer;
 	const struct column *column;
 	struct arena *arena;
@@ -131,9 +131,9 @@ struct page {
 	size_t count;
 };
 
-static int run_page(struct connection *c, void *context, struct error *err)
+static int run_page(struct store_connection *c, void *context, struct error *err)
 {
-	const struct page *page = context;
+	const struct reseal_page *page = context;
 
 	for (size_t i = 0; i < page->count; i++)
 		if (query_run(c, page->drawer->swap, &page->swaps[i], NULL, err) < 0)
@@ -142,8 +142,8 @@ static int run_page(struct connection *c, void *context, struct error *err)
 }
 
 /* False when it cannot be opened. */
-static bool reseal(struct store *s, const struct page *page, const struct secret_row *row,
-                   struct secret_swap *ret)
+static bool reseal_row(struct store *s, const struct reseal_page *page,
+                       const struct secret_row *row, struct secret_swap *ret)
 {
 	const char *bound = bound_of(page->arena, page->column, row->id), *text = row->text;
 	struct error err = {0};
@@ -166,7 +166,7 @@ struct counts {
 };
 
 /* Returns the number of rows; *after becomes the last one's id. */
-static int reseal_page(struct store *s, struct page *page, struct secret_page *after,
+static int reseal_page(struct store *s, struct reseal_page *page, struct secret_page *after,
                        struct counts *counts, struct error *err)
 {
 	struct rows rows = {.arena = page->arena, .size = sizeof(struct secret_row)};
@@ -179,7 +179,7 @@ static int reseal_page(struct store *s, struct page *page, struct secret_page *a
 	page->swaps = ARENA_ARRAY(page->arena, struct secret_swap, rows.count + 1);
 	page->count = 0;
 	for (size_t i = 0; i < rows.count; i++) {
-		if (reseal(s, page, &found[i], &page->swaps[page->count]))
+		if (reseal_row(s, page, &found[i], &page->swaps[page->count]))
 			page->count++;
 		after->id = found[i].id;
 	}
@@ -204,7 +204,7 @@ static int reseal_drawer(struct store *s, const struct drawer *drawer, struct co
 	while (strcmp(column->name, drawer->name) != 0)
 		column++;
 	while (count == PAGE_SIZE) {
-		struct page page = {.drawer = drawer, .column = column, .arena = &arena};
+		struct reseal_page page = {.drawer = drawer, .column = column, .arena = &arena};
 
 		count = reseal_page(s, &page, &after, counts, err);
 		after.id = arena_text(&ids, after.id);
@@ -227,7 +227,7 @@ int store_secrets_reseal(struct store *s, uint64_t *ret_resealed, uint64_t *ret_
 }
 
 /* None may be left that only a key which is to be dropped could open. */
-static int reseal_all(struct store *s, uint64_t *ret_resealed, struct error *err)
+static int reseal_secrets(struct store *s, uint64_t *ret_resealed, struct error *err)
 {
 	uint64_t shut;
 
@@ -242,16 +242,16 @@ static int reseal_all(struct store *s, uint64_t *ret_resealed, struct error *err
 	return -1;
 }
 
-static int rotate(struct store *s, uint64_t *ret_resealed, struct error *err)
+static int rotate_keys(struct store *s, uint64_t *ret_resealed, struct error *err)
 {
 	uint64_t before;
 
 	/* First what an earlier one has left, so that keys do not pile up. */
-	if (reseal_all(s, &before, err) < 0 || seal_drop_keys(s->seal, err) < 0 ||
+	if (reseal_secrets(s, &before, err) < 0 || seal_drop_keys(s->seal, err) < 0 ||
 	    seal_add_key(s->seal, err) < 0)
 		return -1;
 	fault_point("api", "rotate-key-added");
-	if (reseal_all(s, ret_resealed, err) < 0)
+	if (reseal_secrets(s, ret_resealed, err) < 0)
 		return -1;
 	fault_point("api", "rotate-resealed");
 	return seal_drop_keys(s->seal, err);
@@ -263,7 +263,8 @@ int store_secrets_rotate(struct store *s, uint64_t *ret_resealed, struct error *
 
 	if (!s->seal)
 		return FAIL(err, ERROR_UNSUPPORTED, "this store seals nothing");
-	if (seal_begin_rotation(s->seal, &rotation_fd, err) < 0 || rotate(s, ret_resealed, err) < 0)
+	if (seal_begin_rotation(s->seal, &rotation_fd, err) < 0 ||
+	    rotate_keys(s, ret_resealed, err) < 0)
 		return FAIL_CONTEXT(err, "rotate");
 	return 0;
 }

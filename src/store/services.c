@@ -47,7 +47,7 @@ static bool is_alike(const struct service_record *is, const struct service_recor
 	       strcmp(is->env_json, wanted->env_json) == 0;
 }
 
-static int run_insert(struct connection *c, struct putting *p, const struct service_ref *ref,
+static int run_insert(struct store_connection *c, struct putting *p, const struct service_ref *ref,
                       struct error *err)
 {
 	int64_t count;
@@ -62,7 +62,7 @@ static int run_insert(struct connection *c, struct putting *p, const struct serv
 	return query_run(c, QUERY_SERVICE_INSERT, p->ret, NULL, err) < 0 ? -1 : 0;
 }
 
-static int run_put(struct connection *c, void *context, struct error *err)
+static int run_put(struct store_connection *c, void *context, struct error *err)
 {
 	struct putting *p = context;
 	const struct service_ref ref = {p->wanted->sandbox_id, p->wanted->name};
@@ -107,7 +107,7 @@ struct wishing {
 	struct service_record *ret;
 };
 
-static int run_wish(struct connection *c, void *context, struct error *err)
+static int run_wish(struct store_connection *c, void *context, struct error *err)
 {
 	const struct wishing *w = context;
 	const struct service_ref ref = {w->change->sandbox_id, w->change->name};
@@ -162,8 +162,8 @@ int store_service_find(struct store *s, struct arena *a, const struct service_re
 	return 0;
 }
 
-static int list(struct store *s, struct rows *rows, enum query_name query, const void *takes,
-                struct service_list *ret, struct error *err)
+static int list_services(struct store *s, struct rows *rows, enum query_name query,
+                         const void *takes, struct service_list *ret, struct error *err)
 {
 	if (store_read_query(s, query, takes, rows, err) < 0)
 		return -1;
@@ -177,14 +177,14 @@ int store_service_list(struct store *s, struct arena *a, const char *sandbox_id,
 	const struct service_ref ref = {.sandbox_id = sandbox_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct service_record)};
 
-	return list(s, &rows, QUERY_SERVICE_LIST, &ref, ret, err);
+	return list_services(s, &rows, QUERY_SERVICE_LIST, &ref, ret, err);
 }
 
 int store_services_to_tell(struct store *s, struct arena *a, const char *node,
                            struct service_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.id = node};
+	const struct record_lookup lookup = {.id = node};
 	struct rows rows = {.arena = a, .size = sizeof(struct service_record)};
 
-	return list(s, &rows, QUERY_SERVICES_TO_TELL, &lookup, ret, err);
+	return list_services(s, &rows, QUERY_SERVICES_TO_TELL, &lookup, ret, err);
 }

@@ -8,10 +8,10 @@ static int fail_missing(const char *name, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "no skill '%.100s'", name);
 }
 
-static int run_put(struct connection *c, void *context, struct error *err)
+static int run_put(struct store_connection *c, void *context, struct error *err)
 {
 	const struct skill_record *r = context;
-	const struct lookup lookup = {.project_id = r->project_id};
+	const struct record_lookup lookup = {.project_id = r->project_id};
 	int64_t count;
 
 	if (project_lock(c, r->project_id, err) < 0 ||
@@ -34,7 +34,7 @@ int store_skill_put(struct store *s, const struct skill_record *r, struct error 
 int store_skill_find(struct store *s, struct arena *a, const char *project_id, const char *name,
                      struct skill_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_SKILL_FIND, &lookup, &rows, err);
 
@@ -49,7 +49,7 @@ int store_skill_find(struct store *s, struct arena *a, const char *project_id, c
 int store_skill_list(struct store *s, struct arena *a, const char *project_id,
                      struct skill_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id};
+	const struct record_lookup lookup = {.project_id = project_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct skill_record)};
 
 	if (store_read_query(s, QUERY_SKILL_LIST, &lookup, &rows, err) < 0)
@@ -60,7 +60,7 @@ int store_skill_list(struct store *s, struct arena *a, const char *project_id,
 
 int store_skill_remove(struct store *s, const char *project_id, const char *name, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = name};
 	int count = store_change_query(s, QUERY_SKILL_REMOVE, &lookup, err);
 
 	if (count == 0)

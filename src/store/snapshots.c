@@ -26,25 +26,25 @@ const char *snapshot_kind_name(enum snapshot_kind kind)
 	return kind < SNAPSHOT_KIND_COUNT ? names[kind] : "unknown";
 }
 
-struct insertion {
+struct snapshot_insertion {
 	const struct snapshot_record *record;
 	unsigned project_max;
 };
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
-	const struct insertion *insertion = context;
+	const struct snapshot_insertion *insertion = context;
 	const struct snapshot_record *r = insertion->record;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
-	struct tally held = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
+	struct row_count held = {0};
 	int count = query_run(c, QUERY_SNAPSHOT_INSERT, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a snapshot named '%s' exists already", r->name);
 	if (count < 0 ||
-	    query_find(c, QUERY_SNAPSHOT_COUNT, &(struct lookup){.project_id = r->project_id},
-	               &rows, &held, err) < 0)
+	    query_find(c, QUERY_SNAPSHOT_COUNT,
+	               &(struct record_lookup){.project_id = r->project_id}, &rows, &held, err) < 0)
 		return -1;
 	if (held.count <= insertion->project_max)
 		return 0;
@@ -57,7 +57,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 int store_snapshot_insert(struct store *s, const struct snapshot_record *r, unsigned project_max,
                           struct error *err)
 {
-	struct insertion insertion = {r, project_max};
+	struct snapshot_insertion insertion = {r, project_max};
 
 	/* Should the machine go down before it comes to the disk, the snapshot is nobody's, and
 	 * swept. */
@@ -70,7 +70,7 @@ int store_snapshot_insert(struct store *s, const struct snapshot_record *r, unsi
 int store_snapshot_find(struct store *s, struct arena *a, const char *project_id,
                         const char *id_or_name, struct snapshot_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_SNAPSHOT_FIND, &lookup, &rows, err);
 
@@ -109,8 +109,8 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
 }
 
 /* A layer that a template is built of is nobody's to know. */
-static int tell(struct connection *c, enum event_kind kind, const struct snapshot_record *r,
-                struct error *err)
+static int add_snapshot_event(struct store_connection *c, enum event_kind kind,
+                              const struct snapshot_record *r, struct error *err)
 {
 	const struct event_subject subject = {r->project_id, r->sandbox_id, r->name};
 
@@ -118,20 +118,21 @@ static int tell(struct connection *c, enum event_kind kind, const struct snapsho
 }
 
 /* Before the update: whether this is what loses it. */
-static int tell_lost(struct connection *c, const struct snapshot_record *r, struct error *err)
+static int add_lost_event(struct store_connection *c, const struct snapshot_record *r,
+                          struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct snapshot_record)};
 	struct snapshot_record before;
-	int found = query_find(c, QUERY_SNAPSHOT_FIND, &(struct lookup){.id = r->id}, &rows,
+	int found = query_find(c, QUERY_SNAPSHOT_FIND, &(struct record_lookup){.id = r->id}, &rows,
 	                       &before, err);
 
 	if (found <= 0 || before.state == SNAPSHOT_LOST)
 		return found < 0 ? -1 : 0;
-	return tell(c, EVENT_SNAPSHOT_LOST, &before, err);
+	return add_snapshot_event(c, EVENT_SNAPSHOT_LOST, &before, err);
 }
 
-static int run_update(struct connection *c, void *context, struct error *err)
+static int run_update(struct store_connection *c, void *context, struct error *err)
 {
 	const struct snapshot_record *r = context;
 	const struct snapshot_base base = {r->sandbox_id, r->id, ""};
@@ -140,18 +141,18 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	struct sandbox_seen seen;
 	int count;
 
-	if (r->state == SNAPSHOT_LOST && tell_lost(c, r, err) < 0)
+	if (r->state == SNAPSHOT_LOST && add_lost_event(c, r, err) < 0)
 		return -1;
 	count = query_run(c, QUERY_SNAPSHOT_UPDATE, r, NULL, err);
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", r->id);
 	if (count < 0 || r->state != SNAPSHOT_READY)
 		return count < 0 ? -1 : 0;
-	count = query_find(c, QUERY_SANDBOX_STATE, &(struct lookup){.id = r->sandbox_id}, &rows,
-	                   &seen, err);
+	count = query_find(c, QUERY_SANDBOX_STATE, &(struct record_lookup){.id = r->sandbox_id},
+	                   &rows, &seen, err);
 	if (count > 0)
 		count = query_run(c, QUERY_SNAPSHOT_BASE_SET, &base, NULL, err);
-	return count < 0 ? -1 : tell(c, EVENT_SNAPSHOT_CREATED, r, err);
+	return count < 0 ? -1 : add_snapshot_event(c, EVENT_SNAPSHOT_CREATED, r, err);
 }
 
 int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool is_lazy,
@@ -165,9 +166,9 @@ int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool
 }
 
 /* One that has never been made was told to nobody. */
-static int run_removal(struct connection *c, void *context, struct error *err)
+static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
-	const struct lookup *lookup = context;
+	const struct record_lookup *lookup = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct snapshot_record)};
 	struct snapshot_record r;
@@ -177,12 +178,13 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 		return found;
 	if (query_run(c, QUERY_SNAPSHOT_REMOVE, lookup, NULL, err) < 0)
 		return -1;
-	return r.state == SNAPSHOT_MAKING ? 0 : tell(c, EVENT_SNAPSHOT_DELETED, &r, err);
+	return r.state == SNAPSHOT_MAKING ? 0
+	                                  : add_snapshot_event(c, EVENT_SNAPSHOT_DELETED, &r, err);
 }
 
 int store_snapshot_remove(struct store *s, const char *id, struct error *err)
 {
-	struct lookup lookup = {.id = id};
+	struct record_lookup lookup = {.id = id};
 
 	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
 }
@@ -190,7 +192,7 @@ int store_snapshot_remove(struct store *s, const char *id, struct error *err)
 static int find_base(struct store *s, struct arena *a, const char *sandbox_id,
                      struct snapshot_base *ret, struct error *err)
 {
-	const struct lookup lookup = {.id = sandbox_id};
+	const struct record_lookup lookup = {.id = sandbox_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_base)};
 	int count = store_read_query(s, QUERY_SNAPSHOT_BASE_FIND, &lookup, &rows, err);
 
@@ -266,12 +268,12 @@ int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_i
 	return 0;
 }
 
-static int run_set_base(struct connection *c, void *context, struct error *err)
+static int run_set_base(struct store_connection *c, void *context, struct error *err)
 {
 	return query_run(c, QUERY_SNAPSHOT_BASE_SET, context, NULL, err) < 0 ? -1 : 0;
 }
 
-int snapshot_run_origin(struct connection *c, const char *sandbox_id, const char *snapshot_id,
+int snapshot_run_origin(struct store_connection *c, const char *sandbox_id, const char *snapshot_id,
                         struct error *err)
 {
 	const struct snapshot_base base = {sandbox_id, snapshot_id, snapshot_id};

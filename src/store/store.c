@@ -66,9 +66,9 @@ int store_sync_wait(struct store *store, uint64_t sync, struct error *err)
 	return store->driver->sync_wait(store, sync, err);
 }
 
-static int ping(struct connection *c, void *context, struct error *err)
+static int run_ping(struct store_connection *c, void *context, struct error *err)
 {
-	struct rows rows = {.arena = context, .size = sizeof(struct tally)};
+	struct rows rows = {.arena = context, .size = sizeof(struct row_count)};
 
 	return query_run(c, QUERY_STORE_PING, NULL, &rows, err) < 0 ? -1 : 0;
 }
@@ -77,7 +77,7 @@ int store_ping(struct store *store, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 
-	return store_read(store, &(struct transaction){.run = ping, .context = &arena}, err);
+	return store_read(store, &(struct transaction){.run = run_ping, .context = &arena}, err);
 }
 
 int store_tidy(struct store *store, struct error *err)
@@ -87,7 +87,7 @@ int store_tidy(struct store *store, struct error *err)
 	return store->driver->tidy(store, err);
 }
 
-const struct column *query_column(const struct query *query, const struct column *shape,
+const struct column *query_column(const struct store_query *query, const struct column *shape,
                                   const char *name)
 {
 	for (const struct column *column = shape; column && column->kind != COLUMN_END; column++)
@@ -112,14 +112,14 @@ void *rows_add(struct rows *rows)
 	return (char *)rows->items + rows->count++ * rows->size;
 }
 
-int query_run(struct connection *c, enum query_name query, const void *takes, struct rows *rows,
-              struct error *err)
+int query_run(struct store_connection *c, enum query_name query, const void *takes,
+              struct rows *rows, struct error *err)
 {
 	return c->store->driver->run(c, query, takes, rows, err);
 }
 
-int query_find(struct connection *c, enum query_name query, const void *takes, struct rows *row,
-               void *ret, struct error *err)
+int query_find(struct store_connection *c, enum query_name query, const void *takes,
+               struct rows *row, void *ret, struct error *err)
 {
 	row->count = 0;
 	if (query_run(c, query, takes, row, err) < 0)
@@ -130,12 +130,12 @@ int query_find(struct connection *c, enum query_name query, const void *takes, s
 	return 1;
 }
 
-int query_count(struct connection *c, enum query_name query, const void *takes, int64_t *ret,
+int query_count(struct store_connection *c, enum query_name query, const void *takes, int64_t *ret,
                 struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
-	struct tally tally = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
+	struct row_count tally = {0};
 
 	if (query_find(c, query, takes, &rows, &tally, err) < 0)
 		return -1;
@@ -167,7 +167,7 @@ struct single {
 	int count;
 };
 
-static int run_single(struct connection *c, void *context, struct error *err)
+static int run_single(struct store_connection *c, void *context, struct error *err)
 {
 	struct single *single = context;
 

@@ -4,8 +4,8 @@
 #include "store/driver.h"
 
 /* Everybody's comes with the program, and is no event. */
-static int tell(struct connection *c, enum event_kind kind, const struct template_record *r,
-                struct error *err)
+static int add_template_event(struct store_connection *c, enum event_kind kind,
+                              const struct template_record *r, struct error *err)
 {
 	if (!r->project_id || !*r->project_id)
 		return 0;
@@ -14,14 +14,14 @@ static int tell(struct connection *c, enum event_kind kind, const struct templat
 	                  err);
 }
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct template_record *r = context;
 	int count = query_run(c, QUERY_TEMPLATE_INSERT, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_CONFLICT, "a template named '%s' exists already", r->name);
-	return count < 0 ? -1 : tell(c, EVENT_TEMPLATE_CREATED, r, err);
+	return count < 0 ? -1 : add_template_event(c, EVENT_TEMPLATE_CREATED, r, err);
 }
 
 int store_template_insert(struct store *s, const struct template_record *r, struct error *err)
@@ -34,7 +34,7 @@ int store_template_insert(struct store *s, const struct template_record *r, stru
 int store_template_find(struct store *s, struct arena *a, const char *project_id,
                         const char *name_or_id, struct template_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = name_or_id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = name_or_id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_TEMPLATE_FIND, &lookup, &rows, err);
 
@@ -49,7 +49,7 @@ int store_template_find(struct store *s, struct arena *a, const char *project_id
 int store_template_list(struct store *s, struct arena *a, const char *project_id,
                         struct template_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id};
+	const struct record_lookup lookup = {.project_id = project_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct template_record)};
 
 	if (store_read_query(s, QUERY_TEMPLATE_LIST, &lookup, &rows, err) < 0)
@@ -59,17 +59,17 @@ int store_template_list(struct store *s, struct arena *a, const char *project_id
 }
 
 /* A change by compare and set that met no row: because there is none, or is it in another state? */
-struct attempt {
+struct template_attempt {
 	enum query_name query;
 	const void *takes;
 	enum query_name look;
-	struct lookup lookup;
+	struct record_lookup lookup;
 	const char *refusal;
 };
 
-static int run_attempt(struct connection *c, void *context, struct error *err)
+static int run_attempt(struct store_connection *c, void *context, struct error *err)
 {
-	const struct attempt *attempt = context;
+	const struct template_attempt *attempt = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
 	int count = query_run(c, attempt->query, attempt->takes, NULL, err);
@@ -85,9 +85,9 @@ static int run_attempt(struct connection *c, void *context, struct error *err)
 }
 
 /* One that is being built was told when it was made; one that is to be built again is a seed. */
-static int run_move(struct connection *c, void *context, struct error *err)
+static int run_move(struct store_connection *c, void *context, struct error *err)
 {
-	const struct attempt *attempt = context;
+	const struct template_attempt *attempt = context;
 	const struct template_move *move = attempt->takes;
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct template_record)};
@@ -102,13 +102,14 @@ static int run_move(struct connection *c, void *context, struct error *err)
 	/* A project's own comes first, also one that has the id of everybody's as its name. */
 	if (found <= 0 || strcmp(r.id, move->id) != 0)
 		return found < 0 ? -1 : 0;
-	return tell(c, move->to == TEMPLATE_READY ? EVENT_TEMPLATE_READY : EVENT_TEMPLATE_FAILED,
-	            &r, err);
+	return add_template_event(
+	        c, move->to == TEMPLATE_READY ? EVENT_TEMPLATE_READY : EVENT_TEMPLATE_FAILED, &r,
+	        err);
 }
 
 int store_template_move(struct store *s, const struct template_move *move, struct error *err)
 {
-	struct attempt attempt = {
+	struct template_attempt attempt = {
 	        .query = QUERY_TEMPLATE_MOVE,
 	        .takes = move,
 	        .look = QUERY_TEMPLATE_STATE,
@@ -123,14 +124,14 @@ int store_template_move(struct store *s, const struct template_move *move, struc
 	                    err);
 }
 
-static int run_update(struct connection *c, void *context, struct error *err)
+static int run_update(struct store_connection *c, void *context, struct error *err)
 {
 	const struct template_record *r = context;
 	int count = query_run(c, QUERY_TEMPLATE_UPDATE, r, NULL, err);
 
 	if (count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", r->id);
-	return count < 0 ? -1 : tell(c, EVENT_TEMPLATE_UPDATED, r, err);
+	return count < 0 ? -1 : add_template_event(c, EVENT_TEMPLATE_UPDATED, r, err);
 }
 
 int store_template_update(struct store *s, const struct template_record *r, struct error *err)
@@ -143,7 +144,7 @@ int store_template_update(struct store *s, const struct template_record *r, stru
 int store_template_shares(struct store *s, const char *folder, bool *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const struct lookup lookup = {.id = folder};
+	const struct record_lookup lookup = {.id = folder};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
 	int count = store_read_query(s, QUERY_TEMPLATE_SHARES, &lookup, &rows, err);
 
@@ -153,9 +154,9 @@ int store_template_shares(struct store *s, const char *folder, bool *ret, struct
 	return 0;
 }
 
-static int run_removal(struct connection *c, void *context, struct error *err)
+static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
-	const struct attempt *attempt = context;
+	const struct template_attempt *attempt = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct template_record)};
 	struct template_record r;
@@ -163,13 +164,13 @@ static int run_removal(struct connection *c, void *context, struct error *err)
 
 	if (found < 0 || run_attempt(c, context, err) < 0)
 		return -1;
-	return found > 0 ? tell(c, EVENT_TEMPLATE_DELETED, &r, err) : 0;
+	return found > 0 ? add_template_event(c, EVENT_TEMPLATE_DELETED, &r, err) : 0;
 }
 
 int store_template_remove(struct store *s, const char *project_id, const char *id,
                           struct error *err)
 {
-	struct attempt attempt = {
+	struct template_attempt attempt = {
 	        .query = QUERY_TEMPLATE_REMOVE,
 	        .takes = &attempt.lookup,
 	        .look = QUERY_TEMPLATE_OWNED,

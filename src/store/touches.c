@@ -11,7 +11,7 @@ struct touches {
 	struct map waiting[TOUCHED_COUNT];
 };
 
-static const enum query_name queries[TOUCHED_COUNT] = {
+static const enum query_name touch_queries[TOUCHED_COUNT] = {
         [TOUCHED_SANDBOX] = QUERY_SANDBOX_TOUCH,
         [TOUCHED_KEY] = QUERY_KEY_TOUCH,
 };
@@ -56,12 +56,12 @@ int64_t touches_latest(struct touches *t, enum touched kind, const char *id, int
 }
 
 /* What one write takes: copies, so that calls go on while it waits for the database. */
-struct batch {
+struct touch_batch {
 	struct touch *items[TOUCHED_COUNT];
 	size_t counts[TOUCHED_COUNT], total;
 };
 
-static void collect(struct touches *t, struct arena *a, struct batch *batch)
+static void collect_touches(struct touches *t, struct arena *a, struct touch_batch *batch)
 {
 	pthread_mutex_lock(&t->mutex);
 	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++) {
@@ -79,7 +79,7 @@ static void collect(struct touches *t, struct arena *a, struct batch *batch)
 }
 
 /* An id that was touched again meanwhile goes on waiting. */
-static void forget(struct touches *t, const struct batch *batch)
+static void forget_written(struct touches *t, const struct touch_batch *batch)
 {
 	pthread_mutex_lock(&t->mutex);
 	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++) {
@@ -93,13 +93,13 @@ static void forget(struct touches *t, const struct batch *batch)
 	pthread_mutex_unlock(&t->mutex);
 }
 
-static int run_batch(struct connection *c, void *context, struct error *err)
+static int run_batch(struct store_connection *c, void *context, struct error *err)
 {
-	const struct batch *batch = context;
+	const struct touch_batch *batch = context;
 
 	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++)
 		for (size_t i = 0; i < batch->counts[kind]; i++)
-			if (query_run(c, queries[kind], &batch->items[kind][i], NULL, err) < 0)
+			if (query_run(c, touch_queries[kind], &batch->items[kind][i], NULL, err) < 0)
 				return -1;
 	return 0;
 }
@@ -107,15 +107,15 @@ static int run_batch(struct connection *c, void *context, struct error *err)
 int touches_write(struct store *s, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct batch batch = {0};
+	struct touch_batch batch = {0};
 
-	collect(s->touches, &arena, &batch);
+	collect_touches(s->touches, &arena, &batch);
 	if (batch.total == 0)
 		return 0;
 	if (store_change(
 	            s, &(struct transaction){.run = run_batch, .context = &batch, .is_lazy = true},
 	            err) < 0)
 		return FAIL_CONTEXT(err, "write last-used times");
-	forget(s->touches, &batch);
+	forget_written(s->touches, &batch);
 	return 0;
 }

@@ -15,8 +15,8 @@ struct usage_clock meter_clock(const struct meter_record *r)
 	                            .metered_ms = r->metered_ms};
 }
 
-static int list(struct store *s, struct arena *a, enum query_name query,
-                const struct meter_page *page, struct meter_list *ret, struct error *err)
+static int list_meters(struct store *s, struct arena *a, enum query_name query,
+                       const struct meter_page *page, struct meter_list *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(struct meter_record)};
 
@@ -33,14 +33,15 @@ int store_meter_list(struct store *s, struct arena *a, const struct meter_page *
 
 	if (bounded.limit > PAGE_MAX)
 		bounded.limit = PAGE_MAX;
-	return list(s, a, QUERY_METER_LIST, &bounded, ret, err);
+	return list_meters(s, a, QUERY_METER_LIST, &bounded, ret, err);
 }
 
 int store_meter_find(struct store *s, struct arena *a, const char *id, struct meter_record *ret,
                      struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_METER_FIND, &(struct lookup){.id = id}, &rows, err);
+	int count = store_read_query(s, QUERY_METER_FIND, &(struct record_lookup){.id = id}, &rows,
+	                             err);
 
 	if (count < 0)
 		return -1;
@@ -56,7 +57,7 @@ int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigne
 	const struct meter_page page = {.before = before,
 	                                .limit = limit > PAGE_MAX ? PAGE_MAX : limit};
 
-	return list(s, a, QUERY_STORAGE_LIST, &page, ret, err);
+	return list_meters(s, a, QUERY_STORAGE_LIST, &page, ret, err);
 }
 
 struct write {
@@ -65,7 +66,8 @@ struct write {
 };
 
 /* 1 when it was as it was seen. */
-static int mark(struct connection *c, const struct usage_part *part, struct error *err)
+static int mark_metered(struct store_connection *c, const struct usage_part *part,
+                        struct error *err)
 {
 	const struct meter_mark takes = {
 	        .id = part->seen->id,
@@ -81,7 +83,8 @@ static int mark(struct connection *c, const struct usage_part *part, struct erro
 	return query_run(c, QUERY_METER_MARK, &takes, NULL, err);
 }
 
-static int spend(struct connection *c, const struct usage_record *row, struct error *err)
+static int spend_balance(struct store_connection *c, const struct usage_record *row,
+                         struct error *err)
 {
 	const struct balance_record spent = {.project_id = row->project_id,
 	                                     .spent_micro = row->usd_micro};
@@ -102,23 +105,23 @@ static int spend(struct connection *c, const struct usage_record *row, struct er
 	return 0;
 }
 
-int usage_rows_add(struct connection *c, const struct usage_record *rows, size_t count,
+int usage_rows_add(struct store_connection *c, const struct usage_record *rows, size_t count,
                    struct error *err)
 {
 	for (size_t i = 0; i < count; i++)
 		if (query_run(c, QUERY_USAGE_ADD, &rows[i], NULL, err) < 0 ||
-		    spend(c, &rows[i], err) < 0)
+		    spend_balance(c, &rows[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-static int run_write(struct connection *c, void *context, struct error *err)
+static int run_write(struct store_connection *c, void *context, struct error *err)
 {
 	const struct write *write = context;
 
 	for (size_t i = 0; i < write->count; i++) {
 		const struct usage_part *part = &write->parts[i];
-		int marked = mark(c, part, err);
+		int marked = mark_metered(c, part, err);
 
 		if (marked < 0)
 			return -1;
@@ -140,7 +143,7 @@ int store_usage_write(struct store *s, const struct usage_part *parts, size_t co
 
 int store_usage_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct lookup lookup = {.now = before};
+	const struct record_lookup lookup = {.now = before};
 
 	return store_change_query(s, QUERY_USAGE_PURGE, &lookup, err) < 0 ? -1 : 0;
 }
@@ -162,8 +165,8 @@ int store_balance_find(struct store *s, struct arena *a, const char *project_id,
                        struct balance_record *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_BALANCE_FIND, &(struct lookup){.id = project_id},
-	                             &rows, err);
+	int count = store_read_query(s, QUERY_BALANCE_FIND,
+	                             &(struct record_lookup){.id = project_id}, &rows, err);
 
 	if (count < 0)
 		return -1;
@@ -179,7 +182,7 @@ struct depositing {
 	bool is_new;
 };
 
-static int run_deposit(struct connection *c, void *context, struct error *err)
+static int run_deposit(struct store_connection *c, void *context, struct error *err)
 {
 	struct depositing *d = context;
 	const struct balance_record deposited = {.project_id = d->wanted->project_id,
@@ -216,8 +219,8 @@ int64_t budget_spent(const struct budget_record *r, int64_t now)
 	return r->window_at >= budget_window_start(r->span, now) ? r->spent_micro : 0;
 }
 
-static int tell_budget(struct connection *c, enum event_kind kind, const struct budget_record *r,
-                       struct error *err)
+static int tell_budget(struct store_connection *c, enum event_kind kind,
+                       const struct budget_record *r, struct error *err)
 {
 	const struct event_subject subject = {.project_id = r->project_id,
 	                                      .sandbox_id = r->scope == BUDGET_SANDBOX ? r->subject
@@ -227,8 +230,8 @@ static int tell_budget(struct connection *c, enum event_kind kind, const struct 
 	return event_tell(c, kind, &subject, err);
 }
 
-static int find_budget(struct connection *c, const struct lookup *lookup, struct rows *rows,
-                       struct budget_record *ret, struct error *err)
+static int find_budget(struct store_connection *c, const struct record_lookup *lookup,
+                       struct rows *rows, struct budget_record *ret, struct error *err)
 {
 	int found = query_find(c, QUERY_BUDGET_FIND, lookup, rows, ret, err);
 
@@ -242,13 +245,13 @@ struct budgeting {
 	unsigned max;
 };
 
-static int run_budget_insert(struct connection *c, void *context, struct error *err)
+static int run_budget_insert(struct store_connection *c, void *context, struct error *err)
 {
 	const struct budgeting *b = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
-	const struct lookup lookup = {.project_id = b->record->project_id};
-	struct tally held = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
+	const struct record_lookup lookup = {.project_id = b->record->project_id};
+	struct row_count held = {0};
 
 	if (query_find(c, QUERY_BUDGET_COUNT, &lookup, &rows, &held, err) < 0)
 		return -1;
@@ -271,7 +274,7 @@ int store_budget_list(struct store *s, struct arena *a, const char *project_id,
                       struct budget_list *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(struct budget_record)};
-	const struct lookup lookup = {.project_id = project_id};
+	const struct record_lookup lookup = {.project_id = project_id};
 
 	if (store_read_query(s, QUERY_BUDGET_LIST, &lookup, &rows, err) < 0)
 		return -1;
@@ -284,12 +287,12 @@ struct budget_change {
 	struct budget_record record;
 };
 
-static int run_budget_update(struct connection *c, void *context, struct error *err)
+static int run_budget_update(struct store_connection *c, void *context, struct error *err)
 {
 	struct budget_change *change = context;
 	struct rows rows = {.arena = change->arena, .size = sizeof(struct budget_record)};
-	const struct lookup lookup = {.project_id = change->record.project_id,
-	                              .id = change->record.id};
+	const struct record_lookup lookup = {.project_id = change->record.project_id,
+	                                     .id = change->record.id};
 
 	if (query_run(c, QUERY_BUDGET_UPDATE, &change->record, NULL, err) < 0 ||
 	    find_budget(c, &lookup, &rows, &change->record, err) < 0)
@@ -309,9 +312,9 @@ int store_budget_update(struct store *s, struct arena *a, struct budget_record *
 	return 0;
 }
 
-static int run_budget_removal(struct connection *c, void *context, struct error *err)
+static int run_budget_removal(struct store_connection *c, void *context, struct error *err)
 {
-	const struct lookup *lookup = context;
+	const struct record_lookup *lookup = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct budget_record)};
 	struct budget_record r;
@@ -324,21 +327,21 @@ static int run_budget_removal(struct connection *c, void *context, struct error 
 
 int store_budget_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
-	struct lookup lookup = {.project_id = project_id, .id = id};
+	struct record_lookup lookup = {.project_id = project_id, .id = id};
 
 	return store_change(s, &(struct transaction){.run = run_budget_removal, .context = &lookup},
 	                    err);
 }
 
-struct telling {
+struct budget_notice {
 	struct touch mark;
 	const struct budget_telling *takes;
 	bool is_first;
 };
 
-static int run_telling(struct connection *c, void *context, struct error *err)
+static int run_telling(struct store_connection *c, void *context, struct error *err)
 {
-	struct telling *telling = context;
+	struct budget_notice *telling = context;
 	bool is_over = telling->takes->level == BUDGET_EXCEEDED;
 	int count = query_run(c, is_over ? QUERY_BUDGET_EXCEED : QUERY_BUDGET_WARN, &telling->mark,
 	                      NULL, err);
@@ -352,8 +355,8 @@ static int run_telling(struct connection *c, void *context, struct error *err)
 int store_budget_tell(struct store *s, const struct budget_telling *telling, bool *ret_is_first,
                       struct error *err)
 {
-	struct telling context = {.mark = {.id = telling->id, .at = telling->window_at},
-	                          .takes = telling};
+	struct budget_notice context = {.mark = {.id = telling->id, .at = telling->window_at},
+	                                .takes = telling};
 
 	if (store_change(s, &(struct transaction){.run = run_telling, .context = &context}, err) <
 	    0)

@@ -8,10 +8,10 @@ static int fail_missing(const char *name, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "no secret '%.128s'", name);
 }
 
-static int run_insert(struct connection *c, void *context, struct error *err)
+static int run_insert(struct store_connection *c, void *context, struct error *err)
 {
 	const struct vault_record *r = context;
-	const struct lookup lookup = {.project_id = r->project_id};
+	const struct record_lookup lookup = {.project_id = r->project_id};
 	int64_t count;
 	int added;
 
@@ -35,15 +35,15 @@ int store_vault_insert(struct store *s, const struct vault_record *r, struct err
 	return store_change(s, &(struct transaction){.run = run_insert, .context = &record}, err);
 }
 
-struct updating {
+struct vault_update {
 	enum query_name query;
 	const struct vault_record *record;
 	struct rows rows;
 };
 
-static int run_update(struct connection *c, void *context, struct error *err)
+static int run_update(struct store_connection *c, void *context, struct error *err)
 {
-	struct updating *updating = context;
+	struct vault_update *updating = context;
 
 	updating->rows.count = 0;
 	if (query_run(c, updating->query, updating->record, &updating->rows, err) < 0)
@@ -51,8 +51,8 @@ static int run_update(struct connection *c, void *context, struct error *err)
 	return updating->rows.count > 0 ? 0 : fail_missing(updating->record->id, err);
 }
 
-static int update(struct store *s, struct updating *updating, struct vault_record *ret,
-                  struct error *err)
+static int update_entry(struct store *s, struct vault_update *updating, struct vault_record *ret,
+                        struct error *err)
 {
 	if (store_change(s, &(struct transaction){.run = run_update, .context = updating}, err) < 0)
 		return -1;
@@ -63,23 +63,24 @@ static int update(struct store *s, struct updating *updating, struct vault_recor
 int store_vault_update(struct store *s, struct arena *a, const struct vault_record *r,
                        struct vault_record *ret, struct error *err)
 {
-	struct updating updating = {QUERY_VAULT_UPDATE, r, {.arena = a, .size = sizeof(*ret)}};
+	struct vault_update updating = {QUERY_VAULT_UPDATE, r, {.arena = a, .size = sizeof(*ret)}};
 
-	return update(s, &updating, ret, err);
+	return update_entry(s, &updating, ret, err);
 }
 
 int store_vault_describe(struct store *s, struct arena *a, const struct vault_record *r,
                          struct vault_record *ret, struct error *err)
 {
-	struct updating updating = {QUERY_VAULT_DESCRIBE, r, {.arena = a, .size = sizeof(*ret)}};
+	struct vault_update updating = {
+	        QUERY_VAULT_DESCRIBE, r, {.arena = a, .size = sizeof(*ret)}};
 
-	return update(s, &updating, ret, err);
+	return update_entry(s, &updating, ret, err);
 }
 
 int store_vault_find(struct store *s, struct arena *a, const char *project_id,
                      const char *id_or_name, struct vault_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_VAULT_FIND, &lookup, &rows, err);
 
@@ -94,7 +95,7 @@ int store_vault_find(struct store *s, struct arena *a, const char *project_id,
 int store_vault_list(struct store *s, struct arena *a, const char *project_id,
                      struct vault_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id};
+	const struct record_lookup lookup = {.project_id = project_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct vault_record)};
 
 	if (store_read_query(s, QUERY_VAULT_LIST, &lookup, &rows, err) < 0)
@@ -106,7 +107,7 @@ int store_vault_list(struct store *s, struct arena *a, const char *project_id,
 int store_vault_remove(struct store *s, const char *project_id, const char *id_or_name,
                        struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	int count = store_change_query(s, QUERY_VAULT_REMOVE, &lookup, err);
 
 	if (count == 0)

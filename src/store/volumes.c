@@ -27,19 +27,19 @@ const char *mount_state_name(enum mount_state state)
 
 /* ---- volumes ---- */
 
-struct insertion {
+struct volume_insertion {
 	const struct volume_record *record;
 	unsigned volumes_max;
 };
 
-static int run_insertion(struct connection *c, void *context, struct error *err)
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
-	const struct insertion *insertion = context;
+	const struct volume_insertion *insertion = context;
 	const struct volume_record *r = insertion->record;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
-	struct tally held = {0};
-	const struct lookup project = {.project_id = r->project_id};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
+	struct row_count held = {0};
+	const struct record_lookup project = {.project_id = r->project_id};
 	int count = query_run(c, QUERY_VOLUME_ADMIT, &project, NULL, err);
 
 	if (count == 0)
@@ -62,7 +62,7 @@ static int run_insertion(struct connection *c, void *context, struct error *err)
 int store_volume_insert(struct store *s, const struct volume_record *r, unsigned volumes_max,
                         struct error *err)
 {
-	struct insertion insertion = {r, volumes_max};
+	struct volume_insertion insertion = {r, volumes_max};
 
 	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
 	                    err);
@@ -71,7 +71,7 @@ int store_volume_insert(struct store *s, const struct volume_record *r, unsigned
 int store_volume_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct volume_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id_or_name};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, project_id ? QUERY_VOLUME_FIND : QUERY_VOLUME_FIND_BY_ID,
 	                             &lookup, &rows, err);
@@ -87,7 +87,7 @@ int store_volume_find(struct store *s, struct arena *a, const char *project_id,
 int store_volume_list(struct store *s, struct arena *a, const char *project_id,
                       struct volume_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id};
+	const struct record_lookup lookup = {.project_id = project_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct volume_record)};
 	int count = project_id ? store_read_query(s, QUERY_VOLUME_LIST, &lookup, &rows, err)
 	                       : store_read_query(s, QUERY_VOLUME_LIST_ALL, NULL, &rows, err);
@@ -100,8 +100,9 @@ int store_volume_list(struct store *s, struct arena *a, const char *project_id,
 
 /* ---- who is told ---- */
 
-static int tell(struct connection *c, enum event_kind kind, const char *sandbox_id,
-                const struct volume_record *volume, struct error *err)
+static int add_volume_event(struct store_connection *c, enum event_kind kind,
+                            const char *sandbox_id, const struct volume_record *volume,
+                            struct error *err)
 {
 	const struct event_subject subject = {
 	        .project_id = volume->project_id, .sandbox_id = sandbox_id, .name = volume->name};
@@ -109,36 +110,38 @@ static int tell(struct connection *c, enum event_kind kind, const char *sandbox_
 	return event_tell(c, kind, &subject, err);
 }
 
-static int tell_of(struct connection *c, enum event_kind kind, const char *sandbox_id,
-                   const char *volume_id, struct error *err)
+static int add_mount_event(struct store_connection *c, enum event_kind kind, const char *sandbox_id,
+                           const char *volume_id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
 	struct volume_record volume;
-	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct lookup){.id = volume_id}, &rows,
-	                       &volume, err);
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct record_lookup){.id = volume_id},
+	                       &rows, &volume, err);
 
-	return found <= 0 ? found : tell(c, kind, sandbox_id, &volume, err);
+	return found <= 0 ? found : add_volume_event(c, kind, sandbox_id, &volume, err);
 }
 
-static int drop_mount(struct connection *c, const struct mount_record *mount, struct error *err)
+static int drop_mount(struct store_connection *c, const struct mount_record *mount,
+                      struct error *err)
 {
 	int count = query_run(c, QUERY_MOUNT_REMOVE, mount, NULL, err);
 
 	if (count <= 0 || mount->state == MOUNT_ATTACHING)
 		return count < 0 ? -1 : 0;
-	return tell_of(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
+	return add_mount_event(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
 }
 
 /* The mounts of deleted sandboxes, of one volume (NULL = of any): nothing but their rows is left.
  * Told late, but before anybody else has the volume. */
-static int drop_gone(struct connection *c, const char *volume_id, struct error *err)
+static int drop_gone(struct store_connection *c, const char *volume_id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct mount_record)};
 	const struct mount_record *gone;
 
-	if (query_run(c, QUERY_MOUNT_LIST_GONE, &(struct lookup){.id = volume_id}, &rows, err) < 0)
+	if (query_run(c, QUERY_MOUNT_LIST_GONE, &(struct record_lookup){.id = volume_id}, &rows,
+	              err) < 0)
 		return -1;
 	gone = rows.items;
 	for (size_t i = 0; i < rows.count; i++)
@@ -150,12 +153,12 @@ static int drop_gone(struct connection *c, const char *volume_id, struct error *
 /* ---- who has one ---- */
 
 /* `rows` is filled anew. */
-static int find_holders(struct connection *c, const char *volume_id, struct rows *rows,
+static int find_holders(struct store_connection *c, const char *volume_id, struct rows *rows,
                         struct error *err)
 {
 	rows->count = 0;
-	return query_run(c, QUERY_MOUNT_LIST_OF_VOLUME, &(struct lookup){.id = volume_id}, rows,
-	                 err) < 0
+	return query_run(c, QUERY_MOUNT_LIST_OF_VOLUME, &(struct record_lookup){.id = volume_id},
+	                 rows, err) < 0
 	               ? -1
 	               : 0;
 }
@@ -189,13 +192,14 @@ struct move {
 	struct rows rows;
 };
 
-static int refuse_move(struct connection *c, const struct volume_move *takes, struct error *err)
+static int refuse_move(struct store_connection *c, const struct volume_move *takes,
+                       struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
 	struct volume_record seen;
-	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct lookup){.id = takes->id}, &rows,
-	                       &seen, err);
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct record_lookup){.id = takes->id},
+	                       &rows, &seen, err);
 
 	if (found < 0)
 		return -1;
@@ -205,7 +209,7 @@ static int refuse_move(struct connection *c, const struct volume_move *takes, st
 	            volume_state_name(seen.state), volume_state_name(takes->from));
 }
 
-static int run_move(struct connection *c, void *context, struct error *err)
+static int run_move(struct store_connection *c, void *context, struct error *err)
 {
 	struct move *move = context;
 	AUTO(arena_done) struct arena arena = {0};
@@ -217,7 +221,7 @@ static int run_move(struct connection *c, void *context, struct error *err)
 	if (move->rows.count == 0)
 		return refuse_move(c, move->takes, err);
 	if (move->takes->from == VOLUME_READY && move->takes->to == VOLUME_READY)
-		return tell(c, EVENT_VOLUME_GROWN, NULL, move->rows.items, err);
+		return add_volume_event(c, EVENT_VOLUME_GROWN, NULL, move->rows.items, err);
 	if (move->takes->to != VOLUME_DELETING)
 		return 0;
 	if (find_holders(c, move->takes->id, &holders, err) < 0)
@@ -241,9 +245,9 @@ int store_volume_move(struct store *s, struct arena *a, const struct volume_move
 	return 0;
 }
 
-static int run_removal(struct connection *c, void *context, struct error *err)
+static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
-	const struct lookup lookup = {.id = context};
+	const struct record_lookup lookup = {.id = context};
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
 	struct volume_record r;
@@ -269,10 +273,10 @@ int store_volume_remove(struct store *s, const char *id, struct error *err)
 /* ---- mounts ---- */
 
 /* The volume's texts are in the arena of `rows`. */
-static int claim(struct connection *c, const struct mount_record *mount, struct rows *rows,
-                 struct volume_record *ret, struct error *err)
+static int claim_volume(struct store_connection *c, const struct mount_record *mount,
+                        struct rows *rows, struct volume_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.id = mount->volume_id, .now = mount->created_at};
+	const struct record_lookup lookup = {.id = mount->volume_id, .now = mount->created_at};
 	int found = query_find(c, QUERY_VOLUME_CLAIM, &lookup, rows, ret, err);
 
 	if (found == 0)
@@ -281,7 +285,8 @@ static int claim(struct connection *c, const struct mount_record *mount, struct 
 	return found < 0 ? -1 : 0;
 }
 
-static int insert_mount(struct connection *c, const struct mount_record *mount, struct error *err)
+static int insert_mount(struct store_connection *c, const struct mount_record *mount,
+                        struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
@@ -289,7 +294,7 @@ static int insert_mount(struct connection *c, const struct mount_record *mount, 
 	struct volume_record volume;
 	int count;
 
-	if (claim(c, mount, &rows, &volume, err) < 0 ||
+	if (claim_volume(c, mount, &rows, &volume, err) < 0 ||
 	    find_holders(c, mount->volume_id, &holders, err) < 0 ||
 	    check_holders(&holders, mount, err) < 0 || drop_gone(c, mount->volume_id, err) < 0)
 		return -1;
@@ -298,10 +303,10 @@ static int insert_mount(struct connection *c, const struct mount_record *mount, 
 		return FAIL(err, ERROR_CONFLICT, "there is a volume at '%s' already", mount->path);
 	if (count < 0 || mount->state != MOUNT_ATTACHED)
 		return count < 0 ? -1 : 0;
-	return tell(c, EVENT_VOLUME_ATTACHED, mount->sandbox_id, &volume, err);
+	return add_volume_event(c, EVENT_VOLUME_ATTACHED, mount->sandbox_id, &volume, err);
 }
 
-int mounts_run(struct connection *c, const struct mount_list *mounts, struct error *err)
+int mounts_run(struct store_connection *c, const struct mount_list *mounts, struct error *err)
 {
 	for (size_t i = 0; i < mounts->count; i++)
 		if (insert_mount(c, &mounts->items[i], err) < 0)
@@ -309,14 +314,14 @@ int mounts_run(struct connection *c, const struct mount_list *mounts, struct err
 	return 0;
 }
 
-int mounts_run_anew(struct connection *c, const char *sandbox_id, const struct mount_list *mounts,
-                    struct error *err)
+int mounts_run_anew(struct store_connection *c, const char *sandbox_id,
+                    const struct mount_list *mounts, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct mount_record)};
 
-	if (query_run(c, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct lookup){.id = sandbox_id}, &rows,
-	              err) < 0)
+	if (query_run(c, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct record_lookup){.id = sandbox_id},
+	              &rows, err) < 0)
 		return -1;
 	for (size_t i = 0; i < rows.count; i++)
 		if (drop_mount(c, &((const struct mount_record *)rows.items)[i], err) < 0)
@@ -324,7 +329,7 @@ int mounts_run_anew(struct connection *c, const char *sandbox_id, const struct m
 	return mounts_run(c, mounts, err);
 }
 
-static int run_mounts(struct connection *c, void *context, struct error *err)
+static int run_mounts(struct store_connection *c, void *context, struct error *err)
 {
 	return mounts_run(c, context, err);
 }
@@ -337,7 +342,7 @@ int store_mounts_insert(struct store *s, const struct mount_record *mounts, size
 	return store_change(s, &(struct transaction){.run = run_mounts, .context = &list}, err);
 }
 
-static int run_mount_move(struct connection *c, void *context, struct error *err)
+static int run_mount_move(struct store_connection *c, void *context, struct error *err)
 {
 	const struct mount_move *move = context;
 	int count = query_run(c, QUERY_MOUNT_MOVE, move, NULL, err);
@@ -347,7 +352,7 @@ static int run_mount_move(struct connection *c, void *context, struct error *err
 		            mount_state_name(move->from));
 	if (count < 0 || move->from != MOUNT_ATTACHING)
 		return count < 0 ? -1 : 0;
-	return tell_of(c, EVENT_VOLUME_ATTACHED, move->sandbox_id, move->volume_id, err);
+	return add_mount_event(c, EVENT_VOLUME_ATTACHED, move->sandbox_id, move->volume_id, err);
 }
 
 int store_mount_move(struct store *s, const struct mount_move *move, struct error *err)
@@ -358,7 +363,7 @@ int store_mount_move(struct store *s, const struct mount_move *move, struct erro
 	return store_change(s, &change, err);
 }
 
-static int run_mount_removal(struct connection *c, void *context, struct error *err)
+static int run_mount_removal(struct store_connection *c, void *context, struct error *err)
 {
 	const struct mount_record *mount = context;
 	int count = query_run(c, QUERY_MOUNT_REMOVE_ATTACHING, mount, NULL, err);
@@ -370,7 +375,7 @@ static int run_mount_removal(struct connection *c, void *context, struct error *
 		return FAIL(err, ERROR_NOT_FOUND, "volume '%s' is not attached", mount->volume_id);
 	if (count < 0)
 		return -1;
-	return tell_of(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
+	return add_mount_event(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
 }
 
 int store_mount_remove(struct store *s, const char *sandbox_id, const char *volume_id,
@@ -383,7 +388,8 @@ int store_mount_remove(struct store *s, const char *sandbox_id, const char *volu
 }
 
 static int list_mounts(struct store *s, struct arena *a, enum query_name query,
-                       const struct lookup *lookup, struct mount_list *ret, struct error *err)
+                       const struct record_lookup *lookup, struct mount_list *ret,
+                       struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(struct mount_record)};
 
@@ -396,22 +402,22 @@ static int list_mounts(struct store *s, struct arena *a, enum query_name query,
 int store_mounts_of_sandbox(struct store *s, struct arena *a, const char *sandbox_id,
                             struct mount_list *ret, struct error *err)
 {
-	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct lookup){.id = sandbox_id},
-	                   ret, err);
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_SANDBOX,
+	                   &(struct record_lookup){.id = sandbox_id}, ret, err);
 }
 
 int store_mounts_of_volume(struct store *s, struct arena *a, const char *volume_id,
                            struct mount_list *ret, struct error *err)
 {
-	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_VOLUME, &(struct lookup){.id = volume_id}, ret,
-	                   err);
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_VOLUME,
+	                   &(struct record_lookup){.id = volume_id}, ret, err);
 }
 
 int store_mounts_of_project(struct store *s, struct arena *a, const char *project_id,
                             struct mount_list *ret, struct error *err)
 {
 	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_PROJECT,
-	                   &(struct lookup){.project_id = project_id}, ret, err);
+	                   &(struct record_lookup){.project_id = project_id}, ret, err);
 }
 
 int store_mounts_unfinished(struct store *s, struct arena *a, struct mount_list *ret,
@@ -420,7 +426,7 @@ int store_mounts_unfinished(struct store *s, struct arena *a, struct mount_list 
 	return list_mounts(s, a, QUERY_MOUNT_LIST_UNFINISHED, NULL, ret, err);
 }
 
-static int run_tidy(struct connection *c, UNUSED void *context, struct error *err)
+static int run_tidy(struct store_connection *c, UNUSED void *context, struct error *err)
 {
 	return drop_gone(c, NULL, err);
 }

@@ -17,7 +17,7 @@ const char *delivery_state_name(enum delivery_state state)
 /* ---- webhooks ---- */
 
 /* A change of a webhook and the count of changes, which tells other servers. */
-struct change {
+struct webhook_change {
 	enum query_name query;
 	const void *takes;
 	const char *id;
@@ -25,16 +25,18 @@ struct change {
 	const char *project_id;
 };
 
-static int check_count(struct connection *c, const struct change *change, struct error *err)
+static int check_count(struct store_connection *c, const struct webhook_change *change,
+                       struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
-	struct tally held = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
+	struct row_count held = {0};
 
 	if (change->webhooks_max == 0)
 		return 0;
-	if (query_find(c, QUERY_WEBHOOK_COUNT, &(struct lookup){.project_id = change->project_id},
-	               &rows, &held, err) < 0)
+	if (query_find(c, QUERY_WEBHOOK_COUNT,
+	               &(struct record_lookup){.project_id = change->project_id}, &rows, &held,
+	               err) < 0)
 		return -1;
 	if (held.count > change->webhooks_max)
 		return FAIL(err, ERROR_LIMIT, "the project has %u webhooks already",
@@ -42,9 +44,9 @@ static int check_count(struct connection *c, const struct change *change, struct
 	return 0;
 }
 
-static int run_change(struct connection *c, void *context, struct error *err)
+static int run_change(struct store_connection *c, void *context, struct error *err)
 {
-	const struct change *change = context;
+	const struct webhook_change *change = context;
 	int count = query_run(c, change->query, change->takes, NULL, err);
 
 	if (count == 0)
@@ -54,9 +56,9 @@ static int run_change(struct connection *c, void *context, struct error *err)
 	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
 }
 
-static int change_webhook(struct store *s, const struct change *change, struct error *err)
+static int change_webhook(struct store *s, const struct webhook_change *change, struct error *err)
 {
-	struct change copy = *change;
+	struct webhook_change copy = *change;
 
 	return store_change(s, &(struct transaction){.run = run_change, .context = &copy}, err);
 }
@@ -65,39 +67,43 @@ int store_webhook_insert(struct store *s, const struct webhook_record *r, unsign
                          struct error *err)
 {
 	return change_webhook(s,
-	                      &(struct change){.query = QUERY_WEBHOOK_INSERT,
-	                                       .takes = r,
-	                                       .id = r->id,
-	                                       .webhooks_max = webhooks_max,
-	                                       .project_id = r->project_id},
+	                      &(struct webhook_change){.query = QUERY_WEBHOOK_INSERT,
+	                                               .takes = r,
+	                                               .id = r->id,
+	                                               .webhooks_max = webhooks_max,
+	                                               .project_id = r->project_id},
 	                      err);
 }
 
 int store_webhook_update(struct store *s, const struct webhook_record *r, struct error *err)
 {
 	return change_webhook(
-	        s, &(struct change){.query = QUERY_WEBHOOK_UPDATE, .takes = r, .id = r->id}, err);
+	        s, &(struct webhook_change){.query = QUERY_WEBHOOK_UPDATE, .takes = r, .id = r->id},
+	        err);
 }
 
 int store_webhook_disable(struct store *s, const struct webhook_record *r, struct error *err)
 {
 	return change_webhook(
-	        s, &(struct change){.query = QUERY_WEBHOOK_DISABLE, .takes = r, .id = r->id}, err);
+	        s,
+	        &(struct webhook_change){.query = QUERY_WEBHOOK_DISABLE, .takes = r, .id = r->id},
+	        err);
 }
 
 int store_webhook_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 
 	return change_webhook(
-	        s, &(struct change){.query = QUERY_WEBHOOK_REMOVE, .takes = &lookup, .id = id},
+	        s,
+	        &(struct webhook_change){.query = QUERY_WEBHOOK_REMOVE, .takes = &lookup, .id = id},
 	        err);
 }
 
 int store_webhook_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                        struct webhook_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id, .id = id};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_WEBHOOK_FIND, &lookup, &rows, err);
 
@@ -112,7 +118,7 @@ int store_webhook_find(struct store *s, struct arena *a, const char *project_id,
 int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
                        struct webhook_list *ret, struct error *err)
 {
-	const struct lookup lookup = {.project_id = project_id};
+	const struct record_lookup lookup = {.project_id = project_id};
 	struct rows rows = {.arena = a, .size = sizeof(struct webhook_record)};
 
 	if (store_read_query(s, QUERY_WEBHOOK_LIST, &lookup, &rows, err) < 0)
@@ -123,7 +129,7 @@ int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
 
 /* ---- from events to deliveries ---- */
 
-static int find_cursor(struct connection *c, void *context, struct error *err)
+static int find_cursor(struct store_connection *c, void *context, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct rows rows = {.arena = &arena, .size = sizeof(struct webhook_cursor)};
@@ -139,7 +145,7 @@ int store_webhook_cursor(struct store *s, struct webhook_cursor *ret, struct err
 	return store_read(s, &(struct transaction){.run = find_cursor, .context = ret}, err);
 }
 
-static int run_dispatch(struct connection *c, void *context, struct error *err)
+static int run_dispatch(struct store_connection *c, void *context, struct error *err)
 {
 	const struct webhook_dispatch *d = context;
 	const struct webhook_advance advance = {
@@ -169,7 +175,7 @@ int store_webhook_dispatch(struct store *s, const struct webhook_dispatch *d, st
 int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id, int64_t now,
                         struct delivery_record *ret, struct error *err)
 {
-	const struct lookup lookup = {.id = webhook_id, .now = now};
+	const struct record_lookup lookup = {.id = webhook_id, .now = now};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 	int count = store_read_query(s, QUERY_DELIVERY_NEXT, &lookup, &rows, err);
 
@@ -184,24 +190,24 @@ int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id
 int store_delivery_next_at(struct store *s, const char *webhook_id, int64_t *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const struct lookup lookup = {.id = webhook_id};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct tally)};
+	const struct record_lookup lookup = {.id = webhook_id};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
 	int count = store_read_query(s, QUERY_DELIVERY_NEXT_AT, &lookup, &rows, err);
 
 	if (count < 0)
 		return -1;
-	*ret = count > 0 ? ((const struct tally *)rows.items)->count : 0;
+	*ret = count > 0 ? ((const struct row_count *)rows.items)->count : 0;
 	return 0;
 }
 
-struct attempt {
+struct delivery_attempt {
 	enum query_name query;
 	const void *takes;
 };
 
-static int run_attempt(struct connection *c, void *context, struct error *err)
+static int run_attempt(struct store_connection *c, void *context, struct error *err)
 {
-	const struct attempt *attempt = context;
+	const struct delivery_attempt *attempt = context;
 	int count = query_run(c, attempt->query, attempt->takes, NULL, err);
 
 	if (count == 0)
@@ -213,7 +219,7 @@ static int run_attempt(struct connection *c, void *context, struct error *err)
 static int change_attempt(struct store *s, enum query_name query, const void *takes,
                           struct error *err)
 {
-	struct attempt attempt = {query, takes};
+	struct delivery_attempt attempt = {query, takes};
 
 	return store_change(
 	        s, &(struct transaction){.run = run_attempt, .context = &attempt, .is_lazy = true},
@@ -237,7 +243,7 @@ int store_delivery_end(struct store *s, const struct delivery_end *end, struct e
 	return change_attempt(s, QUERY_DELIVERY_END, end, err);
 }
 
-static int run_retry(struct connection *c, void *context, struct error *err)
+static int run_retry(struct store_connection *c, void *context, struct error *err)
 {
 	const struct delivery_ref *ref = context;
 	int count = query_run(c, QUERY_DELIVERY_RETRY, ref, NULL, err);

@@ -204,7 +204,7 @@ static int settle(struct run *r, struct span *pending, struct error *err)
 	int result = 1;
 
 	while (result > 0)
-		result = await(r, pending, deadline_in(SETTLE_MS), is_prompt, err);
+		result = await(r, pending, deadline_after(SETTLE_MS), is_prompt, err);
 	if (result == 0)
 		return closed(r, err);
 	return err->code == ERROR_TIMEOUT ? 0 : -1;
@@ -229,7 +229,7 @@ static int cancel(struct run *r, struct span *pending, struct error *err)
 		    (!r->window.state.is_busy &&
 		     terminal_feed(r->at, r->window.process.process, SPAN(CONTROL_C), err) < 0))
 			return -1;
-		result = await(r, pending, deadline_in(CANCEL_MS), is_prompt, err);
+		result = await(r, pending, deadline_after(CANCEL_MS), is_prompt, err);
 		if (result == 0)
 			return closed(r, err);
 		if (result < 0 && err->code != ERROR_TIMEOUT)
@@ -249,7 +249,7 @@ static int find_prompt(struct run *r, struct span *pending, struct error *err)
 	/* A shell that has said nothing yet is about to start, one whose command has just ended is
 	 * about to show its prompt. */
 	if (!r->last.kind || r->last.kind == 'D')
-		result = await(r, pending, deadline_in(SHELL_START_MS), is_prompt, err);
+		result = await(r, pending, deadline_after(SHELL_START_MS), is_prompt, err);
 	if (result == 0)
 		return closed(r, err);
 	if (result < 0 && err->code != ERROR_TIMEOUT)
@@ -277,7 +277,7 @@ static void make_nonce(char out[PROMPT_NONCE_SIZE + 1])
 static int refuse_open_line(struct run *r, struct span *pending, struct error *err)
 {
 	if (terminal_feed(r->at, r->window.process.process, SPAN(CONTROL_C), err) < 0 ||
-	    (await(r, pending, deadline_in(CANCEL_MS), is_prompt, err) < 0 &&
+	    (await(r, pending, deadline_after(CANCEL_MS), is_prompt, err) < 0 &&
 	     err->code != ERROR_TIMEOUT))
 		return -1;
 	(void)FAIL(err, ERROR_INVALID, "the command is not complete");
@@ -299,7 +299,7 @@ static int begin(struct run *r, struct span *pending, struct error *err)
 	begin_output(r, r->marks.offset);
 	if (terminal_feed(r->at, r->window.process.process, buf_span(&line), err) < 0)
 		return -1;
-	result = await(r, pending, deadline_in(BEGIN_MS), is_begin, err);
+	result = await(r, pending, deadline_after(BEGIN_MS), is_begin, err);
 	if (result < 0 && err->code == ERROR_TIMEOUT) {
 		(void)FAIL(err, ERROR_CONFLICT, "the shell of window '%s' does not take commands",
 		           r->at->window);
@@ -340,7 +340,8 @@ static bool is_end_or_prompt(struct run *r, const struct prompt_mark *mark)
 static int finish(struct run *r, struct span *pending, struct terminal_result *ret,
                   struct error *err)
 {
-	int64_t until = deadline_in(r->what->wait_ms ? r->what->wait_ms : TERMINAL_EXECUTE_WAIT_MS);
+	int64_t until =
+	        deadline_after(r->what->wait_ms ? r->what->wait_ms : TERMINAL_EXECUTE_WAIT_MS);
 	int result = 1;
 
 	r->tells = true;

@@ -194,8 +194,8 @@ static int wait_for(struct wait *w, const struct terminal_at *at, struct termina
 	enum terminal_reason last;
 	int more = 1;
 
-	w->until = deadline_in(w->what->wait_ms ? w->what->wait_ms : TERMINAL_OPERATE_WAIT_MS);
-	w->quiet_at = w->what->quiet_ms ? deadline_in(w->what->quiet_ms) : INT64_MAX;
+	w->until = deadline_after(w->what->wait_ms ? w->what->wait_ms : TERMINAL_OPERATE_WAIT_MS);
+	w->quiet_at = w->what->quiet_ms ? deadline_after(w->what->quiet_ms) : INT64_MAX;
 	while (more > 0) {
 		*ret_reason = judge(w);
 		if (*ret_reason != TERMINAL_NOTHING)

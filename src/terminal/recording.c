@@ -58,7 +58,7 @@ static int take_output(struct recorder *r, struct error *err)
 {
 	AUTO(buf_done) struct buf line = BUF(LINE_MAX_BYTES);
 	struct agent_output output;
-	int more = terminal_reader_next(&r->reader, deadline_in(LOOK_MS), &output, err);
+	int more = terminal_reader_next(&r->reader, deadline_after(LOOK_MS), &output, err);
 
 	if (more < 0 && err->code == ERROR_TIMEOUT)
 		return 1;

@@ -130,7 +130,7 @@ static void add_pending_text(const struct tool_call *call, const struct approval
 int tool_await_approval(const struct tool *tool, const struct tool_call *call, struct span input,
                         struct tool_result *ret, struct error *err)
 {
-	int64_t end = deadline_in(call->approval_wait_ms);
+	int64_t end = deadline_after(call->approval_wait_ms);
 	struct approval_record r;
 
 	if (describe_call(tool, call, input, &r, err) < 0 ||

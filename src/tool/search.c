@@ -195,7 +195,7 @@ static int search_by_agent(struct arena *a, const struct search_scope *place,
 	        .offset = s->after < CONTEXT_MAX ? (uint64_t)s->after : CONTEXT_MAX,
 	};
 	const struct compute_request request = {AGENT_SEARCH, agent_path_shape, &message, NULL};
-	int64_t deadline = deadline_in(AGENT_RUN_MS);
+	int64_t deadline = deadline_after(AGENT_RUN_MS);
 	struct agent_done done = {.count = 0};
 
 	if (place->deadline < deadline)

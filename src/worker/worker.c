@@ -98,7 +98,7 @@ static struct worker_task *take_next(struct worker_pool *pool)
 	return NULL;
 }
 
-static bool wake_one(struct worker_pool *pool)
+static bool wake_worker(struct worker_pool *pool)
 {
 	struct worker *worker = pool->idle;
 
@@ -110,9 +110,9 @@ static bool wake_one(struct worker_pool *pool)
 	return true;
 }
 
-static void wake_all(struct worker_pool *pool)
+static void wake_workers(struct worker_pool *pool)
 {
-	while (wake_one(pool))
+	while (wake_worker(pool))
 		;
 }
 
@@ -127,14 +127,14 @@ static void forget_idle(struct worker_pool *pool, struct worker *worker)
 }
 
 /* False when the thread has been idle for too long, and is to end. */
-static bool rest(struct worker *worker)
+static bool wait_for_work(struct worker *worker)
 {
 	struct worker_pool *pool = worker->pool;
 	bool is_kept = worker < &pool->workers[pool->threads_kept];
 	struct timespec until = {.tv_sec = 0};
 
 	if (!is_kept)
-		until = deadline_wall_time(deadline_in(IDLE_MS));
+		until = deadline_wall_time(deadline_after(IDLE_MS));
 	worker->next_idle = pool->idle;
 	worker->is_idle = true;
 	pool->idle = worker;
@@ -197,7 +197,7 @@ static void yield_to_loop(const struct worker_pool *pool)
 	(void)setpriority(PRIO_PROCESS, 0, pool->nice);
 }
 
-static void *work(void *argument)
+static void *run_worker(void *argument)
 {
 	struct worker *worker = argument;
 	struct worker_pool *pool = worker->pool;
@@ -213,11 +213,11 @@ static void *work(void *argument)
 		if (task)
 			run_task(pool, task);
 		else
-			goes_on = rest(worker);
+			goes_on = wait_for_work(worker);
 	}
 	/* Others may wait for a queue that this thread has just emptied. */
 	if (goes_on)
-		wake_all(pool);
+		wake_workers(pool);
 	worker->state = THREAD_ENDED;
 	pool->thread_count--;
 	(void)pthread_mutex_unlock(&pool->lock);
@@ -241,7 +241,7 @@ static int start_thread(struct worker_pool *pool, struct error *err)
 	while (worker->state == THREAD_LIVES)
 		worker++;
 	join_thread(worker);
-	failed = thread_start(&worker->thread, NULL, work, worker);
+	failed = thread_start(&worker->thread, NULL, run_worker, worker);
 	if (failed) {
 		errno = failed;
 		return FAIL_ERRNO(err, "start worker thread %u", pool->thread_count + 1);
@@ -257,12 +257,12 @@ static void find_thread(struct worker_pool *pool)
 {
 	struct error err = {0};
 
-	if (wake_one(pool) || pool->is_stopping || pool->thread_count >= pool->threads_max)
+	if (wake_worker(pool) || pool->is_stopping || pool->thread_count >= pool->threads_max)
 		return;
 	if (start_thread(pool, &err) < 0 && pool->tell_again_ms <= clock_monotonic_ms()) {
 		log_warning("no further worker thread: tasks wait for those that there are",
 		            NUMBER("threads", pool->thread_count), FAILURE(&err));
-		pool->tell_again_ms = deadline_in(TELL_AGAIN_MS);
+		pool->tell_again_ms = deadline_after(TELL_AGAIN_MS);
 	}
 }
 
@@ -347,7 +347,7 @@ int worker_pool_start(const struct worker_options *options, struct worker_pool *
 	return 0;
 }
 
-static void join_all(struct worker_pool *pool)
+static void join_threads(struct worker_pool *pool)
 {
 	for (unsigned i = 0; i < pool->threads_max; i++) {
 		bool was_started;
@@ -366,16 +366,16 @@ void worker_pool_stop(struct worker_pool *pool)
 		return;
 	(void)pthread_mutex_lock(&pool->lock);
 	pool->is_stopping = true;
-	wake_all(pool);
+	wake_workers(pool);
 	(void)pthread_mutex_unlock(&pool->lock);
-	join_all(pool);
+	join_threads(pool);
 	for (unsigned i = 0; i < pool->threads_max; i++)
 		(void)pthread_cond_destroy(&pool->workers[i].woken);
 	(void)pthread_mutex_destroy(&pool->lock);
 	free(pool);
 }
 
-static int enqueue(struct worker_pool *pool, struct worker_task *task, struct error *err)
+static int enqueue_task(struct worker_pool *pool, struct worker_task *task, struct error *err)
 {
 	struct lane *lane = lane_of(pool, task->lane);
 
@@ -394,12 +394,12 @@ int worker_submit(struct worker_pool *pool, struct worker_task *task, struct err
 
 	assert(task->run && (unsigned)task->lane < WORKER_LANES);
 	(void)pthread_mutex_lock(&pool->lock);
-	result = enqueue(pool, task, err);
+	result = enqueue_task(pool, task, err);
 	(void)pthread_mutex_unlock(&pool->lock);
 	return result;
 }
 
-static bool take_back(struct worker_pool *pool, struct worker_task *task, bool only_calls)
+static bool take_back_task(struct worker_pool *pool, struct worker_task *task, bool only_calls)
 {
 	bool is_taken;
 
@@ -414,15 +414,16 @@ static bool take_back(struct worker_pool *pool, struct worker_task *task, bool o
 
 bool worker_take_back(struct worker_pool *pool, struct worker_task *task)
 {
-	return take_back(pool, task, false);
+	return take_back_task(pool, task, false);
 }
 
 bool worker_abandon(struct worker_pool *pool, struct worker_task *task)
 {
-	return take_back(pool, task, true);
+	return take_back_task(pool, task, true);
 }
 
-static bool turn_to(struct worker_pool *pool, struct lane *lane, const uint64_t ids[WORKER_SHARES])
+static bool change_lane(struct worker_pool *pool, struct lane *lane,
+                        const uint64_t ids[WORKER_SHARES])
 {
 	struct held_shares held;
 
@@ -445,7 +446,7 @@ bool worker_turn(struct worker_pool *pool, enum worker_lane lane,
 
 	assert(own.pool == pool && own.lane);
 	(void)pthread_mutex_lock(&pool->lock);
-	has_room = own.lane == target || turn_to(pool, target, shares);
+	has_room = own.lane == target || change_lane(pool, target, shares);
 	(void)pthread_mutex_unlock(&pool->lock);
 	return has_room;
 }

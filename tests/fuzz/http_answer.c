@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_body(const struct head *head, struct span rest)
+static void read_body(const struct http_head *head, struct span rest)
 {
 	AUTO(buf_done) struct buf lines = BUF(BODY_TRAILER_LINES_MAX);
 	struct body_reader body;
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct span in = {(const char *)data, size};
 	size_t scanned = 0, end = 0;
-	struct head head;
+	struct http_head head;
 
 	if (head_find_end(in, &scanned, &end) != FAULT_NONE || !end)
 		return 0;

@@ -92,12 +92,12 @@ static const struct route routes[] = {
         {0},
 };
 
-static struct server *open_server(void)
+static struct http_server *open_server(void)
 {
 	static const struct route *const tables[] = {routes, NULL};
 	struct error err = {0};
 	struct server_options options = {.routes = tables};
-	struct server *server;
+	struct http_server *server;
 
 	account = BUF((size_t)64 * 1024 * 1024);
 	if (loop_open(&options.loop, &err) < 0 || server_open(&options, &server, &err) < 0)
@@ -105,10 +105,10 @@ static struct server *open_server(void)
 	return server;
 }
 
-static void feed(struct server *server, struct span bytes, size_t step)
+static void feed(struct http_server *server, struct span bytes, size_t step)
 {
 	char room[65536];
-	struct connection *conn;
+	struct http_connection *conn;
 	int fds[2];
 
 	buf_reset(&account);
@@ -132,7 +132,7 @@ static void feed(struct server *server, struct span bytes, size_t step)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct server *server;
+	static struct http_server *server;
 	struct span bytes = {(const char *)data, size};
 	AUTO(buf_done) struct buf whole = BUF((size_t)64 * 1024 * 1024);
 

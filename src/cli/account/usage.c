@@ -73,7 +73,7 @@ static int run_usage(struct cli *cli)
 	                                 NULL});
 	items = json_get(answer, "items");
 	for (size_t i = 0; i < json_count(items); i++)
-		add_row(&table, json_at(items, i));
+		add_row(&table, json_item_at(items, i));
 	table_print(&table, stdout);
 	if (json_text(json_get(answer, "next_page"), NULL))
 		(void)fprintf(stderr, "These are the first " ITEMS_MAX ".\n");

@@ -61,7 +61,7 @@ static int run_ls(struct cli *cli)
 	table_init(&table, cli->arena,
 	           (const char *const[]){"MODE", "UID", "SIZE", "MODIFIED", "NAME", NULL});
 	for (size_t i = 0; i < json_count(items); i++)
-		add_row(&table, json_at(items, i));
+		add_row(&table, json_item_at(items, i));
 	table_print(&table, stdout);
 	if (json_bool(json_get(answer, "truncated"), false))
 		(void)fprintf(stderr, "There are more entries than the server lists.\n");

@@ -132,7 +132,7 @@ static int check_state(struct cli *cli, const struct json_value *sandbox)
 static int wait_until_started(struct cli *cli, const struct json_value *sandbox, const char *id,
                               struct progress_line *progress)
 {
-	int64_t quiet_until = deadline_in(QUIET_MS);
+	int64_t quiet_until = deadline_after(QUIET_MS);
 	int result, pause_ms = 1;
 
 	while ((result = check_state(cli, sandbox)) == 0) {

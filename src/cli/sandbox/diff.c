@@ -54,7 +54,7 @@ static int each_item(struct cli *cli, const char *what,
 			return -1;
 		items = answer_items(answer);
 		for (size_t i = 0; i < json_count(items); i++)
-			on_item(cli, context, json_at(items, i));
+			on_item(cli, context, json_item_at(items, i));
 		page = text_of(answer, "next_page");
 	} while (page);
 	return 0;
@@ -245,7 +245,7 @@ static int print_reverted(struct cli *cli, const struct json_value *items)
 	int status = 0;
 
 	for (size_t i = 0; i < json_count(items); i++) {
-		const struct json_value *item = json_at(items, i);
+		const struct json_value *item = json_item_at(items, i);
 		const char *path = text_out_safe(cli->arena, text_of(item, "path"));
 
 		if (json_bool(json_get(item, "ok"), false)) {

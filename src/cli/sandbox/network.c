@@ -34,7 +34,7 @@ const char *egress_json(struct arena *a, const char *const *allow, const char *c
 static void print_rules(const char *word, const struct json_value *list)
 {
 	for (size_t i = 0; i < json_count(list); i++)
-		(void)printf("%s  %s\n", word, json_text(json_at(list, i), ""));
+		(void)printf("%s  %s\n", word, json_text(json_item_at(list, i), ""));
 }
 
 static int print_network(struct cli *cli, const struct json_value *sandbox)

@@ -85,7 +85,7 @@ static const char *command_cell(struct arena *a, const struct json_value *args)
 	AUTO(buf_done) struct buf text = BUF(COMMAND_MAX);
 
 	for (size_t i = 0; i < json_count(args) && !text.overflowed; i++)
-		buf_addf(&text, "%s%s", i > 0 ? " " : "", json_text(json_at(args, i), ""));
+		buf_addf(&text, "%s%s", i > 0 ? " " : "", json_text(json_item_at(args, i), ""));
 	return arena_copy(a, buf_span(&text));
 }
 

@@ -32,8 +32,8 @@ static void add_items(struct cli *cli, struct sandbox_names *to, const struct js
 		memcpy(grown, to->items, to->count * sizeof(*grown));
 	to->items = grown;
 	for (size_t i = 0; i < count; i++) {
-		if (all || is_living(json_at(items, i)))
-			to->items[to->count++] = json_at(items, i);
+		if (all || is_living(json_item_at(items, i)))
+			to->items[to->count++] = json_item_at(items, i);
 	}
 }
 

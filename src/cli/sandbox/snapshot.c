@@ -112,11 +112,12 @@ static int run_fork(struct cli *cli)
 		print_json(answer);
 	items = answer_items(answer);
 	for (size_t i = 0; !cli->json && i < json_count(items); i++)
-		(void)printf("%s\n", text_out_safe(cli->arena, text_of(json_at(items, i), "name")));
+		(void)printf("%s\n",
+		             text_out_safe(cli->arena, text_of(json_item_at(items, i), "name")));
 	items = json_get(answer, "volumes_left_out");
 	for (size_t i = 0; i < json_count(items); i++)
 		(void)fprintf(stderr, "volume '%s' is left out: only one sandbox may write to it\n",
-		              text_out_safe(cli->arena, text_of(json_at(items, i), "volume")));
+		              text_out_safe(cli->arena, text_of(json_item_at(items, i), "volume")));
 	return 0;
 }
 

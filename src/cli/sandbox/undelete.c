@@ -60,8 +60,8 @@ static int run_undelete(struct cli *cli)
 	}
 	ids = ARENA_ARRAY(cli->arena, const char *, json_count(items) + 1);
 	for (size_t i = 0; i < json_count(items); i++)
-		if (is_wanted(cli, json_at(items, i)))
-			ids[count++] = json_text(json_get(json_at(items, i), "id"), "");
+		if (is_wanted(cli, json_item_at(items, i)))
+			ids[count++] = json_text(json_get(json_item_at(items, i), "id"), "");
 	if (count < cli->args.count) {
 		(void)FAIL(cli->err, ERROR_NOT_FOUND,
 		           "not all of these are in the trash: their time is over, or they were "

@@ -31,7 +31,7 @@ static const char *holders_of(struct arena *a, const struct json_value *volume)
 	const char *text = NULL;
 
 	for (size_t i = 0; i < json_count(list); i++) {
-		const struct json_value *mount = json_at(list, i);
+		const struct json_value *mount = json_item_at(list, i);
 
 		text = arena_format(a, "%s%s%s:%s%s", text ? text : "", text ? " " : "",
 		                    json_text(json_get(mount, "sandbox"), ""),

@@ -84,7 +84,7 @@ static int end_server(struct cli *cli, const struct local_server *local)
 
 	if (find_server(cli, local, &pidfd) < 0 || pidfd_signal(pidfd, SIGTERM, cli->err) < 0)
 		return FAIL_CONTEXT(cli->err, "end the server");
-	ended = fd_wait(pidfd, POLLIN, deadline_in(END_MS), cli->err);
+	ended = fd_wait(pidfd, POLLIN, deadline_after(END_MS), cli->err);
 	if (ended == 0)
 		return FAIL(cli->err, ERROR_TIMEOUT, "the server has not ended after %d s",
 		            END_MS / 1000);

@@ -171,9 +171,9 @@ void readiness_add_text(struct arena *a, const struct readiness_report *report, 
 		add_row(out, "fails", "server", text_out_safe(a, report->failure.text),
 		        text_out_safe(a, report->failure.hint));
 	for (size_t i = 0; i < json_count(checks); i++)
-		add_check(a, json_at(checks, i), out);
+		add_check(a, json_item_at(checks, i), out);
 	for (size_t i = 0; i < json_count(warnings); i++)
-		add_warning(a, json_at(warnings, i), out);
+		add_warning(a, json_item_at(warnings, i), out);
 	if (report->answer && !report->is_ready && json_count(checks) == 0)
 		add_row(out, "fails", "server",
 		        text_out_safe(

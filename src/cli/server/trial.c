@@ -179,7 +179,7 @@ static void end_server(const char *path, int pidfd, pid_t pid)
 
 	wait_for_round(path, pidfd);
 	(void)!pidfd_signal(pidfd, SIGTERM, &ignored);
-	if (fd_wait(pidfd, POLLIN, deadline_in(END_MS), &ignored) <= 0)
+	if (fd_wait(pidfd, POLLIN, deadline_after(END_MS), &ignored) <= 0)
 		(void)!pidfd_signal(pidfd, SIGKILL, &ignored);
 	(void)waitpid(pid, NULL, 0);
 }
@@ -256,7 +256,7 @@ static char **make_argv(struct arena *a, const struct local_server *server,
 
 static int wait_until_it_listens(struct arena *a, const struct trial_server *t, struct error *err)
 {
-	int64_t deadline = deadline_in(START_MS);
+	int64_t deadline = deadline_after(START_MS);
 	int ended = 0;
 
 	while (ended == 0 && !local_server_answers(&t->server)) {
@@ -266,7 +266,7 @@ static int wait_until_it_listens(struct arena *a, const struct trial_server *t, 
 			            "the temporary server does not listen after %d s",
 			            START_MS / 1000);
 		}
-		ended = fd_wait(t->keeper_fd, POLLIN, deadline_in(LOOK_MS), err);
+		ended = fd_wait(t->keeper_fd, POLLIN, deadline_after(LOOK_MS), err);
 	}
 	if (ended < 0)
 		return -1;

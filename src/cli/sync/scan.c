@@ -250,7 +250,7 @@ static int list_there(struct folder_sync *s, struct sync_list *ret)
 	s->listed_ms = json_whole(json_get(answer, "listed_at_ms"), 0);
 	items = answer_items(answer);
 	for (size_t i = 0; i < json_count(items); i++)
-		take_entry(s, ret, json_at(items, i));
+		take_entry(s, ret, json_item_at(items, i));
 	return 0;
 }
 

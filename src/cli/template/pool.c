@@ -47,7 +47,7 @@ static int pool_ls(struct cli *cli)
 	items = answer_items(answer);
 	listing_print(cli, items, columns);
 	for (size_t i = 0; i < json_count(items); i++)
-		print_problem(cli->arena, json_at(items, i));
+		print_problem(cli->arena, json_item_at(items, i));
 	return 0;
 }
 

@@ -141,7 +141,7 @@ static const char **source_list(struct arena *a, const struct json_value *source
 	if (json_text(source, NULL))
 		list[0] = json_text(source, NULL);
 	for (size_t i = 0; !json_text(source, NULL) && i < count; i++)
-		list[i] = json_text(json_at(source, i), "");
+		list[i] = json_text(json_item_at(source, i), "");
 	return list;
 }
 
@@ -195,7 +195,7 @@ static int add_steps(struct steps *s, const struct json_value *steps)
 {
 	buf_add_text(&s->body, ",\"steps\":[");
 	for (size_t i = 0; i < json_count(steps); i++) {
-		const struct json_value *step = json_at(steps, i);
+		const struct json_value *step = json_item_at(steps, i);
 
 		if (i > 0)
 			buf_add_byte(&s->body, ',');

@@ -35,7 +35,7 @@ static int print_names(struct cli *cli)
 		return -1;
 	items = answer_items(answer);
 	for (size_t i = 0; i < json_count(items); i++)
-		(void)printf("%s\n", json_text(json_get(json_at(items, i), "name"), ""));
+		(void)printf("%s\n", json_text(json_get(json_item_at(items, i), "name"), ""));
 	return 0;
 }
 

@@ -28,9 +28,9 @@ int cast_parse_event(struct arena *a, struct span line, struct cast_event *ret, 
 
 	if (json_load(a, line, &event, err) < 0)
 		return -1;
-	time = json_at(event, 0);
-	kind = json_at(event, 1);
-	data = json_at(event, 2);
+	time = json_item_at(event, 0);
+	kind = json_item_at(event, 1);
+	data = json_item_at(event, 2);
 	seconds = json_number(time, -1);
 	if (!(seconds >= 0 && seconds <= SECONDS_MAX) || !json_text(kind, NULL) ||
 	    !json_text(data, NULL))

@@ -27,8 +27,8 @@ static int list_tools(struct cli *cli)
 	}
 	table_init(&table, cli->arena, head);
 	for (size_t i = 0; i < json_count(items); i++) {
-		table_add(&table, json_text(json_get(json_at(items, i), "name"), NULL));
-		table_add(&table, json_text(json_get(json_at(items, i), "title"), NULL));
+		table_add(&table, json_text(json_get(json_item_at(items, i), "name"), NULL));
+		table_add(&table, json_text(json_get(json_item_at(items, i), "title"), NULL));
 	}
 	table_print(&table, stdout);
 	return 0;
@@ -41,8 +41,9 @@ static const struct json_value *find_schema(const struct json_value *answer, con
 	const struct json_value *items = json_get(answer, "tools");
 
 	for (size_t i = 0; i < json_count(items); i++)
-		if (strcmp(json_text(json_get(json_at(items, i), "name"), ""), name) == 0)
-			return json_get(json_get(json_at(items, i), "inputSchema"), "properties");
+		if (strcmp(json_text(json_get(json_item_at(items, i), "name"), ""), name) == 0)
+			return json_get(json_get(json_item_at(items, i), "inputSchema"),
+			                "properties");
 	return NULL;
 }
 
@@ -141,7 +142,7 @@ static int print_result(struct cli *cli, const struct json_value *answer)
 	if (cli->json)
 		print_json(answer);
 	for (size_t i = 0; i < json_count(content) && !cli->json; i++)
-		print_content(cli, json_at(content, i));
+		print_content(cli, json_item_at(content, i));
 	if (json_get(answer, "approvalId"))
 		return PENDING_STATUS;
 	return (int)(status & 0xff);

@@ -15,7 +15,7 @@
 
 /* ---- failures ---- */
 
-static const struct fault {
+static const struct postgres_fault {
 	const char *state; /* SQLSTATE, or the beginning of it */
 	enum error_code code;
 	enum trouble trouble;
@@ -36,7 +36,7 @@ static const struct fault {
         {"54", ERROR_TOO_LARGE, TROUBLE_NONE, ""},
 };
 
-static const struct fault *find_fault(const char *state)
+static const struct postgres_fault *find_fault(const char *state)
 {
 	for (size_t i = 0; i < COUNT_OF(faults); i++)
 		if (strncmp(state, faults[i].state, strlen(faults[i].state)) == 0)
@@ -45,7 +45,8 @@ static const struct fault *find_fault(const char *state)
 }
 
 /* libpq's messages are of several lines. */
-static int fail_with(enum error_code code, const char *what, const char *message, struct error *err)
+static int fail_message(enum error_code code, const char *what, const char *message,
+                        struct error *err)
 {
 	struct span text = span_of(message), line;
 
@@ -56,7 +57,7 @@ static int fail_with(enum error_code code, const char *what, const char *message
 static int fail_lost(struct postgres_connection *c, const char *what, struct error *err)
 {
 	c->trouble = TROUBLE_LOST;
-	(void)fail_with(ERROR_UNAVAILABLE, what, PQerrorMessage(c->handle), err);
+	(void)fail_message(ERROR_UNAVAILABLE, what, PQerrorMessage(c->handle), err);
 	error_hint(err, "check that the database server runs");
 	return -1;
 }
@@ -66,7 +67,7 @@ static int fail_result(struct postgres_connection *c, const PGresult *result, co
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	const struct fault *fault = state ? find_fault(state) : NULL;
+	const struct postgres_fault *fault = state ? find_fault(state) : NULL;
 
 	if (!state || PQstatus(c->handle) == CONNECTION_BAD)
 		return fail_lost(c, what, err);
@@ -109,10 +110,10 @@ static bool is_good(const PGresult *result)
 }
 
 /* The last result, or the first that is a failure. `is_sent`: what PQsend… has answered. */
-static PGresult *await(struct postgres_connection *c, int is_sent, int64_t wait_ms,
-                       const char *what, struct error *err)
+static PGresult *await_result(struct postgres_connection *c, int is_sent, int64_t wait_ms,
+                              const char *what, struct error *err)
 {
-	int64_t deadline = deadline_in(wait_ms);
+	int64_t deadline = deadline_after(wait_ms);
 	PGresult *last = NULL, *next;
 
 	if (!is_sent) {
@@ -147,7 +148,7 @@ static PGresult *await(struct postgres_connection *c, int is_sent, int64_t wait_
 PGresult *postgres_ask(struct postgres_connection *c, const char *sql, int64_t wait_ms,
                        struct error *err)
 {
-	return await(c, PQsendQuery(c->handle, sql), wait_ms, "database", err);
+	return await_result(c, PQsendQuery(c->handle, sql), wait_ms, "database", err);
 }
 
 int postgres_execute(struct postgres_connection *c, const char *sql, struct error *err)
@@ -211,20 +212,20 @@ void postgres_disconnect(struct postgres_connection *c)
 
 /* ---- statements ---- */
 
-static int prepare(struct postgres_connection *c, enum query_name name, const struct plan *plan,
-                   struct error *err)
+static int prepare_query(struct postgres_connection *c, enum query_name name,
+                         const struct query_plan *plan, struct error *err)
 {
-	const struct query *query = &store_queries[name];
+	const struct store_query *query = &store_queries[name];
 	int is_sent = PQsendPrepare(c->handle, query->name, query->postgres, plan->parameters,
 	                            plan->types);
-	PGresult *result = await(c, is_sent, ANSWER_TIMEOUT_MS, query->name, err);
+	PGresult *result = await_result(c, is_sent, ANSWER_TIMEOUT_MS, query->name, err);
 
 	PQclear(result);
 	c->is_prepared[name] = result != NULL;
 	return result ? 0 : -1;
 }
 
-static void plan_parameters(const struct query *query, struct plan *plan)
+static void plan_parameters(const struct store_query *query, struct query_plan *plan)
 {
 	for (int i = 0; query->parameters[i]; i++) {
 		assert(i < PARAMETERS_MAX);
@@ -234,11 +235,11 @@ static void plan_parameters(const struct query *query, struct plan *plan)
 	}
 }
 
-static int plan_columns(struct postgres_connection *c, const struct query *query, struct plan *plan,
-                        struct error *err)
+static int plan_columns(struct postgres_connection *c, const struct store_query *query,
+                        struct query_plan *plan, struct error *err)
 {
-	PGresult *result = await(c, PQsendDescribePrepared(c->handle, query->name),
-	                         ANSWER_TIMEOUT_MS, query->name, err);
+	PGresult *result = await_result(c, PQsendDescribePrepared(c->handle, query->name),
+	                                ANSWER_TIMEOUT_MS, query->name, err);
 
 	if (!result)
 		return -1;
@@ -253,11 +254,11 @@ static int plan_columns(struct postgres_connection *c, const struct query *query
 int postgres_plan_all(struct postgres_store *s, struct postgres_connection *c, struct error *err)
 {
 	for (unsigned i = 0; i < QUERY_COUNT; i++) {
-		const struct query *query = &store_queries[i];
-		struct plan *plan = &s->plans[i];
+		const struct store_query *query = &store_queries[i];
+		struct query_plan *plan = &s->plans[i];
 
 		plan_parameters(query, plan);
-		if (prepare(c, (enum query_name)i, plan, err) < 0 ||
+		if (prepare_query(c, (enum query_name)i, plan, err) < 0 ||
 		    plan_columns(c, query, plan, err) < 0)
 			return -1;
 	}
@@ -269,7 +270,7 @@ static void values_done(struct values *v)
 	arena_done(&v->arena);
 }
 
-static int read_rows(const struct reading *reading, struct rows *rows, struct error *err)
+static int read_rows(const struct row_reading *reading, struct rows *rows, struct error *err)
 {
 	int count = PQntuples(reading->result);
 
@@ -279,27 +280,27 @@ static int read_rows(const struct reading *reading, struct rows *rows, struct er
 	return count;
 }
 
-int postgres_run(struct connection *base, enum query_name name, const void *takes,
+int postgres_run(struct store_connection *base, enum query_name name, const void *takes,
                  struct rows *rows, struct error *err)
 {
 	struct postgres_connection *c = CONTAINER_OF(base, struct postgres_connection, base);
 	struct postgres_store *s = CONTAINER_OF(base->store, struct postgres_store, base);
-	const struct query *query = &store_queries[name];
-	const struct plan *plan = &s->plans[name];
+	const struct store_query *query = &store_queries[name];
+	const struct query_plan *plan = &s->plans[name];
 	AUTO(values_done) struct values values = {.arena = {0}};
 	PGresult *result;
 	int is_sent, count;
 
-	if (!c->is_prepared[name] && prepare(c, name, plan, err) < 0)
+	if (!c->is_prepared[name] && prepare_query(c, name, plan, err) < 0)
 		return -1;
 	values_bind(&s->base, &values, plan, takes);
 	is_sent = PQsendQueryPrepared(c->handle, query->name, plan->parameters, values.texts,
 	                              values.sizes, values.formats, 0);
-	result = await(c, is_sent, ANSWER_TIMEOUT_MS, query->name, err);
+	result = await_result(c, is_sent, ANSWER_TIMEOUT_MS, query->name, err);
 	if (!result)
 		return -1;
 	/* Rows that came, or were changed. */
-	count = query->gives ? read_rows(&(struct reading){&s->base, plan, result}, rows, err)
+	count = query->gives ? read_rows(&(struct row_reading){&s->base, plan, result}, rows, err)
 	                     : (int)strtol(PQcmdTuples(result), NULL, 10);
 	PQclear(result);
 	return count < 0 ? FAIL_CONTEXT(err, "%s", query->name) : count;

@@ -18,7 +18,7 @@ static const char begin_text[] =
         "INSERT INTO store_version SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM store_version);"
         "SELECT number FROM store_version";
 
-static int execute(struct postgres_connection *c, const char *sql, struct error *err)
+static int execute_migration(struct postgres_connection *c, const char *sql, struct error *err)
 {
 	PGresult *result = postgres_ask(c, sql, MIGRATION_TIMEOUT_MS, err);
 
@@ -26,7 +26,7 @@ static int execute(struct postgres_connection *c, const char *sql, struct error 
 	return result ? 0 : -1;
 }
 
-static int begin(struct postgres_connection *c, int64_t *ret_version, struct error *err)
+static int begin_migration(struct postgres_connection *c, int64_t *ret_version, struct error *err)
 {
 	PGresult *result = postgres_ask(c, begin_text, MIGRATION_TIMEOUT_MS, err);
 
@@ -41,11 +41,11 @@ static int apply_missing(struct postgres_connection *c, struct error *err)
 {
 	int64_t version, last = 0;
 
-	if (begin(c, &version, err) < 0)
+	if (begin_migration(c, &version, err) < 0)
 		return -1;
 	for (const struct migration *m = store_migrations; m->number > 0; m++) {
 		last = m->number;
-		if (m->number > version && execute(c, m->postgres, err) < 0)
+		if (m->number > version && execute_migration(c, m->postgres, err) < 0)
 			return FAIL_CONTEXT(err, "migration %d (%s)", (int)m->number, m->name);
 	}
 	if (version <= last)
@@ -61,8 +61,8 @@ int postgres_migrate(struct postgres_connection *c, struct error *err)
 {
 	struct error ignored = {0};
 
-	if (apply_missing(c, err) == 0 && execute(c, "COMMIT", err) == 0)
+	if (apply_missing(c, err) == 0 && execute_migration(c, "COMMIT", err) == 0)
 		return 0;
-	(void)!execute(c, "ROLLBACK", &ignored);
+	(void)!execute_migration(c, "ROLLBACK", &ignored);
 	return -1;
 }

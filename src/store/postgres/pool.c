@@ -10,7 +10,7 @@
 #define CONNECTIONS_MAX 16
 #define WAIT_MS 10000
 
-struct pool {
+struct postgres_pool {
 	struct postgres_store *store;
 	pthread_mutex_t mutex; /* over the rest */
 	pthread_cond_t given;
@@ -18,9 +18,9 @@ struct pool {
 	unsigned count;
 };
 
-struct pool *pool_new(struct postgres_store *s)
+struct postgres_pool *pool_new(struct postgres_store *s)
 {
-	struct pool *p = calloc(1, sizeof(*p));
+	struct postgres_pool *p = calloc(1, sizeof(*p));
 	pthread_condattr_t monotonic;
 
 	if (!p)
@@ -34,7 +34,7 @@ struct pool *pool_new(struct postgres_store *s)
 	return p;
 }
 
-static void close_all(struct postgres_connection *first)
+static void close_connections(struct postgres_connection *first)
 {
 	while (first) {
 		struct postgres_connection *next = first->next;
@@ -44,20 +44,20 @@ static void close_all(struct postgres_connection *first)
 	}
 }
 
-void pool_free(struct pool *p)
+void pool_free(struct postgres_pool *p)
 {
 	if (!p)
 		return;
-	close_all(p->idle);
+	close_connections(p->idle);
 	pthread_cond_destroy(&p->given);
 	pthread_mutex_destroy(&p->mutex);
 	free(p);
 }
 
 /* With the mutex held. */
-static bool wait_for_one(struct pool *p)
+static bool wait_for_connection(struct postgres_pool *p)
 {
-	int64_t deadline = deadline_in(WAIT_MS);
+	int64_t deadline = deadline_after(WAIT_MS);
 	const struct timespec until = {.tv_sec = deadline / 1000,
 	                               .tv_nsec = deadline % 1000 * 1000000};
 
@@ -66,7 +66,7 @@ static bool wait_for_one(struct pool *p)
 	return p->idle || p->count < CONNECTIONS_MAX;
 }
 
-static void forget_one(struct pool *p)
+static void forget_connection(struct postgres_pool *p)
 {
 	pthread_mutex_lock(&p->mutex);
 	p->count--;
@@ -74,13 +74,14 @@ static void forget_one(struct pool *p)
 	pthread_mutex_unlock(&p->mutex);
 }
 
-int pool_take(struct pool *p, struct postgres_connection **ret, bool *ret_is_new, struct error *err)
+int pool_take(struct postgres_pool *p, struct postgres_connection **ret, bool *ret_is_new,
+              struct error *err)
 {
 	struct postgres_connection *c = NULL;
 	bool is_there;
 
 	pthread_mutex_lock(&p->mutex);
-	is_there = wait_for_one(p);
+	is_there = wait_for_connection(p);
 	if (is_there && p->idle) {
 		c = p->idle;
 		p->idle = c->next;
@@ -96,7 +97,7 @@ int pool_take(struct pool *p, struct postgres_connection **ret, bool *ret_is_new
 	if (c)
 		return 0;
 	if (postgres_connect(p->store, ret, err) < 0) {
-		forget_one(p);
+		forget_connection(p);
 		return -1;
 	}
 	sync_renew(p->store->sync);
@@ -104,7 +105,7 @@ int pool_take(struct pool *p, struct postgres_connection **ret, bool *ret_is_new
 }
 
 /* Where one was lost, those that have been idle meanwhile are likely lost, too. */
-static void drop_idle(struct pool *p)
+static void drop_idle(struct postgres_pool *p)
 {
 	struct postgres_connection *idle;
 
@@ -115,14 +116,14 @@ static void drop_idle(struct pool *p)
 		p->count--;
 	pthread_cond_broadcast(&p->given);
 	pthread_mutex_unlock(&p->mutex);
-	close_all(idle);
+	close_connections(idle);
 }
 
-void pool_give(struct pool *p, struct postgres_connection *c)
+void pool_give(struct postgres_pool *p, struct postgres_connection *c)
 {
 	if (c->trouble != TROUBLE_NONE) {
 		postgres_disconnect(c);
-		forget_one(p);
+		forget_connection(p);
 		drop_idle(p);
 		return;
 	}

@@ -22,12 +22,12 @@ static const char begin_lazy_text[] =
 
 /* ---- on one connection ---- */
 
-enum outcome { OUTCOME_DONE, OUTCOME_FAILED, OUTCOME_CONTENDED, OUTCOME_LOST };
+enum postgres_outcome { OUTCOME_DONE, OUTCOME_FAILED, OUTCOME_CONTENDED, OUTCOME_LOST };
 
-typedef enum outcome attempt(struct postgres_connection *c, const struct transaction *t,
-                             struct error *err);
+typedef enum postgres_outcome attempt(struct postgres_connection *c, const struct transaction *t,
+                                      struct error *err);
 
-static enum outcome outcome_of(int result, const struct postgres_connection *c)
+static enum postgres_outcome outcome_of(int result, const struct postgres_connection *c)
 {
 	if (result >= 0)
 		return OUTCOME_DONE;
@@ -52,11 +52,11 @@ static int commit(struct postgres_connection *c, struct error *err)
 	return -1;
 }
 
-static enum outcome run_once(struct postgres_connection *c, const struct transaction *t,
-                             bool is_lazy, struct error *err)
+static enum postgres_outcome run_once(struct postgres_connection *c, const struct transaction *t,
+                                      bool is_lazy, struct error *err)
 {
 	struct error ignored = {0};
-	enum outcome outcome;
+	enum postgres_outcome outcome;
 	int result = postgres_execute(c, is_lazy ? begin_lazy_text : begin_text, err);
 
 	if (result == 0)
@@ -76,18 +76,18 @@ static enum outcome run_once(struct postgres_connection *c, const struct transac
 	return outcome;
 }
 
-static enum outcome change_at_once(struct postgres_connection *c, const struct transaction *t,
-                                   struct error *err)
+static enum postgres_outcome change_at_once(struct postgres_connection *c,
+                                            const struct transaction *t, struct error *err)
 {
 	return run_once(c, t, t->is_lazy, err);
 }
 
 /* Lazy, whatever was asked for: nobody is to wait for the disk with the turn in his hands. */
-static enum outcome change_in_turn(struct postgres_connection *c, const struct transaction *t,
-                                   struct error *err)
+static enum postgres_outcome change_in_turn(struct postgres_connection *c,
+                                            const struct transaction *t, struct error *err)
 {
 	struct error ignored = {0};
-	enum outcome outcome = outcome_of(postgres_execute(c, turn_text, err), c);
+	enum postgres_outcome outcome = outcome_of(postgres_execute(c, turn_text, err), c);
 
 	if (outcome != OUTCOME_DONE)
 		return outcome;
@@ -102,10 +102,10 @@ static enum outcome change_in_turn(struct postgres_connection *c, const struct t
 }
 
 /* No transaction: each query of a read sees one state of the database by itself. */
-static enum outcome read_once(struct postgres_connection *c, const struct transaction *t,
-                              struct error *err)
+static enum postgres_outcome read_once(struct postgres_connection *c, const struct transaction *t,
+                                       struct error *err)
 {
-	enum outcome outcome = outcome_of(t->run(&c->base, t->context, err), c);
+	enum postgres_outcome outcome = outcome_of(t->run(&c->base, t->context, err), c);
 
 	if (outcome == OUTCOME_CONTENDED)
 		c->trouble = TROUBLE_NONE;
@@ -116,12 +116,12 @@ static enum outcome read_once(struct postgres_connection *c, const struct transa
 
 /* An idle connection may have been lost long ago, when the server was started again; a new one that
  * is lost at once says that the server is away. */
-static enum outcome run(struct postgres_store *s, attempt *once, const struct transaction *t,
-                        struct error *err)
+static enum postgres_outcome run_transaction(struct postgres_store *s, attempt *once,
+                                             const struct transaction *t, struct error *err)
 {
 	for (;;) {
 		struct postgres_connection *c;
-		enum outcome outcome;
+		enum postgres_outcome outcome;
 		bool is_new;
 
 		if (pool_take(s->pool, &c, &is_new, err) < 0)
@@ -138,17 +138,17 @@ static int postgres_read(struct store *base, const struct transaction *t, struct
 {
 	struct postgres_store *s = CONTAINER_OF(base, struct postgres_store, base);
 
-	return run(s, read_once, t, err) == OUTCOME_DONE ? 0 : -1;
+	return run_transaction(s, read_once, t, err) == OUTCOME_DONE ? 0 : -1;
 }
 
 static int run_in_turn(struct postgres_store *s, const struct transaction *t, struct error *err)
 {
-	enum outcome outcome;
+	enum postgres_outcome outcome;
 
 	error_clear(err);
 	atomic_fetch_add(&s->contending, 1);
 	pthread_mutex_lock(&s->queue);
-	outcome = run(s, change_in_turn, t, err);
+	outcome = run_transaction(s, change_in_turn, t, err);
 	pthread_mutex_unlock(&s->queue);
 	atomic_fetch_sub(&s->contending, 1);
 	if (outcome != OUTCOME_DONE)
@@ -159,10 +159,10 @@ static int run_in_turn(struct postgres_store *s, const struct transaction *t, st
 static int postgres_change(struct store *base, const struct transaction *t, struct error *err)
 {
 	struct postgres_store *s = CONTAINER_OF(base, struct postgres_store, base);
-	enum outcome outcome = OUTCOME_CONTENDED;
+	enum postgres_outcome outcome = OUTCOME_CONTENDED;
 
 	if (atomic_load(&s->contending) == 0)
-		outcome = run(s, change_at_once, t, err);
+		outcome = run_transaction(s, change_at_once, t, err);
 	if (outcome == OUTCOME_CONTENDED)
 		return run_in_turn(s, t, err);
 	return outcome == OUTCOME_DONE ? 0 : -1;
@@ -217,7 +217,7 @@ static int take_dsn(struct postgres_store *s, const char *place, struct error *e
 	return -1;
 }
 
-static int set_up(struct postgres_store *s, const char *place, struct error *err)
+static int set_up_store(struct postgres_store *s, const char *place, struct error *err)
 {
 	struct postgres_connection *c;
 	int result;
@@ -240,7 +240,7 @@ static int postgres_open_store(const char *place, struct store **ret, struct err
 		abort();
 	pthread_mutex_init(&s->queue, NULL);
 	s->pool = pool_new(s);
-	if (set_up(s, place, err) < 0) {
+	if (set_up_store(s, place, err) < 0) {
 		postgres_close_store(&s->base);
 		return -1;
 	}

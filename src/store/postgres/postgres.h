@@ -17,7 +17,7 @@
 #define COLUMNS_MAX 48
 
 /* The same on every connection: worked out when the store is opened, only read after that. */
-struct plan {
+struct query_plan {
 	int parameters, columns;
 	const struct column *takes[PARAMETERS_MAX];
 	const struct column *gives[COLUMNS_MAX];
@@ -32,21 +32,21 @@ enum trouble {
 };
 
 struct postgres_connection {
-	struct connection base;
+	struct store_connection base;
 	struct postgres_connection *next; /* among the idle */
 	PGconn *handle;
 	enum trouble trouble;
 	bool is_prepared[QUERY_COUNT];
 };
 
-struct pool;
-struct sync;
+struct postgres_pool;
+struct postgres_sync;
 struct postgres_store {
 	struct store base;
 	char *dsn; /* as libpq wants it; may hold a password */
-	struct plan plans[QUERY_COUNT];
-	struct pool *pool;
-	struct sync *sync;
+	struct query_plan plans[QUERY_COUNT];
+	struct postgres_pool *pool;
+	struct postgres_sync *sync;
 	pthread_mutex_t queue;  /* held by who waits for its turn among all servers */
 	atomic_uint contending; /* how many hold or wait for it */
 };
@@ -65,8 +65,8 @@ MUST_CHECK PGresult *postgres_ask(struct postgres_connection *c, const char *sql
 MUST_CHECK int postgres_plan_all(struct postgres_store *s, struct postgres_connection *c,
                                  struct error *err);
 /* struct store_driver's run. */
-int postgres_run(struct connection *c, enum query_name query, const void *takes, struct rows *rows,
-                 struct error *err);
+int postgres_run(struct store_connection *c, enum query_name query, const void *takes,
+                 struct rows *rows, struct error *err);
 
 /* ---- values.c ---- */
 
@@ -77,14 +77,14 @@ struct values {
 	int sizes[PARAMETERS_MAX], formats[PARAMETERS_MAX];
 };
 Oid value_type(const struct column *column);
-void values_bind(const struct store *s, struct values *v, const struct plan *plan,
+void values_bind(const struct store *s, struct values *v, const struct query_plan *plan,
                  const void *takes);
-struct reading {
+struct row_reading {
 	const struct store *store;
-	const struct plan *plan;
+	const struct query_plan *plan;
 	const PGresult *result;
 };
-MUST_CHECK int values_read(const struct reading *reading, int row, struct rows *rows,
+MUST_CHECK int values_read(const struct row_reading *reading, int row, struct rows *rows,
                            struct error *err);
 
 /* ---- migrate.c ---- */
@@ -93,23 +93,23 @@ MUST_CHECK int postgres_migrate(struct postgres_connection *c, struct error *err
 
 /* ---- pool.c ---- */
 
-struct pool *pool_new(struct postgres_store *s);
-void pool_free(struct pool *p); /* none is in use any more; NULL is fine */
+struct postgres_pool *pool_new(struct postgres_store *s);
+void pool_free(struct postgres_pool *p); /* none is in use any more; NULL is fine */
 /* An idle one, a new one, or, when there are as many as may be, one that somebody gives back:
  * ERROR_UNAVAILABLE when nobody does. *ret_is_new: nothing has been done with it yet. */
-MUST_CHECK int pool_take(struct pool *p, struct postgres_connection **ret, bool *ret_is_new,
-                         struct error *err);
+MUST_CHECK int pool_take(struct postgres_pool *p, struct postgres_connection **ret,
+                         bool *ret_is_new, struct error *err);
 /* One in trouble is closed. */
-void pool_give(struct pool *p, struct postgres_connection *c);
+void pool_give(struct postgres_pool *p, struct postgres_connection *c);
 
 /* ---- sync.c ---- */
 
-MUST_CHECK int sync_open(struct postgres_store *s, struct sync **ret, struct error *err);
-void sync_close(struct sync *sync); /* NULL is fine */
+MUST_CHECK int sync_open(struct postgres_store *s, struct postgres_sync **ret, struct error *err);
+void sync_close(struct postgres_sync *sync); /* NULL is fine */
 /* Stands for all that has been committed until now, and begins to have it flushed. */
-uint64_t sync_begin(struct sync *sync);
-MUST_CHECK int sync_wait(struct sync *sync, uint64_t mark, struct error *err);
+uint64_t sync_begin(struct postgres_sync *sync);
+MUST_CHECK int sync_wait(struct postgres_sync *sync, uint64_t mark, struct error *err);
 /* Returns when it has a connection to the server as it runs now. To be called for each new one of
  * the pool: all commits after a restart of the server come through such, and so are not taken for
  * those that the restart may have lost. NULL is fine. */
-void sync_renew(struct sync *sync);
+void sync_renew(struct postgres_sync *sync);

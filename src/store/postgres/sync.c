@@ -17,7 +17,7 @@
 static const char flush_text[] = "SELECT pg_logical_emit_message(true, 'atoll', '')";
 static const char ping_text[] = "SELECT 1";
 
-struct sync {
+struct postgres_sync {
 	struct postgres_store *store;
 	struct postgres_connection *connection; /* the thread's; NULL after a failure */
 	pthread_t thread;
@@ -35,7 +35,7 @@ struct sync {
 /* ---- the thread ---- */
 
 /* On the thread, without the mutex. */
-static int ask(struct sync *sync, const char *text, struct error *err)
+static int execute_text(struct postgres_sync *sync, const char *text, struct error *err)
 {
 	int result;
 
@@ -50,7 +50,7 @@ static int ask(struct sync *sync, const char *text, struct error *err)
 }
 
 /* With the mutex held. */
-static void note_failure(struct sync *sync, uint64_t mark, const struct error *err)
+static void note_failure(struct postgres_sync *sync, uint64_t mark, const struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
 
@@ -62,14 +62,14 @@ static void note_failure(struct sync *sync, uint64_t mark, const struct error *e
 }
 
 /* With the mutex held; it is free meanwhile. */
-static void flush_begun(struct sync *sync)
+static void flush_begun(struct postgres_sync *sync)
 {
 	struct error err = {0};
 	uint64_t mark = sync->begun;
 	int result;
 
 	pthread_mutex_unlock(&sync->mutex);
-	result = ask(sync, flush_text, &err);
+	result = execute_text(sync, flush_text, &err);
 	pthread_mutex_lock(&sync->mutex);
 	if (result < 0)
 		note_failure(sync, mark, &err);
@@ -78,29 +78,29 @@ static void flush_begun(struct sync *sync)
 }
 
 /* A connection that was lost is closed by the first question and made again for the second. */
-static void renew(struct sync *sync)
+static void renew_connection(struct postgres_sync *sync)
 {
 	struct error err = {0};
 	uint64_t wanted = sync->renewals_wanted;
 
 	pthread_mutex_unlock(&sync->mutex);
-	if (ask(sync, ping_text, &err) < 0 && ask(sync, ping_text, &err) < 0)
+	if (execute_text(sync, ping_text, &err) < 0 && execute_text(sync, ping_text, &err) < 0)
 		log_debug("the database is away", FAILURE(&err));
 	pthread_mutex_lock(&sync->mutex);
 	sync->renewals = wanted;
 	pthread_cond_broadcast(&sync->changed);
 }
 
-static void *run(void *argument)
+static void *run_sync_thread(void *argument)
 {
-	struct sync *sync = argument;
+	struct postgres_sync *sync = argument;
 
 	pthread_mutex_lock(&sync->mutex);
 	while (!sync->is_stopping) {
 		if (sync->begun > sync->done)
 			flush_begun(sync);
 		else if (sync->renewals_wanted > sync->renewals)
-			renew(sync);
+			renew_connection(sync);
 		else
 			pthread_cond_wait(&sync->changed, &sync->mutex);
 	}
@@ -108,25 +108,25 @@ static void *run(void *argument)
 	return NULL;
 }
 
-static int start_thread(struct sync *sync, struct error *err)
+static int start_thread(struct postgres_sync *sync, struct error *err)
 {
-	errno = thread_start(&sync->thread, NULL, run, sync);
+	errno = thread_start(&sync->thread, NULL, run_sync_thread, sync);
 	sync->has_thread = errno == 0;
 	return sync->has_thread ? 0 : FAIL_ERRNO(err, "start the thread that flushes");
 }
 
 /* ---- the calls ---- */
 
-int sync_open(struct postgres_store *s, struct sync **ret, struct error *err)
+int sync_open(struct postgres_store *s, struct postgres_sync **ret, struct error *err)
 {
-	struct sync *sync = calloc(1, sizeof(*sync));
+	struct postgres_sync *sync = calloc(1, sizeof(*sync));
 
 	if (!sync)
 		abort();
 	sync->store = s;
 	pthread_mutex_init(&sync->mutex, NULL);
 	pthread_cond_init(&sync->changed, NULL);
-	if (ask(sync, ping_text, err) < 0 || start_thread(sync, err) < 0) {
+	if (execute_text(sync, ping_text, err) < 0 || start_thread(sync, err) < 0) {
 		sync_close(sync);
 		return -1;
 	}
@@ -134,7 +134,7 @@ int sync_open(struct postgres_store *s, struct sync **ret, struct error *err)
 	return 0;
 }
 
-void sync_close(struct sync *sync)
+void sync_close(struct postgres_sync *sync)
 {
 	if (!sync)
 		return;
@@ -150,7 +150,7 @@ void sync_close(struct sync *sync)
 	free(sync);
 }
 
-uint64_t sync_begin(struct sync *sync)
+uint64_t sync_begin(struct postgres_sync *sync)
 {
 	uint64_t mark;
 
@@ -161,7 +161,7 @@ uint64_t sync_begin(struct sync *sync)
 	return mark;
 }
 
-int sync_wait(struct sync *sync, uint64_t mark, struct error *err)
+int sync_wait(struct postgres_sync *sync, uint64_t mark, struct error *err)
 {
 	bool failed;
 
@@ -179,7 +179,7 @@ int sync_wait(struct sync *sync, uint64_t mark, struct error *err)
 	return -1;
 }
 
-void sync_renew(struct sync *sync)
+void sync_renew(struct postgres_sync *sync)
 {
 	uint64_t mine;
 

@@ -39,7 +39,7 @@ Oid value_type(const struct column *column)
 
 /* The server refuses what is no UTF-8, such as a message that was cut to its size: each byte that
  * is no ASCII then becomes a question mark. */
-static const char *clean(struct arena *a, const char *text)
+static const char *clean_utf8(struct arena *a, const char *text)
 {
 	char *copy;
 
@@ -52,19 +52,19 @@ static const char *clean(struct arena *a, const char *text)
 	return copy;
 }
 
-static const char *bind(const struct store *s, struct arena *a, const struct column *column,
-                        const void *takes)
+static const char *bind_column(const struct store *s, struct arena *a, const struct column *column,
+                               const void *takes)
 {
 	const void *member = (const char *)takes + column->offset;
 	const char *const *text = member;
 
 	switch (column->kind) {
 	case COLUMN_TEXT:
-		return *text ? clean(a, *text) : "";
+		return *text ? clean_utf8(a, *text) : "";
 	case COLUMN_SECRET:
-		return clean(a, secret_close(s, a, column, takes));
+		return clean_utf8(a, secret_close(s, a, column, takes));
 	case COLUMN_FILTER:
-		return *text ? clean(a, *text) : NULL;
+		return *text ? clean_utf8(a, *text) : NULL;
 	case COLUMN_WHOLE:
 		return arena_format(a, "%" PRId64, *(const int64_t *)member);
 	case COLUMN_NUMBER:
@@ -81,13 +81,13 @@ static const char *bind(const struct store *s, struct arena *a, const struct col
 	return NULL;
 }
 
-void values_bind(const struct store *s, struct values *v, const struct plan *plan,
+void values_bind(const struct store *s, struct values *v, const struct query_plan *plan,
                  const void *takes)
 {
 	for (int i = 0; i < plan->parameters; i++) {
 		bool is_hash = plan->takes[i]->kind == COLUMN_HASH;
 
-		v->texts[i] = bind(s, &v->arena, plan->takes[i], takes);
+		v->texts[i] = bind_column(s, &v->arena, plan->takes[i], takes);
 		v->sizes[i] = is_hash ? KEY_HASH_SIZE : 0;
 		v->formats[i] = is_hash ? FORMAT_BINARY : FORMAT_TEXT;
 	}
@@ -140,9 +140,9 @@ static int read_column(struct span text, const struct column *column, struct are
 	return FAIL(err, ERROR_SYSTEM, "column '%s' has no kind", column->name);
 }
 
-int values_read(const struct reading *reading, int row, struct rows *rows, struct error *err)
+int values_read(const struct row_reading *reading, int row, struct rows *rows, struct error *err)
 {
-	const struct plan *plan = reading->plan;
+	const struct query_plan *plan = reading->plan;
 	const PGresult *result = reading->result;
 	void *item = rows_add(rows);
 

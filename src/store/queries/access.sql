@@ -5,6 +5,6 @@ INSERT INTO server_keys (id, secret) VALUES (:id, :secret)
 ON CONFLICT DO NOTHING;
 
 -- name: server_key_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: server_key
 SELECT id, secret FROM server_keys WHERE id = :id;

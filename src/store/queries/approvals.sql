@@ -9,13 +9,13 @@ VALUES (:id, :project_id, :key_id, :conversation_id, :origin_json, :sandbox_id, 
 	:state, :note, :decided_by, :created_at, :decided_at, :expires_at);
 
 -- name: approval_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM approvals
 WHERE project_id = :project_id AND state = 'pending' AND expires_at > :now;
 
 -- name: approval_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: approval_record
 SELECT {approval} FROM approvals WHERE project_id = :project_id AND id = :id;
 
@@ -44,5 +44,5 @@ SET state = :to, note = :note, decided_by = :decided_by, decided_at = :now,
 WHERE project_id = :project_id AND id = :id AND state = :from AND expires_at > :now;
 
 -- name: approval_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM approvals WHERE expires_at < :now;

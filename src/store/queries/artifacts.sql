@@ -10,7 +10,7 @@ VALUES (:id, :project_id, :key_id, :sandbox_id, :sandbox_name, :run, :node, :pat
 	:unbilled_nano);
 
 -- name: artifact_sum
--- takes: lookup
+-- takes: record_lookup
 -- gives: artifact_sum
 SELECT count(*) AS count, CAST(COALESCE(SUM(size_bytes), 0) AS BIGINT) AS size_bytes
 FROM artifacts WHERE project_id = :project_id;
@@ -23,13 +23,13 @@ SET state = 'ready', size_bytes = :size_bytes, sha256 = :sha256, media_type = :m
 WHERE id = :id AND state = 'making';
 
 -- name: artifact_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: artifact_record
 SELECT {artifact} FROM artifacts
 WHERE id = :id AND state = 'ready' AND (:project_id IS NULL OR project_id = :project_id);
 
 -- name: artifact_find_any
--- takes: lookup
+-- takes: record_lookup
 -- gives: artifact_record
 SELECT {artifact} FROM artifacts WHERE id = :id;
 
@@ -46,11 +46,11 @@ ORDER BY created_at DESC, id DESC
 LIMIT :limit;
 
 -- name: artifact_retire
--- takes: lookup
+-- takes: record_lookup
 UPDATE artifacts SET state = 'removing' WHERE id = :id;
 
 -- name: artifact_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM artifacts WHERE id = :id;
 
 -- name: artifact_due

@@ -12,13 +12,13 @@ VALUES (:id, :project_id, :name, :holder_id, :snapshot_id, :snapshot_name, :temp
 ON CONFLICT DO NOTHING;
 
 -- name: backup_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM backups WHERE project_id = :project_id AND holder_id = '';
 
 -- By name or id.
 -- name: backup_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: backup_record
 SELECT {backup} FROM backups
 WHERE (id = :id OR name = :id) AND (:project_id IS NULL OR project_id = :project_id)
@@ -26,7 +26,7 @@ ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END
 LIMIT 1;
 
 -- name: backup_of_id
--- takes: lookup
+-- takes: record_lookup
 -- gives: backup_record
 SELECT {backup} FROM backups WHERE id = :id;
 
@@ -52,5 +52,5 @@ SET state = :state, state_text = :state_text, snapshot_id = :snapshot_id,
 WHERE id = :id AND (state <> 'removing' OR :state = 'removing');
 
 -- name: backup_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM backups WHERE id = :id;

@@ -11,7 +11,7 @@ VALUES (:id, :project_id, :key_id, :name, :source, :template_id, :state, :step, 
 ON CONFLICT DO NOTHING;
 
 -- name: build_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: build_record
 SELECT {build} FROM builds
 WHERE id = :id AND (:project_id IS NULL OR project_id = :project_id);
@@ -26,7 +26,7 @@ ORDER BY created_at DESC, id DESC
 LIMIT :limit;
 
 -- name: build_unfinished
--- takes: lookup
+-- takes: record_lookup
 -- gives: build_record
 SELECT {build} FROM builds
 WHERE state IN ('waiting', 'building') AND node = :id
@@ -42,12 +42,12 @@ SET state = :state, step = :step, cached_count = :cached_count, exit_code = :exi
 WHERE id = :id AND state IN ('waiting', 'building');
 
 -- name: build_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM builds
 WHERE id = :id AND project_id = :project_id AND state NOT IN ('waiting', 'building');
 
 -- name: build_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM builds WHERE ended_at > 0 AND ended_at < :now;
 
 -- name: build_log_add
@@ -112,7 +112,7 @@ WHERE kind = 'layer' AND node = :node AND state = 'ready' AND created_at < :befo
 LIMIT :limit;
 
 -- name: layer_release
--- takes: lookup
+-- takes: record_lookup
 UPDATE snapshots SET state = 'removing'
 WHERE id = :id AND kind = 'layer'
 	AND NOT EXISTS (SELECT 1 FROM build_cache WHERE snapshot_id = :id)

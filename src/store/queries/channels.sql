@@ -12,8 +12,8 @@ UPDATE channels SET kind = :kind, base_url = :base_url, token = :token, updated_
 WHERE id = :id;
 
 -- name: channel_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM channels WHERE project_id = :project_id;
 
 -- name: channel_find
@@ -22,7 +22,7 @@ SELECT count(*) AS count FROM channels WHERE project_id = :project_id;
 SELECT {channel} FROM channels WHERE project_id = :project_id AND name = :name;
 
 -- name: channel_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: channel_record
 SELECT {channel} FROM channels WHERE project_id = :project_id ORDER BY name;
 

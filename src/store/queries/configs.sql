@@ -9,12 +9,12 @@ VALUES (:id, :project_id, :name, :config_json, COALESCE(NULLIF(:env_json, ''), '
 ON CONFLICT DO NOTHING;
 
 -- name: config_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM sandbox_configs WHERE project_id = :project_id;
 
 -- name: config_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: config_record
 SELECT {config} FROM sandbox_configs
 WHERE project_id = :project_id AND (id = :id OR name = :id)
@@ -22,7 +22,7 @@ ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END
 LIMIT 1;
 
 -- name: config_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: config_record
 SELECT {config} FROM sandbox_configs WHERE project_id = :project_id ORDER BY name;
 
@@ -37,9 +37,9 @@ WHERE id = :id AND project_id = :project_id AND updated_at = :seen_at
 		WHERE other.project_id = :project_id AND other.name = :name AND other.id <> :id);
 
 -- name: config_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM sandbox_configs WHERE id = :id AND project_id = :project_id;
 
 -- name: config_remove_all
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM sandbox_configs WHERE project_id = :id;

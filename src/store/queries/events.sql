@@ -43,8 +43,8 @@ SELECT COALESCE((SELECT min(sequence) FROM events), 0) AS oldest,
 
 -- The event before the first recent one whose number does not follow another.
 -- name: event_gap
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT COALESCE(max(sequence), 0) AS count FROM events WHERE sequence < (
 	SELECT min(e.sequence) FROM events e
 	WHERE e.sequence > (SELECT max(sequence) FROM events) - 1000

@@ -7,7 +7,7 @@ ON CONFLICT (node) DO UPDATE SET pairing = excluded.pairing, generation = exclud
 	seen_at = excluded.seen_at;
 
 -- name: folder_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: folder_record
 SELECT node, pairing, generation, instance, boot, place, seen_at FROM data_folders
 WHERE node = :id;
@@ -20,7 +20,7 @@ WHERE node = :node AND instance = :instance;
 
 -- Times that are not set are 0, and stay so.
 -- name: folder_shift_sandboxes
--- takes: lookup
+-- takes: record_lookup
 UPDATE sandboxes SET version = version + 1,
 	created_at = CASE WHEN created_at <= 0 THEN created_at WHEN created_at + :now < 1 THEN 1 ELSE created_at + :now END,
 	started_at = CASE WHEN started_at <= 0 THEN started_at WHEN started_at + :now < 1 THEN 1 ELSE started_at + :now END,
@@ -33,7 +33,7 @@ UPDATE sandboxes SET version = version + 1,
 WHERE node = :id AND actual <> 'deleted';
 
 -- name: folder_shift_leases
--- takes: lookup
+-- takes: record_lookup
 UPDATE leases SET lock_version = lock_version + 1,
 	creating_since = CASE WHEN creating_since <= 0 THEN creating_since WHEN creating_since + :now < 1 THEN 1 ELSE creating_since + :now END,
 	last_activity_at = CASE WHEN last_activity_at <= 0 THEN last_activity_at WHEN last_activity_at + :now < 1 THEN 1 ELSE last_activity_at + :now END,

@@ -48,7 +48,7 @@ WHERE holdings.metered_at = :seen_metered_at;
 
 -- What was elsewhere meanwhile begins anew.
 -- name: holding_restart
--- takes: lookup
+-- takes: record_lookup
 INSERT INTO holdings (id, bytes, measured_at, metered_at, unbilled_nano)
 VALUES (:id, 0, 0, :now, 0)
 ON CONFLICT (id) DO UPDATE SET metered_at = excluded.metered_at;

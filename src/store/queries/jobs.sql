@@ -25,8 +25,8 @@ VALUES (:id, :project_id, :sandbox_id, :key_id, :conversation, :channel, :origin
 	:keep_user, :run, :told, :started_at);
 
 -- name: job_count_running
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM jobs WHERE sandbox_id = :id AND state = 'running';
 
 -- name: job_find
@@ -53,7 +53,7 @@ WHERE j.project_id = :project_id AND j.conversation = :conversation AND j.create
 ORDER BY j.created_at DESC, j.id LIMIT :limit;
 
 -- name: job_running
--- takes: lookup
+-- takes: record_lookup
 -- gives: job_record
 SELECT j.id, j.project_id, j.sandbox_id, j.told, COALESCE(s.actual, 'deleted') AS actual,
 	COALESCE(s.node, '') AS node
@@ -67,7 +67,7 @@ UPDATE jobs SET process = :process, boot_id = :boot_id, started_at = :started_at
 WHERE id = :id AND (process = 0 OR (process = :process AND boot_id = :boot_id));
 
 -- name: job_stopping
--- takes: lookup
+-- takes: record_lookup
 UPDATE jobs SET is_stopping = 1 WHERE id = :id AND state = 'running' AND told = 'running';
 
 -- name: job_told
@@ -87,16 +87,16 @@ SET state = :state, exit_code = :exit_code, reason = :reason, cause = :cause, st
 WHERE id = :id AND state = 'running';
 
 -- name: job_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM jobs WHERE id = :id AND state = 'running' AND process = 0;
 
 -- name: job_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM jobs WHERE id IN (
 	SELECT id FROM jobs WHERE state <> 'running' AND ended_at < :now LIMIT 5000);
 
 -- name: job_to_deliver
--- takes: lookup
+-- takes: record_lookup
 -- gives: job_record
 SELECT {job} FROM jobs j LEFT JOIN sandboxes s ON s.id = j.sandbox_id
 WHERE j.id IN (SELECT due.id FROM (
@@ -107,7 +107,7 @@ WHERE j.id IN (SELECT due.id FROM (
 ORDER BY j.delivery_at;
 
 -- name: job_next_delivery
--- gives: tally
+-- gives: row_count
 SELECT COALESCE(min(delivery_at), 0) AS count FROM jobs WHERE delivery IN ('waiting', 'sending');
 
 -- name: job_delivery_claim

@@ -15,18 +15,18 @@ VALUES (:id, :project_id, :user_id, :name, :prefix, :hash, :scopes, :created_at,
 ON CONFLICT DO NOTHING;
 
 -- name: key_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM keys WHERE project_id = :project_id;
 
 -- Of those that are useless since then nobody asks any more.
 -- name: key_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM keys WHERE project_id = :project_id
 	AND ((revoked_at > 0 AND revoked_at < :now) OR (expires_at > 0 AND expires_at < :now));
 
 -- name: key_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: key_record
 SELECT {key}, {role_of_key} FROM keys WHERE id = :id AND project_id = :project_id;
 
@@ -47,13 +47,13 @@ FROM key_secrets JOIN keys ON keys.id = key_secrets.key_id
 WHERE old_hash = :hash;
 
 -- name: key_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: key_record
 SELECT {key}, {role_of_key} FROM keys WHERE project_id = :project_id ORDER BY created_at, id;
 
 -- The first revocation is the one that counts.
 -- name: key_revoke
--- takes: lookup
+-- takes: record_lookup
 UPDATE keys SET revoked_at = CASE WHEN revoked_at = 0 THEN :now ELSE revoked_at END
 WHERE id = :id AND project_id = :project_id;
 
@@ -67,7 +67,7 @@ WHERE project_id = :project_id AND user_id = :user_id AND revoked_at = 0;
 UPDATE keys SET revoked_at = :now WHERE project_id = :id AND revoked_at = 0;
 
 -- name: key_remove_all
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM keys WHERE project_id = :id;
 
 -- Older secrets end no later than the one that is replaced now.
@@ -81,7 +81,7 @@ DELETE FROM key_secrets WHERE key_id = :id AND valid_until <= :now;
 
 -- name: key_secrets_count
 -- takes: key_rotation
--- gives: tally
+-- gives: row_count
 SELECT count(*) AS count FROM key_secrets WHERE key_id = :id;
 
 -- name: key_secret_retire

@@ -27,7 +27,7 @@ SELECT {lease_seen} WHERE leases.project_id = :project_id AND leases.key = :key;
 -- Those of sessions that have a sandbox, or get one.
 -- name: lease_count_sessions
 -- takes: lease_record
--- gives: tally
+-- gives: row_count
 SELECT count(*) AS count
 FROM leases LEFT JOIN sandboxes ON sandboxes.id = leases.sandbox_id
 WHERE leases.project_id = :project_id AND substr(leases.key, 1, 8) = 'session:'
@@ -74,7 +74,7 @@ WHERE project_id = :project_id AND key = :key AND lock_version = :lock_version;
 
 -- Claims whose time is over, and leases whose sandbox has gone.
 -- name: lease_unsound
--- takes: lookup
+-- takes: record_lookup
 -- gives: lease_record
 SELECT {lease_seen}
 WHERE (leases.status = 'creating' AND (leases.creating_since < :now
@@ -84,7 +84,7 @@ WHERE (leases.status = 'creating' AND (leases.creating_since < :now
 LIMIT 1000;
 
 -- name: lease_overdue
--- takes: lookup
+-- takes: record_lookup
 -- gives: lease_record
 SELECT {lease_seen}
 WHERE leases.status = 'creating' AND leases.creating_since < :now
@@ -92,11 +92,11 @@ ORDER BY leases.creating_since
 LIMIT 1000;
 
 -- name: lease_remove_all
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM leases WHERE project_id = :id;
 
 -- name: lease_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM leases WHERE status = 'empty' AND last_activity_at < :now;
 
 -- One that is reset is there already.
@@ -107,7 +107,7 @@ VALUES (:sandbox_id, :project_id, :key, :epoch, :creating_since)
 ON CONFLICT (sandbox_id) DO NOTHING;
 
 -- name: lease_sandbox_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM lease_sandboxes WHERE sandbox_id = :id;
 
 -- name: lease_strays

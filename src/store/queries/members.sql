@@ -12,18 +12,18 @@ ON CONFLICT DO NOTHING;
 SELECT {member} FROM members WHERE project_id = :project_id AND user_id = :user_id;
 
 -- name: member_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: member_record
 SELECT {member} FROM members WHERE project_id = :project_id ORDER BY user_id;
 
 -- name: member_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM members WHERE project_id = :project_id;
 
 -- name: member_count_admins
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM members WHERE project_id = :project_id AND role = 'admin';
 
 -- name: member_set_role
@@ -36,5 +36,5 @@ WHERE project_id = :project_id AND user_id = :user_id;
 DELETE FROM members WHERE project_id = :project_id AND user_id = :user_id;
 
 -- name: member_remove_all
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM members WHERE project_id = :id;

@@ -34,5 +34,5 @@ WHERE project_id = :project_id AND operation = :operation AND key = :key
 	AND sandbox_id = :seen_id AND done = 0;
 
 -- name: once_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM once WHERE begun_at < :now;

@@ -13,11 +13,11 @@ VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb,
 ON CONFLICT DO NOTHING;
 
 -- name: project_count
--- gives: tally
+-- gives: row_count
 SELECT count(*) AS count FROM projects;
 
 -- name: project_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: project_record
 SELECT {project} FROM projects WHERE id = :id;
 
@@ -33,7 +33,7 @@ SELECT {project} FROM projects WHERE closing <> 0 ORDER BY name;
 -- Whoever comes first has the project's members, keys and settings for himself until his
 -- transaction ends.
 -- name: project_lock
--- takes: lookup
+-- takes: record_lookup
 UPDATE projects SET name = name WHERE id = :project_id;
 
 -- name: project_update
@@ -81,8 +81,8 @@ SELECT (SELECT CAST(COALESCE(SUM(folders.bytes), 0) AS BIGINT) FROM (
 
 -- What still refers to it, so that nothing is left without an owner.
 -- name: project_holds
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT (SELECT count(*) FROM sandboxes WHERE project_id = :id AND actual <> 'deleted')
 	+ (SELECT count(*) FROM snapshots WHERE project_id = :id)
 	+ (SELECT count(*) FROM backups WHERE project_id = :id)
@@ -90,15 +90,15 @@ SELECT (SELECT count(*) FROM sandboxes WHERE project_id = :id AND actual <> 'del
 	+ (SELECT count(*) FROM volumes WHERE project_id = :id) AS count;
 
 -- name: project_remove_webhooks
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM webhooks WHERE project_id = :id;
 
 -- name: project_remove_sandboxes
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM sandboxes WHERE project_id = :id AND actual = 'deleted';
 
 -- name: project_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM projects WHERE id = :id AND closing <> 0;
 
 -- name: project_set_defaults
@@ -110,11 +110,11 @@ WHERE id = :id;
 -- Check and count in one, so that no two creators can both take the last place. `version`: of the row
 -- that the sandbox was worked out from.
 -- name: project_admit
--- takes: admission
+-- takes: project_admission
 UPDATE projects SET sandboxes_living = sandboxes_living + 1
 WHERE id = :project_id AND closing = 0 AND (:version = 0 OR version = :version)
 	AND (:living_max = 0 OR sandboxes_living < :living_max);
 
 -- name: project_release
--- takes: admission
+-- takes: project_admission
 UPDATE projects SET sandboxes_living = sandboxes_living - 1 WHERE id = :project_id;

@@ -25,25 +25,25 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files
--- takes: lookup
+-- takes: record_lookup
 UPDATE sandboxes SET archive_after_ms = 0 WHERE id = :id;
 
 -- name: sandbox_find_by_id
--- takes: lookup
+-- takes: record_lookup
 -- gives: sandbox_record
 SELECT {sandbox} FROM sandboxes
 WHERE id = :id AND actual <> 'deleted' AND (:project_id IS NULL OR project_id = :project_id);
 
 -- While its row is there, deleted or not.
 -- name: sandbox_find_ended
--- takes: lookup
+-- takes: record_lookup
 -- gives: sandbox_record
 SELECT {sandbox} FROM sandboxes
 WHERE id = :id AND (:project_id IS NULL OR project_id = :project_id);
 
 -- Of those whose ids are the names of members of the object :id; deleted ones, too.
 -- name: sandbox_list_owners
--- takes: lookup
+-- takes: record_lookup
 -- gives: sandbox_owner
 SELECT id, name, project_id FROM sandboxes
 WHERE id IN (SELECT item.key FROM json_each(:id) AS item)
@@ -62,7 +62,7 @@ LIMIT :limit;
 
 -- Names of failed and going ones may be used again: the living one comes first.
 -- name: sandbox_find_by_name
--- takes: lookup
+-- takes: record_lookup
 -- gives: sandbox_record
 SELECT {sandbox} FROM sandboxes
 WHERE project_id = :project_id AND name = :id AND actual <> 'deleted'
@@ -70,7 +70,7 @@ ORDER BY CASE WHEN actual IN ('deleting', 'failed') THEN 1 ELSE 0 END, created_a
 LIMIT 1;
 
 -- name: sandbox_projects_with_name
--- takes: lookup
+-- takes: record_lookup
 -- gives: project_ref
 SELECT DISTINCT project_id AS id FROM sandboxes
 WHERE name = :id AND actual <> 'deleted'
@@ -115,7 +115,7 @@ LIMIT :limit;
 -- stretch is added when it ends; of one that went down with the host, as much as is metered, since
 -- nobody knows for how much longer it ran. Files that come back from an archive cost from then on.
 -- name: sandbox_move
--- takes: sandbox_change
+-- takes: sandbox_transition
 -- gives: sandbox_record
 UPDATE sandboxes
 SET actual = :to, desired = COALESCE(:desired, desired),
@@ -145,12 +145,12 @@ WHERE id = :id AND actual = :from
 RETURNING {sandbox};
 
 -- name: sandbox_want
--- takes: sandbox_change
+-- takes: sandbox_transition
 UPDATE sandboxes SET desired = :desired, version = version + 1
 WHERE id = :id AND actual = :from;
 
 -- name: sandbox_state
--- takes: lookup
+-- takes: record_lookup
 -- gives: sandbox_seen
 SELECT actual FROM sandboxes WHERE id = :id;
 
@@ -167,7 +167,7 @@ WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 
 -- name: sandbox_adopt
--- takes: lookup
+-- takes: record_lookup
 UPDATE sandboxes SET node = :id WHERE node = '';
 
 -- Its own time, when it has one, is not over before.
@@ -227,6 +227,6 @@ RETURNING {sandbox};
 
 -- What is not metered yet is still needed.
 -- name: sandbox_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM sandboxes
 WHERE actual = 'deleted' AND last_event_at < :now AND active_ms <= metered_ms;

@@ -20,7 +20,7 @@ WHERE id = :id;
 
 -- name: service_count
 -- takes: service_ref
--- gives: tally
+-- gives: row_count
 SELECT count(*) AS count FROM services WHERE sandbox_id = :sandbox_id;
 
 -- name: service_find
@@ -52,7 +52,7 @@ DELETE FROM services WHERE id = :id AND generation = :generation;
 DELETE FROM services WHERE sandbox_id = :sandbox_id;
 
 -- name: services_to_tell
--- takes: lookup
+-- takes: record_lookup
 -- gives: service_record
 SELECT {service} FROM services
 WHERE is_told = 0 AND sandbox_id IN (

@@ -8,26 +8,26 @@ SET description = excluded.description, files_json = excluded.files_json,
 	updated_at = excluded.updated_at;
 
 -- name: skill_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM skills WHERE project_id = :project_id;
 
 -- name: skill_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: skill_record
 SELECT id, project_id, name, description, files_json, file_count, size_bytes, updated_at
 FROM skills WHERE project_id = :project_id AND name = :id;
 
 -- name: skill_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: skill_record
 SELECT id, project_id, name, description, '' AS files_json, file_count, size_bytes, updated_at
 FROM skills WHERE project_id = :project_id ORDER BY name;
 
 -- name: skill_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM skills WHERE project_id = :project_id AND name = :id;
 
 -- name: skill_remove_all
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM skills WHERE project_id = :id;

@@ -11,13 +11,13 @@ VALUES (:id, :project_id, :name, :sandbox_id, :sandbox_name, :parent_id, :templa
 ON CONFLICT DO NOTHING;
 
 -- name: snapshot_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM snapshots WHERE project_id = :project_id AND kind = 'taken';
 
 -- By name or id.
 -- name: snapshot_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: snapshot_record
 SELECT {snapshot} FROM snapshots
 WHERE (id = :id OR name = :id) AND (:project_id IS NULL OR project_id = :project_id)
@@ -44,7 +44,7 @@ SET state = :state, method = :method, because = :because, depth = :depth, frozen
 WHERE id = :id;
 
 -- name: snapshot_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM snapshots WHERE id = :id;
 
 -- Where it began stays.
@@ -55,6 +55,6 @@ VALUES (:sandbox_id, :snapshot_id, :origin_id)
 ON CONFLICT (sandbox_id) DO UPDATE SET snapshot_id = excluded.snapshot_id;
 
 -- name: snapshot_base_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: snapshot_base
 SELECT sandbox_id, snapshot_id, origin_id FROM snapshot_bases WHERE sandbox_id = :id;

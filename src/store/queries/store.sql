@@ -1,4 +1,4 @@
 -- Touches a table, so that the file is really read.
 -- name: store_ping
--- gives: tally
+-- gives: row_count
 SELECT count(*) AS count FROM projects WHERE id = '';

@@ -16,7 +16,7 @@ VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :de
 ON CONFLICT DO NOTHING;
 
 -- name: template_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: template_record
 SELECT {template} FROM templates
 WHERE (name = :id OR id = :id)
@@ -25,7 +25,7 @@ ORDER BY CASE WHEN project_id = '' THEN 1 ELSE 0 END, CASE WHEN id = :id THEN 0 
 LIMIT 1;
 
 -- name: template_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: template_record
 SELECT {template} FROM templates
 WHERE project_id = '' OR :project_id IS NULL OR project_id = :project_id
@@ -54,23 +54,23 @@ SET description = :description, base_image = :base_image, runtime = :runtime,
 WHERE id = :id;
 
 -- name: template_state
--- takes: lookup
+-- takes: record_lookup
 -- gives: template_seen
 SELECT state FROM templates WHERE id = :id;
 
 -- name: template_shares
--- takes: lookup
+-- takes: record_lookup
 -- gives: template_seen
 SELECT state FROM templates WHERE folder = :id LIMIT 1;
 
 -- name: template_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM templates
 WHERE id = :id AND project_id = :project_id AND NOT EXISTS (
 	SELECT 1 FROM sandboxes WHERE template_id = :id AND actual <> 'deleted')
 	AND NOT EXISTS (SELECT 1 FROM snapshots WHERE template_id = :id);
 
 -- name: template_owned
--- takes: lookup
+-- takes: record_lookup
 -- gives: template_seen
 SELECT state FROM templates WHERE id = :id AND project_id = :project_id;

@@ -13,7 +13,7 @@ ORDER BY id
 LIMIT :limit;
 
 -- name: meter_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: meter_record
 SELECT {meter} FROM sandboxes WHERE id = :id;
 
@@ -47,7 +47,7 @@ SET active_ms = usage_log.active_ms + excluded.active_ms,
 	vcpu = excluded.vcpu, memory_mb = excluded.memory_mb, ended_at = excluded.ended_at;
 
 -- name: usage_purge
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM usage_log WHERE hour < :now;
 
 -- vcpu_ms and memory_mib_ms are what was reserved, times how long.
@@ -78,7 +78,7 @@ ORDER BY day, name
 LIMIT :limit;
 
 -- name: balance_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: balance_record
 SELECT project_id, deposited_micro, spent_micro FROM balances WHERE project_id = :id;
 
@@ -117,19 +117,19 @@ VALUES (:id, :project_id, :scope, :subject, :span, :limit_micro, :warn_percent,
 	:window_at, :warned_at, :exceeded_at, :created_at);
 
 -- name: budget_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM budgets WHERE project_id = :project_id;
 
 -- name: budget_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: budget_record
 SELECT {budget} FROM budgets
 WHERE (:project_id IS NULL OR project_id = :project_id)
 ORDER BY created_at, id;
 
 -- name: budget_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: budget_record
 SELECT {budget} FROM budgets WHERE project_id = :project_id AND id = :id;
 
@@ -141,11 +141,11 @@ SET limit_micro = :limit_micro, warn_percent = :warn_percent, warned_at = -1, ex
 WHERE project_id = :project_id AND id = :id;
 
 -- name: budget_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM budgets WHERE project_id = :project_id AND id = :id;
 
 -- name: budget_remove_all
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM budgets WHERE project_id = :id;
 
 -- name: budget_warn

@@ -8,8 +8,8 @@ VALUES (:id, :project_id, :name, :value, :metadata_json, 1, :created_at, :update
 ON CONFLICT DO NOTHING;
 
 -- name: vault_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM vault WHERE project_id = :project_id;
 
 -- name: vault_update
@@ -28,19 +28,19 @@ WHERE id = :id AND project_id = :project_id
 RETURNING {vault};
 
 -- name: vault_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: vault_record
 SELECT {vault} FROM vault WHERE project_id = :project_id AND (id = :id OR name = :id);
 
 -- name: vault_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: vault_record
 SELECT {vault} FROM vault WHERE project_id = :project_id ORDER BY name;
 
 -- name: vault_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM vault WHERE project_id = :project_id AND (id = :id OR name = :id);
 
 -- name: vault_remove_all
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM vault WHERE project_id = :id;

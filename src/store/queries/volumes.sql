@@ -3,13 +3,13 @@ id, project_id, name, provider, node, size_mb, size_is_advisory, state, created_
 version
 
 -- name: volume_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM volumes WHERE project_id = :project_id;
 
 -- A project that is being deleted takes nothing new.
 -- name: volume_admit
--- takes: lookup
+-- takes: record_lookup
 UPDATE projects SET name = name WHERE id = :project_id AND closing = 0;
 
 -- name: volume_insert
@@ -20,7 +20,7 @@ VALUES (:id, :project_id, :name, :provider, :node, :size_mb, :size_is_advisory, 
 ON CONFLICT DO NOTHING;
 
 -- name: volume_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: volume_record
 SELECT {volume} FROM volumes
 WHERE (id = :id OR name = :id) AND project_id = :project_id
@@ -28,12 +28,12 @@ ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END
 LIMIT 1;
 
 -- name: volume_find_by_id
--- takes: lookup
+-- takes: record_lookup
 -- gives: volume_record
 SELECT {volume} FROM volumes WHERE id = :id;
 
 -- name: volume_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: volume_record
 SELECT {volume} FROM volumes WHERE project_id = :project_id ORDER BY name;
 
@@ -55,14 +55,14 @@ RETURNING {volume};
 -- Whoever gives a volume to a sandbox, or takes it away for good, changes its row first: from then
 -- on nobody else does either until the transaction is over.
 -- name: volume_claim
--- takes: lookup
+-- takes: record_lookup
 -- gives: volume_record
 UPDATE volumes SET updated_at = :now, version = version + 1
 WHERE id = :id AND state = 'ready'
 RETURNING {volume};
 
 -- name: volume_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM volumes WHERE id = :id AND state = 'deleting';
 
 -- fragment: mount
@@ -82,19 +82,19 @@ VALUES (:sandbox_id, :volume_id, :path, :subpath, :is_read_only, :state, :create
 ON CONFLICT DO NOTHING;
 
 -- name: mount_list_of_sandbox
--- takes: lookup
+-- takes: record_lookup
 -- gives: mount_record
 SELECT {mount} {mount_source} WHERE mounts.sandbox_id = :id ORDER BY mounts.path;
 
 -- name: mount_list_of_volume
--- takes: lookup
+-- takes: record_lookup
 -- gives: mount_record
 SELECT {mount} {mount_source}
 WHERE mounts.volume_id = :id AND sandboxes.actual NOT IN ('deleted', 'failed')
 ORDER BY mounts.created_at, mounts.sandbox_id;
 
 -- name: mount_list_of_project
--- takes: lookup
+-- takes: record_lookup
 -- gives: mount_record
 SELECT {mount} {mount_source}
 WHERE volumes.project_id = :project_id AND sandboxes.actual NOT IN ('deleted', 'failed')
@@ -120,12 +120,12 @@ WHERE sandbox_id = :sandbox_id AND volume_id = :volume_id AND state = 'attaching
 DELETE FROM mounts WHERE sandbox_id = :sandbox_id AND volume_id = :volume_id;
 
 -- name: mount_remove_of_volume
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM mounts WHERE volume_id = :id;
 
 -- Of sandboxes that are gone; all, or of one volume.
 -- name: mount_list_gone
--- takes: lookup
+-- takes: record_lookup
 -- gives: mount_record
 SELECT {mount} {mount_source}
 WHERE sandboxes.actual = 'deleted' AND (:id = '' OR mounts.volume_id = :id)

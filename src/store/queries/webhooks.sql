@@ -8,8 +8,8 @@ id, project_id, url, secret, patterns, state_text, enabled, after, created_at, u
 id, webhook_id, sequence, kind, body, state, attempts, status, error, created_at, next_at, ended_at
 
 -- name: webhook_count
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT count(*) AS count FROM webhooks WHERE project_id = :project_id;
 
 -- name: webhook_insert
@@ -20,12 +20,12 @@ VALUES (:id, :project_id, :url, :secret, :patterns, :state_text, :enabled,
 	COALESCE((SELECT max(sequence) FROM events), 0), :created_at, :updated_at);
 
 -- name: webhook_find
--- takes: lookup
+-- takes: record_lookup
 -- gives: webhook_record
 SELECT {webhook} FROM webhooks WHERE id = :id AND project_id = :project_id;
 
 -- name: webhook_list
--- takes: lookup
+-- takes: record_lookup
 -- gives: webhook_record
 SELECT {webhook} FROM webhooks WHERE (:project_id IS NULL OR project_id = :project_id)
 ORDER BY created_at, id;
@@ -45,7 +45,7 @@ UPDATE webhooks SET enabled = 0, state_text = :state_text, updated_at = :updated
 WHERE id = :id AND project_id = :project_id;
 
 -- name: webhook_remove
--- takes: lookup
+-- takes: record_lookup
 DELETE FROM webhooks WHERE id = :id AND project_id = :project_id;
 
 -- name: webhook_changed
@@ -67,15 +67,15 @@ VALUES (:id, :webhook_id, :sequence, :kind, :body, :state, :attempts, :status, :
 	:next_at, :ended_at);
 
 -- name: delivery_next
--- takes: lookup
+-- takes: record_lookup
 -- gives: delivery_record
 SELECT {delivery} FROM deliveries
 WHERE webhook_id = :id AND state = 'waiting' AND next_at <= :now
 ORDER BY sequence LIMIT 1;
 
 -- name: delivery_next_at
--- takes: lookup
--- gives: tally
+-- takes: record_lookup
+-- gives: row_count
 SELECT COALESCE(min(next_at), 0) AS count FROM deliveries
 WHERE webhook_id = :id AND state = 'waiting';
 

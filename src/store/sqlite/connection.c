@@ -25,7 +25,7 @@ _Static_assert(COUNT_OF(controls) == CONTROL_COUNT, "a text per control");
 
 /* ---- failures ---- */
 
-static const struct fault {
+static const struct sqlite_fault {
 	int result;
 	enum error_code code;
 	const char *hint;
@@ -43,7 +43,7 @@ static const struct fault {
         {SQLITE_TOOBIG, ERROR_TOO_LARGE, ""},
 };
 
-static const struct fault *find_fault(int result)
+static const struct sqlite_fault *find_fault(int result)
 {
 	for (size_t i = 0; i < COUNT_OF(faults); i++)
 		if (faults[i].result == (result & 0xff))
@@ -54,7 +54,7 @@ static const struct fault *find_fault(int result)
 int sqlite_fail(sqlite3 *handle, const char *what, struct error *err)
 {
 	int result = sqlite3_extended_errcode(handle);
-	const struct fault *fault = find_fault(result);
+	const struct sqlite_fault *fault = find_fault(result);
 	bool is_ours = (result & 0xff) == SQLITE_FULL || (result & 0xff) == SQLITE_IOERR;
 
 	if (result == SQLITE_CONSTRAINT_FOREIGNKEY)
@@ -82,7 +82,7 @@ static int make_file(const char *path, struct error *err)
 	return 0;
 }
 
-static int set_up(struct sqlite_connection *c, enum sqlite_use use, struct error *err)
+static int set_pragmas(struct sqlite_connection *c, enum sqlite_use use, struct error *err)
 {
 	static const char *const pragmas[] = {
 	        [SQLITE_WRITER] =
@@ -123,7 +123,7 @@ int sqlite_connect(struct store *s, const struct sqlite_place *place, enum sqlit
 		sqlite_disconnect(c);
 		return -1;
 	}
-	if (set_up(c, use, err) < 0) {
+	if (set_pragmas(c, use, err) < 0) {
 		sqlite_disconnect(c);
 		return -1;
 	}
@@ -150,7 +150,7 @@ int sqlite_execute(struct sqlite_connection *c, const char *sql, struct error *e
 	return 0;
 }
 
-int sqlite_control(struct sqlite_connection *c, enum control control, struct error *err)
+int sqlite_control(struct sqlite_connection *c, enum sqlite_command control, struct error *err)
 {
 	int result;
 
@@ -166,9 +166,9 @@ int sqlite_control(struct sqlite_connection *c, enum control control, struct err
 
 /* ---- statements ---- */
 
-static int prepare(struct sqlite_connection *c, enum query_name name, struct error *err)
+static int prepare_query(struct sqlite_connection *c, enum query_name name, struct error *err)
 {
-	const struct query *query = &store_queries[name];
+	const struct store_query *query = &store_queries[name];
 	struct statement *statement = &c->statements[name];
 	int parameters, columns;
 
@@ -191,7 +191,7 @@ static int prepare(struct sqlite_connection *c, enum query_name name, struct err
 int sqlite_prepare_all(struct sqlite_connection *c, struct error *err)
 {
 	for (unsigned i = 0; i < QUERY_COUNT; i++)
-		if (prepare(c, (enum query_name)i, err) < 0)
+		if (prepare_query(c, (enum query_name)i, err) < 0)
 			return -1;
 	return 0;
 }
@@ -202,7 +202,7 @@ static int bind_text(sqlite3_stmt *handle, int at, const char *text)
 }
 
 /* What is bound stays the caller's: it lives until the statement is reset. */
-static int bind(sqlite3_stmt *handle, int at, const struct column *column, const void *takes)
+static int bind_column(sqlite3_stmt *handle, int at, const struct column *column, const void *takes)
 {
 	const void *member = (const char *)takes + column->offset;
 	const char *const *text = member;
@@ -291,8 +291,8 @@ static int read_row(struct sqlite_connection *c, const struct statement *stateme
 	return 0;
 }
 
-static int step_all(struct sqlite_connection *c, const struct query *query,
-                    const struct statement *statement, struct rows *rows, struct error *err)
+static int step_rows(struct sqlite_connection *c, const struct store_query *query,
+                     const struct statement *statement, struct rows *rows, struct error *err)
 {
 	int result, count = 0;
 
@@ -307,8 +307,8 @@ static int step_all(struct sqlite_connection *c, const struct query *query,
 }
 
 /* `scratch`: of what is bound, until the statement has run. */
-static int bind_all(struct sqlite_connection *c, const struct statement *statement,
-                    struct arena *scratch, const void *takes)
+static int bind_parameters(struct sqlite_connection *c, const struct statement *statement,
+                           struct arena *scratch, const void *takes)
 {
 	int parameters = sqlite3_bind_parameter_count(statement->handle), result = SQLITE_OK;
 
@@ -319,25 +319,25 @@ static int bind_all(struct sqlite_connection *c, const struct statement *stateme
 			result = bind_text(statement->handle, i + 1,
 			                   secret_close(c->base.store, scratch, column, takes));
 		else
-			result = bind(statement->handle, i + 1, column, takes);
+			result = bind_column(statement->handle, i + 1, column, takes);
 	}
 	return result;
 }
 
-int sqlite_run(struct connection *base, enum query_name name, const void *takes, struct rows *rows,
-               struct error *err)
+int sqlite_run(struct store_connection *base, enum query_name name, const void *takes,
+               struct rows *rows, struct error *err)
 {
 	struct sqlite_connection *c = CONTAINER_OF(base, struct sqlite_connection, base);
-	const struct query *query = &store_queries[name];
+	const struct store_query *query = &store_queries[name];
 	struct statement *statement = &c->statements[name];
 	AUTO(arena_done) struct arena scratch = {0};
 	int count;
 
-	if (!statement->handle && prepare(c, name, err) < 0)
+	if (!statement->handle && prepare_query(c, name, err) < 0)
 		return -1;
-	if (bind_all(c, statement, &scratch, takes) != SQLITE_OK)
+	if (bind_parameters(c, statement, &scratch, takes) != SQLITE_OK)
 		return sqlite_fail(c->handle, query->name, err);
-	count = step_all(c, query, statement, rows, err);
+	count = step_rows(c, query, statement, rows, err);
 	sqlite3_reset(statement->handle);
 	return count;
 }

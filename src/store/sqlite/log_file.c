@@ -31,7 +31,7 @@ static struct log_file *log_of(sqlite3_file *file)
 }
 
 /* What cannot be written stays, so that the commit's sync fails, too. */
-static int flush(struct log_file *log)
+static int flush_pending(struct log_file *log)
 {
 	int result;
 
@@ -52,7 +52,7 @@ static int file_write(sqlite3_file *file, const void *data, int size, sqlite3_in
 
 	if (at != log->pending_at + (sqlite3_int64)log->pending_size ||
 	    count > PENDING_MAX - log->pending_size)
-		result = flush(log);
+		result = flush_pending(log);
 	if (result != SQLITE_OK)
 		return result;
 	if (!log->is_commit || count > PENDING_MAX)
@@ -67,7 +67,7 @@ static int file_write(sqlite3_file *file, const void *data, int size, sqlite3_in
 static int file_sync(sqlite3_file *file, int flags)
 {
 	struct log_file *log = log_of(file);
-	int result = flush(log);
+	int result = flush_pending(log);
 
 	if (result != SQLITE_OK || (flags & SQLITE_SYNC_FULL) != SQLITE_SYNC_FULL)
 		return result;
@@ -77,7 +77,7 @@ static int file_sync(sqlite3_file *file, int flags)
 static int file_read(sqlite3_file *file, void *data, int size, sqlite3_int64 at)
 {
 	struct log_file *log = log_of(file);
-	int result = flush(log);
+	int result = flush_pending(log);
 
 	return result == SQLITE_OK ? log->real->pMethods->xRead(log->real, data, size, at) : result;
 }
@@ -85,7 +85,7 @@ static int file_read(sqlite3_file *file, void *data, int size, sqlite3_int64 at)
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	struct log_file *log = log_of(file);
-	int result = flush(log);
+	int result = flush_pending(log);
 
 	return result == SQLITE_OK ? log->real->pMethods->xTruncate(log->real, size) : result;
 }
@@ -93,7 +93,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int file_size(sqlite3_file *file, sqlite3_int64 *ret)
 {
 	struct log_file *log = log_of(file);
-	int result = flush(log);
+	int result = flush_pending(log);
 
 	return result == SQLITE_OK ? log->real->pMethods->xFileSize(log->real, ret) : result;
 }
@@ -208,7 +208,7 @@ static int full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
 }
 
 /* With the mutex held. A test puts another file system in the usual one's place. */
-static int set_up(struct error *err)
+static int register_file_system(struct error *err)
 {
 	sqlite3_vfs *usual;
 
@@ -235,7 +235,7 @@ int log_file_system(const char **ret, struct error *err)
 
 	pthread_mutex_lock(&mutex);
 	if (!real_system || sqlite3_vfs_find(NULL) != real_system)
-		result = set_up(err);
+		result = register_file_system(err);
 	pthread_mutex_unlock(&mutex);
 	if (result == 0)
 		*ret = log_system.zName;

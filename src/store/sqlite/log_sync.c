@@ -24,7 +24,7 @@ struct log_sync {
 };
 
 /* With the mutex held; it is free meanwhile. */
-static void sync_now(struct log_sync *log)
+static void sync_log(struct log_sync *log)
 {
 	uint64_t mark = log->marked;
 	int failed;
@@ -50,7 +50,7 @@ static void *sync_begun(void *argument)
 	pthread_mutex_lock(&log->mutex);
 	while (!log->is_stopping) {
 		if (log->begun > log->done && !log->is_busy)
-			sync_now(log);
+			sync_log(log);
 		else
 			pthread_cond_wait(&log->changed, &log->mutex);
 	}
@@ -132,7 +132,7 @@ int log_sync_wait(struct log_sync *log, uint64_t mark, struct error *err)
 		if (log->is_busy)
 			pthread_cond_wait(&log->changed, &log->mutex);
 		else
-			sync_now(log);
+			sync_log(log);
 	}
 	failed = log->failed_errno;
 	pthread_mutex_unlock(&log->mutex);

@@ -30,7 +30,7 @@ static int full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
 	return reach_full_name(real_system, name, size, out);
 }
 
-static int set_up(struct error *err)
+static int register_file_system(struct error *err)
 {
 	sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
 
@@ -53,7 +53,7 @@ int reach_file_system(const char **ret, struct error *err)
 
 	pthread_mutex_lock(&mutex);
 	if (!real_system)
-		result = set_up(err);
+		result = register_file_system(err);
 	pthread_mutex_unlock(&mutex);
 	if (result == 0)
 		*ret = reach_system.zName;

@@ -16,8 +16,8 @@
 #define READERS_MAX 8
 #define GROUP_MAX 64
 
-struct waiter {
-	struct waiter *next;
+struct queued_change {
+	struct queued_change *next;
 	const struct transaction *transaction;
 	struct error *err;
 	int result;
@@ -34,7 +34,7 @@ struct sqlite_store {
 	struct log_sync *log;             /* NULL in memory */
 
 	pthread_mutex_t queue_mutex; /* over the rest of this block */
-	struct waiter *first, **last;
+	struct queued_change *first, **last;
 	bool has_leader;
 
 	pthread_mutex_t readers_mutex; /* over the rest of this block */
@@ -47,7 +47,7 @@ struct sqlite_store {
 
 /* One of several: its failure takes back what it did and no more. Returns -1 when the group cannot
  * go on, with the reason in `err`. */
-static int run_member(struct sqlite_connection *c, struct waiter *w, struct error *err)
+static int run_member(struct sqlite_connection *c, struct queued_change *w, struct error *err)
 {
 	if (sqlite_control(c, CONTROL_SAVE, err) < 0)
 		return -1;
@@ -62,17 +62,17 @@ static int run_member(struct sqlite_connection *c, struct waiter *w, struct erro
 	return sqlite_control(c, CONTROL_RELEASE, err);
 }
 
-static int run_members(struct sqlite_connection *c, struct waiter *group, struct error *err)
+static int run_members(struct sqlite_connection *c, struct queued_change *group, struct error *err)
 {
 	if (sqlite_control(c, CONTROL_BEGIN, err) < 0)
 		return -1;
-	for (struct waiter *w = group; w; w = w->next)
+	for (struct queued_change *w = group; w; w = w->next)
 		if (run_member(c, w, err) < 0)
 			return -1;
 	return sqlite_control(c, CONTROL_COMMIT, err);
 }
 
-static void roll_back(struct sqlite_connection *c)
+static void roll_back_transaction(struct sqlite_connection *c)
 {
 	struct error ignored = {0};
 
@@ -80,14 +80,14 @@ static void roll_back(struct sqlite_connection *c)
 		(void)!sqlite_control(c, CONTROL_ROLLBACK, &ignored);
 }
 
-static void run_group(struct sqlite_connection *c, struct waiter *group)
+static void run_group(struct sqlite_connection *c, struct queued_change *group)
 {
 	struct error err = {0};
 
 	if (run_members(c, group, &err) == 0)
 		return;
-	roll_back(c);
-	for (struct waiter *w = group; w; w = w->next) {
+	roll_back_transaction(c);
+	for (struct queued_change *w = group; w; w = w->next) {
 		if (w->result == 0)
 			*w->err = err;
 		w->result = -1;
@@ -95,21 +95,21 @@ static void run_group(struct sqlite_connection *c, struct waiter *group)
 }
 
 /* The same without a savepoint, for the usual group of one. */
-static void run_alone(struct sqlite_connection *c, struct waiter *w)
+static void run_alone(struct sqlite_connection *c, struct queued_change *w)
 {
 	const struct transaction *t = w->transaction;
 
 	if (sqlite_control(c, CONTROL_BEGIN, w->err) < 0 ||
 	    t->run(&c->base, t->context, w->err) < 0 ||
 	    sqlite_control(c, CONTROL_COMMIT, w->err) < 0) {
-		roll_back(c);
+		roll_back_transaction(c);
 		w->result = -1;
 	}
 }
 
-static struct waiter *take_group(struct sqlite_store *s)
+static struct queued_change *take_group(struct sqlite_store *s)
 {
-	struct waiter *group = s->first, **end = &s->first;
+	struct queued_change *group = s->first, **end = &s->first;
 
 	for (unsigned i = 0; *end && i < GROUP_MAX; i++)
 		end = &(*end)->next;
@@ -121,11 +121,11 @@ static struct waiter *take_group(struct sqlite_store *s)
 }
 
 /* One mark for all of a group that are to be durable: they share a sync. */
-static void mark_group(struct sqlite_store *s, struct waiter *group)
+static void mark_group(struct sqlite_store *s, struct queued_change *group)
 {
 	uint64_t mark = 0;
 
-	for (struct waiter *w = group; s->log && w; w = w->next) {
+	for (struct queued_change *w = group; s->log && w; w = w->next) {
 		if (w->transaction->is_lazy || w->result < 0)
 			continue;
 		if (!mark)
@@ -135,9 +135,9 @@ static void mark_group(struct sqlite_store *s, struct waiter *group)
 }
 
 /* With the queue's mutex held. Ends the group, and hands the lead to the first that waits. */
-static void finish_group(struct sqlite_store *s, struct waiter *group)
+static void finish_group(struct sqlite_store *s, struct queued_change *group)
 {
-	for (struct waiter *w = group, *next; w; w = next) {
+	for (struct queued_change *w = group, *next; w; w = next) {
 		next = w->next; /* once it is done, a waiter is gone at any moment */
 		w->is_done = true;
 		pthread_cond_signal(&w->wake);
@@ -149,9 +149,9 @@ static void finish_group(struct sqlite_store *s, struct waiter *group)
 	}
 }
 
-static void lead(struct sqlite_store *s)
+static void lead_group(struct sqlite_store *s)
 {
-	struct waiter *group = take_group(s);
+	struct queued_change *group = take_group(s);
 
 	pthread_mutex_unlock(&s->queue_mutex);
 	if (group->next)
@@ -166,7 +166,7 @@ static void lead(struct sqlite_store *s)
 static int sqlite_change(struct store *base, const struct transaction *t, struct error *err)
 {
 	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
-	struct waiter me = {.transaction = t, .err = err};
+	struct queued_change me = {.transaction = t, .err = err};
 
 	pthread_cond_init(&me.wake, NULL);
 	pthread_mutex_lock(&s->queue_mutex);
@@ -177,7 +177,7 @@ static int sqlite_change(struct store *base, const struct transaction *t, struct
 	while (!me.leads && !me.is_done)
 		pthread_cond_wait(&me.wake, &s->queue_mutex);
 	if (!me.is_done)
-		lead(s);
+		lead_group(s);
 	pthread_mutex_unlock(&s->queue_mutex);
 	pthread_cond_destroy(&me.wake);
 	if (me.mark)
@@ -253,7 +253,7 @@ static int sqlite_read(struct store *base, const struct transaction *t, struct e
 
 /* ---- the store ---- */
 
-static int checkpoint(struct connection *base, UNUSED void *context, struct error *err)
+static int checkpoint_log(struct store_connection *base, UNUSED void *context, struct error *err)
 {
 	struct sqlite_connection *c = CONTAINER_OF(base, struct sqlite_connection, base);
 	int result =
@@ -273,7 +273,7 @@ static int sqlite_tidy(struct store *base, struct error *err)
 
 	if (s->place.in_memory)
 		return 0;
-	return sqlite_read(base, &(struct transaction){.run = checkpoint}, err);
+	return sqlite_read(base, &(struct transaction){.run = checkpoint_log}, err);
 }
 
 static void sqlite_close_store(struct store *base)

@@ -22,7 +22,7 @@ struct statement {
 };
 
 /* What is not a query of the domain. */
-enum control {
+enum sqlite_command {
 	CONTROL_BEGIN,
 	CONTROL_COMMIT,
 	CONTROL_ROLLBACK,
@@ -33,7 +33,7 @@ enum control {
 };
 
 struct sqlite_connection {
-	struct connection base;
+	struct store_connection base;
 	struct sqlite_connection *next; /* among the idle readers */
 	sqlite3 *handle;
 	struct statement statements[QUERY_COUNT];
@@ -53,9 +53,10 @@ void sqlite_disconnect(struct sqlite_connection *c);
 /* Prepares every query, so that a mistake in one shows at once. */
 MUST_CHECK int sqlite_prepare_all(struct sqlite_connection *c, struct error *err);
 /* struct store_driver's run. */
-int sqlite_run(struct connection *c, enum query_name query, const void *takes, struct rows *rows,
-               struct error *err);
-MUST_CHECK int sqlite_control(struct sqlite_connection *c, enum control control, struct error *err);
+int sqlite_run(struct store_connection *c, enum query_name query, const void *takes,
+               struct rows *rows, struct error *err);
+MUST_CHECK int sqlite_control(struct sqlite_connection *c, enum sqlite_command control,
+                              struct error *err);
 /* Statements that a program knows only as a text: pragmas and migrations. */
 MUST_CHECK int sqlite_execute(struct sqlite_connection *c, const char *sql, struct error *err);
 /* The handle's last failure as an error. Always -1. */

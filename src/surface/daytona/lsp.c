@@ -151,7 +151,7 @@ static int find_process(struct request *rq, struct lsp_server *s, struct error *
 /* For calls that start or end it: what is found stays so. */
 static int find_process_alone(struct request *rq, struct lsp_server *s, struct error *err)
 {
-	int64_t deadline = deadline_in(TURN_MS);
+	int64_t deadline = deadline_after(TURN_MS);
 
 	if (lsp_place_take(api_of(rq)->daytona_lsp_queue, s->target.hold.id,
 	                   deadline < rq->deadline ? deadline : rq->deadline, &s->turn, err) < 0)
@@ -232,7 +232,7 @@ static int lsp_session_open(struct request *rq, const struct lsp_server *s, stru
 	        .until_end = 1,
 	};
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message};
-	int64_t deadline = deadline_in(ANSWER_MS);
+	int64_t deadline = deadline_after(ANSWER_MS);
 
 	*ret = (struct lsp_session){.arena = rq->arena,
 	                            .hold = &s->target.hold,
@@ -468,7 +468,7 @@ static void await_end(struct lsp_session *t)
 {
 	struct error ended = {0};
 
-	t->agent.limits.deadline = deadline_in(END_MS);
+	t->agent.limits.deadline = deadline_after(END_MS);
 	while (receive_output(t, &ended) == 0)
 		buf_reset(&t->in);
 }
@@ -518,7 +518,7 @@ static int stop_server(struct request *rq, const void *body, UNUSED struct reply
 		return refuse_absent(&s, b->path, err);
 	if (lsp_session_open(rq, &s, &t, err) < 0)
 		return -1;
-	t.deadline = deadline_in(END_MS);
+	t.deadline = deadline_after(END_MS);
 	if (send_request(&t, "shutdown", SPAN("null"), &result, &ignored) == 0)
 		(void)!send_notification(&t, "exit", SPAN("null"), &ignored);
 	if (end_process(rq, &s, err) < 0)
@@ -611,7 +611,7 @@ static void add_symbols(struct buf *out, const struct json_value *list, const ch
                         unsigned depth)
 {
 	for (size_t i = 0; i < json_count(list) && i < ITEMS_MAX && depth > 0; i++) {
-		const struct json_value *symbol = json_at(list, i);
+		const struct json_value *symbol = json_item_at(list, i);
 
 		if (out->size > 1)
 			buf_add_byte(out, ',');
@@ -705,7 +705,7 @@ static int answer_items(struct reply *reply, const struct json_value *found)
 	for (size_t i = 0; i < json_count(items) && i < ITEMS_MAX; i++) {
 		if (i > 0)
 			buf_add_byte(out, ',');
-		add_item(out, json_at(items, i));
+		add_item(out, json_item_at(items, i));
 	}
 	buf_add_text(out, "]}");
 	return 0;

@@ -192,8 +192,8 @@ static int collect_logs(struct request *rq, struct collected_logs *ret, struct e
 		add_log_entry(ret, entry_of(&found.items[i]));
 	if (record.actual == SANDBOX_STARTED &&
 	    (provider_require(api->provider, PROVIDER_CAN_EXEC, &ignored) < 0 ||
-	     compute_processes(api->provider, record.id, on_process, ret, deadline_in(ASK_AGENT_MS),
-	                       &ignored) < 0))
+	     compute_processes(api->provider, record.id, on_process, ret,
+	                       deadline_after(ASK_AGENT_MS), &ignored) < 0))
 		log_debug("logs without processes", TEXT("sandbox", record.id), FAILURE(&ignored));
 	qsort(ret->items, ret->count, sizeof(*ret->items), compare_log_entries);
 	return 0;

@@ -114,7 +114,7 @@ static int read_request(struct compose *c, struct error *err)
 	c->partial = arena_format(c->rq->arena, "%s.%s", c->destination, id.text);
 	c->sources = ARENA_ARRAY(c->rq->arena, const char *, c->count);
 	for (size_t i = 0; i < c->count; i++) {
-		c->sources[i] = json_text(json_at(sources, i), "");
+		c->sources[i] = json_text(json_item_at(sources, i), "");
 		if (!c->sources[i][0])
 			return FAIL(err, ERROR_INVALID, "a path of source_paths is empty");
 	}

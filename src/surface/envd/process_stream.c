@@ -133,7 +133,7 @@ static const char **list_of(struct request *rq, const char *first, const struct 
 
 	out[0] = first;
 	for (size_t i = 0; i < count; i++)
-		out[1 + i] = json_text(json_at(list, i), "");
+		out[1 + i] = json_text(json_item_at(list, i), "");
 	return out;
 }
 

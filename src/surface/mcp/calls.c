@@ -221,7 +221,7 @@ static void run_call(struct worker_task *task)
 
 	log_request_set(call->request.id);
 	call->mcp.hop = call->may_pass ? &hop : NULL;
-	call->request.deadline = deadline_in(DEADLINE_MS);
+	call->request.deadline = deadline_after(DEADLINE_MS);
 	if (!cancel_is_said(&call->cancel))
 		call->status = call->answer(&call->mcp, &call->headers, &call->out);
 	log_request_set(NULL);

@@ -507,7 +507,7 @@ static int parse_ports(struct arena *a, struct span json, struct fleet_recipe *r
 	ret->port_count = json_count(list);
 	ports = ARENA_ARRAY(a, int64_t, ret->port_count + 1);
 	for (size_t i = 0; i < ret->port_count; i++)
-		ports[i] = json_whole(json_at(list, i), 0); /* 0 is refused */
+		ports[i] = json_whole(json_item_at(list, i), 0); /* 0 is refused */
 	ret->ports = ports;
 	return 0;
 }

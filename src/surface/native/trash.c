@@ -143,7 +143,7 @@ static JSON_SHAPE(stop_query, "StopAllQuery", stop_query, "What comes after it")
 static int stop_all(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct stop_query *query = rq->query;
-	const struct fleet_stop how = {deadline_in(STOP_ALL_MS), query->for_good};
+	const struct fleet_stop how = {deadline_after(STOP_ALL_MS), query->for_good};
 	struct fleet_stopped stopped;
 
 	(void)body;

@@ -135,7 +135,7 @@ static int hold_sandbox(struct request *rq, const struct preview_view *view,
 static int dial_within(const struct fleet_hold *hold, uint16_t port, int64_t ms, int *ret_fd,
                        struct error *err)
 {
-	const struct dial dial = {.id = hold->id, .port = port, .deadline = deadline_in(ms)};
+	const struct dial dial = {.id = hold->id, .port = port, .deadline = deadline_after(ms)};
 
 	return compute_dial(hold->provider, &dial, ret_fd, err);
 }

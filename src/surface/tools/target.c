@@ -150,7 +150,7 @@ static int set_guard(struct request *rq, const char *config, struct tool_call *c
 		return FAIL_CONTEXT(err, "what tools may do");
 	if (config)
 		narrow_call(call, &named);
-	call->deadline = deadline_in(call->timeout_max_ms + call->approval_wait_ms + SLACK_MS);
+	call->deadline = deadline_after(call->timeout_max_ms + call->approval_wait_ms + SLACK_MS);
 	return 0;
 }
 

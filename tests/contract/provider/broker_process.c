@@ -45,7 +45,7 @@ static void run_broker(const struct broker_process *b)
 /* The socket appears in DATA/run; the folder may not be there yet. */
 static bool wait_for_socket(const struct broker_process *b)
 {
-	int64_t deadline = deadline_in(START_MS);
+	int64_t deadline = deadline_after(START_MS);
 
 	while (access(b->socket, F_OK) < 0) {
 		if (deadline_poll_ms(deadline) == 0 || waitpid(b->pid, NULL, WNOHANG) == b->pid)

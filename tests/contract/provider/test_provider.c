@@ -35,7 +35,7 @@ static bool needs_broker(const struct provider_ops *ops)
 
 static int64_t soon(void)
 {
-	return deadline_in(20000);
+	return deadline_after(20000);
 }
 
 #define CHECK_OK(call)                                                                             \
@@ -284,7 +284,7 @@ static void a_command_is_ended_with_its_deadline(struct fixture *f)
 
 	create(f);
 	const char *args[] = {"/bin/sh", "-c", "sleep 1234567 & wait", NULL};
-	assert_int_equal(run(f, args, "", deadline_in(300), &result, &err), -1);
+	assert_int_equal(run(f, args, "", deadline_after(300), &result, &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	/* The shell waits inside for the other to go: nothing here sleeps for luck. */
 	assert_string_equal(

@@ -359,7 +359,7 @@ static void fail_oddly(struct hostile *h)
 
 void hostile_answer(int fd, uint16_t request, enum hostile_mode mode, unsigned seed)
 {
-	struct hostile h = {fd, request, seed, deadline_in(HOSTILE_MS_MAX), false};
+	struct hostile h = {fd, request, seed, deadline_after(HOSTILE_MS_MAX), false};
 
 	switch (mode) {
 	case HOSTILE_CLOSE:

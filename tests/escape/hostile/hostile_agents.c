@@ -75,7 +75,7 @@ static void *meet(void *context)
 static void read_to_the_end(struct meeting *m)
 {
 	struct provider *p = fake_provider_open();
-	const struct agent_limits limits = {.deadline = deadline_in(DEADLINE_MS)};
+	const struct agent_limits limits = {.deadline = deadline_after(DEADLINE_MS)};
 	AUTO(agent_reader_done) struct agent_reader r;
 	int64_t begun = clock_monotonic_ms(), took;
 	struct error err = {0};
@@ -243,7 +243,7 @@ static int send_call(const struct lane *lane, const struct row *row)
 /* Reads and drops until the server ends the connection. False: not within `ms`. */
 static bool read_until_end(int fd, int64_t ms)
 {
-	int64_t deadline = deadline_in(ms);
+	int64_t deadline = deadline_after(ms);
 	struct error err = {0};
 	char bytes[64 * 1024];
 
@@ -255,7 +255,7 @@ static bool read_until_end(int fd, int64_t ms)
 
 static bool await_hang_up(const struct lane *lane)
 {
-	int64_t deadline = deadline_in(SLACK_MS);
+	int64_t deadline = deadline_after(SLACK_MS);
 
 	while (atomic_load(&lane->open) > 0 && clock_monotonic_ms() < deadline)
 		(void)usleep(5000);

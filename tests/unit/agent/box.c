@@ -193,7 +193,7 @@ pid_t box_only_child(struct box *b)
 
 void box_wait_for_children(struct box *b, unsigned count)
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 
 	while (box_children(b) != count) {
 		assert_true(clock_monotonic_ms() < deadline);
@@ -210,7 +210,7 @@ void say(struct box *b, int fd, uint16_t type, const struct wire_member *shape, 
 
 	(void)b;
 	assert_int_equal(wire_encode(&frame, type, shape, message, &err), 0);
-	assert_int_equal(wire_send(fd, buf_span(&frame), deadline_in(PATIENCE_MS), &err), 0);
+	assert_int_equal(wire_send(fd, buf_span(&frame), deadline_after(PATIENCE_MS), &err), 0);
 }
 
 void say_raw(struct box *b, int fd, uint16_t type, struct span payload)
@@ -220,7 +220,7 @@ void say_raw(struct box *b, int fd, uint16_t type, struct span payload)
 
 	(void)b;
 	wire_add_frame(&frame, type, payload);
-	assert_int_equal(wire_send(fd, buf_span(&frame), deadline_in(PATIENCE_MS), &err), 0);
+	assert_int_equal(wire_send(fd, buf_span(&frame), deadline_after(PATIENCE_MS), &err), 0);
 }
 
 uint16_t hear_any(struct box *b, int fd)
@@ -228,7 +228,7 @@ uint16_t hear_any(struct box *b, int fd)
 	struct error err;
 	uint16_t type;
 
-	if (wire_receive(fd, deadline_in(PATIENCE_MS), &type, &b->payload, &err) < 0)
+	if (wire_receive(fd, deadline_after(PATIENCE_MS), &type, &b->payload, &err) < 0)
 		fail_msg("%s", err.text);
 	return type;
 }
@@ -273,7 +273,7 @@ bool hear_end(struct box *b, int fd)
 	struct error err;
 	uint16_t type;
 
-	return wire_receive(fd, deadline_in(PATIENCE_MS), &type, &b->payload, &err) < 0 &&
+	return wire_receive(fd, deadline_after(PATIENCE_MS), &type, &b->payload, &err) < 0 &&
 	       err.code == ERROR_UNAVAILABLE;
 }
 
@@ -357,7 +357,7 @@ bool is_dead(pid_t pid)
 
 void wait_until_dead(pid_t pid)
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 
 	while (!is_dead(pid)) {
 		assert_true(clock_monotonic_ms() < deadline);
@@ -367,7 +367,7 @@ void wait_until_dead(pid_t pid)
 
 int wait_for_number(struct box *b, const char *name)
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 
 	for (;;) {
 		const char *text = box_get(b, name);

@@ -35,7 +35,7 @@ static int dial(struct box *b, int link, uint32_t port)
 	say(b, link, AGENT_DIAL, agent_dial_shape, &message);
 	assert_int_equal(
 	        wire_receive_with_fd(
-	                &(struct wire_peer){.fd = link, .deadline = deadline_in(PATIENCE_MS)},
+	                &(struct wire_peer){.fd = link, .deadline = deadline_after(PATIENCE_MS)},
 	                &type, &b->payload, &fd, &err),
 	        0);
 	assert_int_equal(type, AGENT_DONE);

@@ -68,7 +68,7 @@ TEST(connections_past_the_last_descriptor_are_told_so_and_closed)
 	for (unsigned i = 0; i < COUNT_OF(fds); i++)
 		close(fds[i]);
 	/* It takes its time to see that they have gone. */
-	for (int64_t deadline = deadline_in(PATIENCE_MS);;) {
+	for (int64_t deadline = deadline_after(PATIENCE_MS);;) {
 		bool is_served = ping(&b, &fds[0]);
 
 		close(fds[0]);
@@ -184,7 +184,8 @@ TEST(a_full_table_of_files_of_the_host_rests_the_listener_and_keeps_the_spare)
 		assert_true(a.listener.spare >= 0);
 		/* No event, although the connection is still there: the loop sleeps. */
 		assert_false(is_ready(&a));
-		assert_true(listener_next_deadline(&a.listener) <= deadline_in(LISTENER_REST_MS));
+		assert_true(listener_next_deadline(&a.listener) <=
+		            deadline_after(LISTENER_REST_MS));
 		listener_run_timer(&a, &a.listener, listener_next_deadline(&a.listener) - 1);
 		assert_false(is_ready(&a));
 		listener_run_timer(&a, &a.listener, listener_next_deadline(&a.listener));

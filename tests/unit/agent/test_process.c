@@ -246,7 +246,7 @@ TEST(stdin_that_nobody_reads_holds_the_sender_back)
 	(void)kill(wait_for_number(&b, "pid"), SIGSTOP);
 	memset(much, '\n', sizeof(much));
 	wire_add_frame(&frame, AGENT_STDIN, (struct span){much, sizeof(much)});
-	while (wire_send(fd, buf_span(&frame), deadline_in(200), &err) == 0) {
+	while (wire_send(fd, buf_span(&frame), deadline_after(200), &err) == 0) {
 		sent += sizeof(much);
 		assert_true(sent < 64 << 20);
 	}

@@ -75,12 +75,12 @@ static void rest(void)
 }
 
 #define UNTIL(condition)                                                                           \
-	for (int64_t end_ = deadline_in(PATIENCE_MS); !(condition); rest())                        \
+	for (int64_t end_ = deadline_after(PATIENCE_MS); !(condition); rest())                     \
 	assert_true(clock_monotonic_ms() < end_)
 
 static struct agent_service_state wait_for_phase(struct box *b, enum agent_service_phase phase)
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 	struct agent_service_state is;
 
 	do {
@@ -93,7 +93,7 @@ static struct agent_service_state wait_for_phase(struct box *b, enum agent_servi
 
 static struct agent_service_state wait_for_restarts(struct box *b, uint64_t restarts)
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 	struct agent_service_state is;
 
 	do {
@@ -128,7 +128,7 @@ static void read_log(struct box *b, const struct agent_service_log *wanted, stru
 static void remove_it(struct box *b, uint64_t generation)
 {
 	struct agent_service gone = service(b, "");
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 
 	gone.generation = generation;
 	gone.wish = AGENT_SERVICE_REMOVE;

@@ -97,7 +97,8 @@ static void say(struct conversation *c, uint16_t type, const struct wire_member 
 
 	assert_int_equal(wire_encode(&frame, type, shape, message, &err), 0);
 	assert_int_equal(
-	        wire_send_packet(c->fd, buf_span(&frame), NULL, deadline_in(PATIENCE_MS), &err), 0);
+	        wire_send_packet(c->fd, buf_span(&frame), NULL, deadline_after(PATIENCE_MS), &err),
+	        0);
 }
 
 static uint16_t hear(struct conversation *c)
@@ -107,8 +108,8 @@ static uint16_t hear(struct conversation *c)
 	struct error err;
 	uint16_t type;
 
-	assert_int_equal(wire_receive_packet(c->fd, deadline_in(PATIENCE_MS), &packet, NULL, &err),
-	                 0);
+	assert_int_equal(
+	        wire_receive_packet(c->fd, deadline_after(PATIENCE_MS), &packet, NULL, &err), 0);
 	in = buf_span(&packet);
 	assert_int_equal(wire_next(&in, &type, &payload, NULL, &err), 1);
 	return type;
@@ -133,7 +134,7 @@ static void say_at_once(struct conversation *c, const uint16_t *types, unsigned 
 		                             &(struct agent_done){0}, &err),
 		                 0);
 	assert_int_equal(
-	        wire_send_packet(c->fd, buf_span(&frames), NULL, deadline_in(PATIENCE_MS), &err),
+	        wire_send_packet(c->fd, buf_span(&frames), NULL, deadline_after(PATIENCE_MS), &err),
 	        0);
 }
 
@@ -151,7 +152,8 @@ TEST(frames_may_share_a_packet_but_none_may_follow_the_last)
 	                             &(struct agent_done){.count = 3}, &err),
 	                 0);
 	assert_int_equal(
-	        wire_send_packet(c.fd, buf_span(&frames), NULL, deadline_in(PATIENCE_MS), &err), 0);
+	        wire_send_packet(c.fd, buf_span(&frames), NULL, deadline_after(PATIENCE_MS), &err),
+	        0);
 	/* All were read: it is the first of them that fails. */
 	assert_int_equal(hear(&c), AGENT_FAILED);
 	assert_int_equal(finish(&c), 1);
@@ -172,7 +174,8 @@ TEST(a_packet_that_ends_within_a_frame_ends_the_set_up)
 	        0);
 	frame.size--;
 	assert_int_equal(
-	        wire_send_packet(c.fd, buf_span(&frame), NULL, deadline_in(PATIENCE_MS), &err), 0);
+	        wire_send_packet(c.fd, buf_span(&frame), NULL, deadline_after(PATIENCE_MS), &err),
+	        0);
 	assert_int_equal(hear(&c), AGENT_FAILED);
 	assert_int_equal(finish(&c), 1);
 }
@@ -247,8 +250,8 @@ static void hear_files(struct conversation *c)
 	struct error err;
 	struct stat status;
 
-	assert_int_equal(wire_receive_packet(c->fd, deadline_in(PATIENCE_MS), &packet, &fds, &err),
-	                 0);
+	assert_int_equal(
+	        wire_receive_packet(c->fd, deadline_after(PATIENCE_MS), &packet, &fds, &err), 0);
 	assert_int_equal(fds.count, ISOLATION_IDENTITY_FILES);
 	assert_int_equal(isolation_identify(fds.fds, &identity, &err), 0);
 	assert_int_equal(fstat(fds.fds[0], &status), 0);

@@ -121,7 +121,7 @@ TEST(a_process_that_is_no_helper_stays_stopped)
 	/* The agent adopts it when the command ends. */
 	struct ran r = run_shell(&b, "setsid sh -c 'echo $$ > pid; exec sleep 300' >&- 2>&- &");
 	pid_t orphan = wait_for_number(&b, "pid");
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 
 	ran_done(&r);
 	assert_int_equal(kill(orphan, SIGSTOP), 0);
@@ -153,7 +153,7 @@ TEST(a_command_is_gone_before_its_memory_is_freed_when_its_keeper_is_killed)
 	                      .root = AT_FDCWD,
 	                      .fds = {none, none, none}};
 	pid_t command;
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 	struct keeper *k;
 	struct error err;
 	int status;

@@ -56,7 +56,7 @@ static bool was_warm(const struct ran *r)
 /* Until it is. */
 static void wait_until_warm(struct box *b, int fd)
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 	bool warm = false;
 
 	while (!warm) {
@@ -87,7 +87,7 @@ static bool has_python(void)
 /* Each runs one call only: this one is to be repeated until one was there for it. */
 static struct ran run_script_warm(struct box *b, int fd, const char *code)
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 	struct ran r = run_script(b, fd, code);
 
 	while (!was_warm(&r)) {

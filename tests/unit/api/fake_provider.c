@@ -110,7 +110,7 @@ static void take_body(struct agent *a, const struct agent_path *path, bool is_ta
 
 	wire_add_frame(&a->out, AGENT_READY, (struct span){NULL, 0});
 	while (type == AGENT_DATA) {
-		if (wire_receive(a->fd, deadline_in(10000), &type, &a->in, &err) < 0) {
+		if (wire_receive(a->fd, deadline_after(10000), &type, &a->in, &err) < 0) {
 			a->broken = true;
 			return;
 		}
@@ -318,7 +318,7 @@ static void *serve(void *context)
 		if (fake_agent_hook && fake_agent_hook(a->sandbox, a->fd, type))
 			break;
 		answer(a, type);
-		if (wire_send(a->fd, buf_span(&a->out), deadline_in(10000), &err) < 0)
+		if (wire_send(a->fd, buf_span(&a->out), deadline_after(10000), &err) < 0)
 			break;
 		buf_reset(&a->out);
 		arena_reset(&a->arena);

@@ -28,7 +28,7 @@ struct harness {
 	struct fleet *fleet;
 	struct worker_pool *workers;
 	struct loop *loop;
-	struct server *server;
+	struct http_server *server;
 	struct api api;
 	pthread_t thread;
 	uint16_t port;

@@ -72,7 +72,7 @@ static void check_references(const struct json_value *v, const struct json_value
 	for (size_t i = 0; i < json_count(v); i++) {
 		const struct json_value *member = json_member_at(v, i, &key);
 
-		check_references(member ? member : json_at(v, i), schemas);
+		check_references(member ? member : json_item_at(v, i), schemas);
 	}
 }
 

@@ -103,7 +103,7 @@ static int end(struct asker *asker)
 
 static void await_call_that_waits(void)
 {
-	int64_t deadline = deadline_in(WAIT_MS);
+	int64_t deadline = deadline_after(WAIT_MS);
 
 	while (worker_load_get(harness.workers).waiting[WORKER_AGENT] == 0) {
 		assert_true(deadline_poll_ms(deadline) > 0);
@@ -144,7 +144,7 @@ static void look(struct loop_task *task)
 
 static void await_turn(void)
 {
-	int64_t deadline = deadline_in(WAIT_MS);
+	int64_t deadline = deadline_after(WAIT_MS);
 	struct look l = {.task = {.run = look}};
 
 	sem_init(&l.done, 0, 0);

@@ -50,7 +50,7 @@ static int ask(const char *path, const char *headers, size_t count, struct buf *
 	};
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	AUTO(buf_done) struct buf request = BUF(4096);
-	int64_t deadline = deadline_in(WAIT_MS);
+	int64_t deadline = deadline_after(WAIT_MS);
 	struct error err;
 	char room[4096];
 	ssize_t got = 1;
@@ -201,7 +201,7 @@ TEST(what_is_no_upgrade_is_refused)
 TEST(an_ended_terminal_lets_its_sandbox_go)
 {
 	AUTO(buf_done) struct buf out = BUF(1 << 20);
-	int64_t deadline = deadline_in(WAIT_MS);
+	int64_t deadline = deadline_after(WAIT_MS);
 	char path[256];
 
 	open_terminal(path);

@@ -31,7 +31,7 @@ static void *flood_on(void *context)
 		assert_int_equal(wire_encode(&frames, AGENT_ENTRY, agent_entry_shape, &entry, &err),
 		                 0);
 	while (!atomic_load(&f->is_over))
-		if (wire_send(f->fd, buf_span(&frames), deadline_in(100), &err) < 0 &&
+		if (wire_send(f->fd, buf_span(&frames), deadline_after(100), &err) < 0 &&
 		    err.code != ERROR_TIMEOUT)
 			break;
 	return NULL;

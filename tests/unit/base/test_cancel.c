@@ -36,7 +36,7 @@ TEST(a_wait_ends_as_without_it_while_nothing_is_said)
 
 	pair_open(&p);
 	assert_false(cancel_is_said(&p.cancel));
-	assert_int_equal(cancel_wait(&p.cancel, p.ends[0], POLLIN, deadline_in(1), &err), 0);
+	assert_int_equal(cancel_wait(&p.cancel, p.ends[0], POLLIN, deadline_after(1), &err), 0);
 	assert_int_equal(fd_write_all(p.ends[1], "a", 1, &err), 0);
 	assert_int_equal(cancel_wait(&p.cancel, p.ends[0], POLLIN, DEADLINE_NEVER, &err), 1);
 	assert_int_equal(cancel_wait(NULL, p.ends[0], POLLIN, DEADLINE_NEVER, &err), 1);

@@ -63,26 +63,26 @@ TEST(timestamps_are_rfc_3339_in_utc)
 TEST(a_deadline_has_a_time_on_the_wall)
 {
 	int64_t before = clock_unix_ms() / 1000;
-	struct timespec at = deadline_wall_time(deadline_in(60000));
+	struct timespec at = deadline_wall_time(deadline_after(60000));
 
 	assert_in_range(at.tv_sec, before + 59, clock_unix_ms() / 1000 + 61);
 	assert_in_range(at.tv_nsec, 0, 999999999);
-	at = deadline_wall_time(deadline_in(-60000));
+	at = deadline_wall_time(deadline_after(-60000));
 	assert_in_range(at.tv_sec, before - 1, clock_unix_ms() / 1000 + 1);
 	assert_int_equal(deadline_wall_time(DEADLINE_NEVER).tv_sec, INT32_MAX);
 }
 
 TEST(deadlines_come_nearer_and_saturate)
 {
-	int64_t deadline = deadline_in(60000);
+	int64_t deadline = deadline_after(60000);
 	int left = deadline_poll_ms(deadline);
 
 	assert_in_range(left, 1, 60000);
-	assert_int_equal(deadline_poll_ms(deadline_in(-5)), 0);
+	assert_int_equal(deadline_poll_ms(deadline_after(-5)), 0);
 	assert_int_equal(deadline_poll_ms(0), 0);
 	assert_int_equal(deadline_poll_ms(DEADLINE_NEVER), -1);
-	assert_true(deadline_in(INT64_MAX) == DEADLINE_NEVER);
-	assert_int_equal(deadline_poll_ms(deadline_in(INT64_C(1) << 40)), INT_MAX);
+	assert_true(deadline_after(INT64_MAX) == DEADLINE_NEVER);
+	assert_int_equal(deadline_poll_ms(deadline_after(INT64_C(1) << 40)), INT_MAX);
 }
 
 TEST(clocks_do_not_run_backwards)

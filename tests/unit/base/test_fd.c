@@ -149,7 +149,7 @@ TEST(waiting_ends_with_data_or_at_the_deadline)
 	int ends[2];
 
 	make_pipe(ends);
-	assert_int_equal(fd_wait(ends[0], POLLIN, deadline_in(1), &err), 0);
+	assert_int_equal(fd_wait(ends[0], POLLIN, deadline_after(1), &err), 0);
 	assert_int_equal(fd_wait(ends[0], POLLIN, 0, &err), 0);
 	assert_int_equal(fd_write_all(ends[1], "a", 1, &err), 0);
 	assert_int_equal(fd_wait(ends[0], POLLIN, DEADLINE_NEVER, &err), 1);

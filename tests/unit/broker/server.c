@@ -84,7 +84,7 @@ static bool receive_number(struct fixture *f, uint64_t *ret, bool *ret_ended)
 	struct broker_id id;
 	uint16_t type;
 
-	if (wire_receive_packet(f->peer, deadline_in(0), &packet, &fds, &err) < 0) {
+	if (wire_receive_packet(f->peer, deadline_after(0), &packet, &fds, &err) < 0) {
 		*ret_ended = err.code == ERROR_UNAVAILABLE;
 		return false;
 	}

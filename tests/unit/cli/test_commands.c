@@ -68,7 +68,7 @@ static const struct route routes[] = {
 
 static struct loop *loop;
 static struct worker_pool *workers;
-static struct server *server;
+static struct http_server *server;
 static pthread_t thread;
 
 static void *run_loop(void *argument)
@@ -243,7 +243,7 @@ TEST(a_list_of_several_pages_is_one_table_or_one_array)
 	assert_int_equal(run_atoll(rows, &out, "project ls --json"), 0);
 	assert_int_equal(json_load(&arena, buf_span(&out), &array, &err), 0);
 	assert_int_equal(json_count(array), 3);
-	assert_string_equal(json_text(json_get(json_at(array, 2), "id"), ""), "p3");
+	assert_string_equal(json_text(json_get(json_item_at(array, 2), "id"), ""), "p3");
 	assert_int_equal(run_atoll(rows, &out, "lease ls --json"), 0);
 	assert_string_equal(buf_text(&out), "[]\n");
 	/* A page that does not come: no half of an array. */

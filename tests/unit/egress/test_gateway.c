@@ -94,7 +94,7 @@ static int connect_to(uint16_t port)
 static void read_until(int fd, const char *word)
 {
 	AUTO(buf_done) struct buf text = BUF(1 << 20);
-	int64_t deadline = deadline_in(WAIT_MS);
+	int64_t deadline = deadline_after(WAIT_MS);
 	struct error err = {0};
 	char piece[4096];
 

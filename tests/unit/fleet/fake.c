@@ -342,13 +342,13 @@ static void *fake_agent(void *argument)
 	uint16_t type;
 	int answered = -1;
 
-	if (wire_receive(connection->fd, deadline_in(5000), &type, &in, &err) == 0) {
+	if (wire_receive(connection->fd, deadline_after(5000), &type, &in, &err) == 0) {
 		pthread_mutex_lock(&f->mutex);
 		answered = answer(f, type, buf_span(&in), &out, &err);
 		pthread_mutex_unlock(&f->mutex);
 	}
 	if (answered == 0)
-		(void)!wire_send(connection->fd, buf_span(&out), deadline_in(5000), &err);
+		(void)!wire_send(connection->fd, buf_span(&out), deadline_after(5000), &err);
 	close(connection->fd);
 	free(connection);
 	return NULL;

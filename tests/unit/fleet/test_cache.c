@@ -151,12 +151,12 @@ TEST(an_actor_is_waited_for_until_the_deadline)
 	cache_init(&c);
 	entry = cache_pin(&c, ID);
 	assert_false(cache_is_busy(&c, ID));
-	assert_true(cache_operation_begin(&c, entry, deadline_in(0)));
+	assert_true(cache_operation_begin(&c, entry, deadline_after(0)));
 	assert_true(cache_is_busy(&c, ID));
-	assert_false(cache_operation_begin(&c, entry, deadline_in(0)));
-	assert_false(cache_operation_begin(&c, entry, deadline_in(2)));
+	assert_false(cache_operation_begin(&c, entry, deadline_after(0)));
+	assert_false(cache_operation_begin(&c, entry, deadline_after(2)));
 	cache_operation_end(&c, entry);
-	assert_true(cache_operation_begin(&c, entry, deadline_in(0)));
+	assert_true(cache_operation_begin(&c, entry, deadline_after(0)));
 	cache_operation_end(&c, entry);
 	cache_set_queued(&c, entry, true);
 	assert_true(cache_is_busy(&c, ID));
@@ -175,7 +175,7 @@ static void *act_often(void *argument)
 	for (unsigned i = 0; i < 500; i++) {
 		struct cache_entry *entry = cache_pin(actor->cache, ID);
 
-		if (cache_operation_begin(actor->cache, entry, deadline_in(60000))) {
+		if (cache_operation_begin(actor->cache, entry, deadline_after(60000))) {
 			++*actor->unguarded;
 			cache_operation_end(actor->cache, entry);
 		}
@@ -214,7 +214,7 @@ TEST(one_that_sleeps_is_taken_by_one_who_wakes_it)
 	assert_null(cache_take_sleeping(&c, "bbbbbbbbbbbbbbbbbbbb"));
 	r = row(SANDBOX_PAUSED, 2);
 	cache_update(&c, entry, &r);
-	assert_true(cache_operation_begin(&c, entry, deadline_in(1000)));
+	assert_true(cache_operation_begin(&c, entry, deadline_after(1000)));
 	assert_null(cache_take_sleeping(&c, ID));
 	cache_operation_end(&c, entry);
 	assert_ptr_equal(cache_take_sleeping(&c, ID), entry);
@@ -243,7 +243,7 @@ static void *queue_up(void *context)
 	struct queuer *q = context;
 	struct queue *queue = q->queue;
 
-	assert_true(cache_operation_begin(queue->cache, queue->entry, deadline_in(10000)));
+	assert_true(cache_operation_begin(queue->cache, queue->entry, deadline_after(10000)));
 	queue->order[queue->count++] = q->number;
 	cache_operation_end(queue->cache, queue->entry);
 	return NULL;
@@ -270,7 +270,7 @@ TEST(actors_have_their_turn_in_the_order_in_which_they_came)
 
 	cache_init(&c);
 	queue.entry = cache_pin(&c, ID);
-	assert_true(cache_operation_begin(&c, queue.entry, deadline_in(1000)));
+	assert_true(cache_operation_begin(&c, queue.entry, deadline_after(1000)));
 	for (unsigned i = 0; i < THREADS; i++) {
 		queuers[i] = (struct queuer){&queue, i};
 		assert_int_equal(pthread_create(&threads[i], NULL, queue_up, &queuers[i]), 0);

@@ -396,14 +396,14 @@ static void a_call_that_stays_inside_holds_up_no_other_stop(void **state)
 	fake_gate(&h->fake, true);
 	assert_int_equal(pthread_create(&thread, NULL, create_at_gate, h), 0);
 	fake_wait_at_gate(&h->fake);
-	how.deadline = deadline_in(1000);
+	how.deadline = deadline_after(1000);
 	result = fleet_stop_all(h->fleet, &how, &counts, &err);
 	fake_gate(&h->fake, false);
 	(void)pthread_join(thread, NULL);
 	assert_done(result);
 	assert_int_equal(counts.stopped, 3);
 	assert_int_equal(counts.left, 1);
-	how.deadline = deadline_in(10000);
+	how.deadline = deadline_after(10000);
 	assert_done(fleet_stop_all(h->fleet, &how, &counts, &err));
 	assert_int_equal(counts.stopped, 1);
 	assert_int_equal(counts.left, 0);

@@ -270,7 +270,7 @@ static enum sandbox_state pause_with_bytes(struct harness *h, bool meanwhile, bo
 	struct error err = {0};
 
 	assert_done(fleet_hold(h->fleet, &h->arena, &ref, &ignored, &hold, &err));
-	assert_done(operation_begin(h->fleet, &h->arena, r.id, deadline_in(5000), &op, &err));
+	assert_done(operation_begin(h->fleet, &h->arena, r.id, deadline_after(5000), &op, &err));
 	if (meanwhile)
 		fleet_wake(&hold);
 	assert_done(lifecycle_pause(&op, SANDBOX_REASON_USER, &err));

@@ -142,7 +142,7 @@ static void a_build_that_runs_is_waited_for_no_longer_than_asked(void **state)
 	                                       .state_text = "40 %"};
 
 	assert_done(store_template_move(h->store, &building, &err));
-	assert_refused(fleet_template_ready(h->fleet, &h->arena, &t, deadline_in(1), &err),
+	assert_refused(fleet_template_ready(h->fleet, &h->arena, &t, deadline_after(1), &err),
 	               ERROR_TIMEOUT);
 	assert_non_null(strstr(err.text, "40 %"));
 }
@@ -273,8 +273,8 @@ static void *want_image(void *state)
 	AUTO(arena_done) struct arena arena = {0};
 	struct template_record t = {.name = NULL};
 	struct error err = {0};
-	int status =
-	        fleet_template_of_image(h->fleet, &arena, &an_import, deadline_in(30000), &t, &err);
+	int status = fleet_template_of_image(h->fleet, &arena, &an_import, deadline_after(30000),
+	                                     &t, &err);
 
 	return (void *)(intptr_t)(status == 0 && t.state == TEMPLATE_READY);
 }
@@ -307,8 +307,8 @@ static void an_image_whose_import_fails_is_imported_by_the_next(void **state)
 	struct error err = {0};
 
 	fake_fail(&h->fake, CALL_TEMPLATE, true);
-	assert_refused(fleet_template_of_image(h->fleet, &h->arena, &an_import, deadline_in(30000),
-	                                       &t, &err),
+	assert_refused(fleet_template_of_image(h->fleet, &h->arena, &an_import,
+	                                       deadline_after(30000), &t, &err),
 	               ERROR_SYSTEM);
 	fake_fail(&h->fake, CALL_TEMPLATE, false);
 	assert_non_null(want_image(h));
@@ -323,12 +323,12 @@ static void the_template_of_another_image_is_not_taken(void **state)
 
 	assert_non_null(want_image(h));
 	other.reference = "alpine:3";
-	assert_done(
-	        fleet_template_of_image(h->fleet, &h->arena, &other, deadline_in(30000), &t, &err));
+	assert_done(fleet_template_of_image(h->fleet, &h->arena, &other, deadline_after(30000), &t,
+	                                    &err));
 	other.reference = "alpine:4";
-	assert_refused(
-	        fleet_template_of_image(h->fleet, &h->arena, &other, deadline_in(30000), &t, &err),
-	        ERROR_CONFLICT);
+	assert_refused(fleet_template_of_image(h->fleet, &h->arena, &other, deadline_after(30000),
+	                                       &t, &err),
+	               ERROR_CONFLICT);
 	assert_non_null(strstr(err.text, "of 'docker.io/library/alpine:3'"));
 	/* A file, or the template itself, was named so by somebody who knows it. */
 	t.base_image = "oci";

@@ -498,7 +498,7 @@ static void a_start_parks_while_another_call_uses_its_volume(void **state)
 
 static void wait_for_idle_workers(struct harness *h)
 {
-	int64_t until = deadline_in(30000);
+	int64_t until = deadline_after(30000);
 	struct worker_load load;
 
 	do {

@@ -87,7 +87,7 @@ static void receive(int fd, int status)
 
 static void await_agents(struct fixture *f, unsigned running, unsigned waiting)
 {
-	int64_t deadline = deadline_in(10000);
+	int64_t deadline = deadline_after(10000);
 	struct worker_load load;
 
 	do {

@@ -366,7 +366,8 @@ static int receive_one(struct http_websocket *ws, struct buf *out, struct error 
 
 		if (result != 1 || out->size > before)
 			return result;
-		assert_int_equal(fd_wait(http_websocket_fd(ws), POLLIN, deadline_in(5000), err), 1);
+		assert_int_equal(fd_wait(http_websocket_fd(ws), POLLIN, deadline_after(5000), err),
+		                 1);
 	}
 }
 

@@ -47,7 +47,7 @@ static int look_up(const char *host, struct names_found *ret, struct error *err)
 	return result;
 }
 
-static struct names *open_names(const char *const *found)
+static struct host_lookup *open_names(const char *const *found)
 {
 	pthread_mutex_lock(&mutex);
 	addresses = found;
@@ -90,10 +90,11 @@ static int fill(const char *address, uint16_t port)
 	return fd;
 }
 
-static int dial(struct names *names, const char *host, uint16_t port, int64_t ms, struct error *err)
+static int dial(struct host_lookup *names, const char *host, uint16_t port, int64_t ms,
+                struct error *err)
 {
 	const struct http_dial to = {
-	        .names = names, .host = host, .port = port, .deadline = deadline_in(ms)};
+	        .names = names, .host = host, .port = port, .deadline = deadline_after(ms)};
 	struct tls *tls;
 	int fd = -1;
 
@@ -107,7 +108,7 @@ static int dial(struct names *names, const char *host, uint16_t port, int64_t ms
 TEST(a_name_is_looked_up_once_and_an_address_never)
 {
 	static const char *const found[] = {"127.0.0.1", NULL};
-	struct names *names = open_names(found);
+	struct host_lookup *names = open_names(found);
 	uint16_t port = 0;
 	int server = listen_at("127.0.0.1", 8, &port);
 	struct error err;
@@ -124,7 +125,7 @@ TEST(a_name_is_looked_up_once_and_an_address_never)
 TEST(a_name_server_that_hangs_holds_nobody)
 {
 	static const char *const found[] = {"127.0.0.1", NULL};
-	struct names *names = open_names(found);
+	struct host_lookup *names = open_names(found);
 	uint16_t port = 0;
 	int server = listen_at("127.0.0.1", 8, &port);
 	struct error err;
@@ -148,7 +149,7 @@ TEST(a_name_server_that_hangs_holds_nobody)
 TEST(names_are_closed_while_one_is_looked_up)
 {
 	static const char *const found[] = {"127.0.0.1", NULL};
-	struct names *names = open_names(found);
+	struct host_lookup *names = open_names(found);
 	struct error err;
 
 	hold(true);
@@ -164,7 +165,7 @@ TEST(names_are_closed_while_one_is_looked_up)
 
 TEST(what_is_not_found_is_said_and_not_asked_for_at_once)
 {
-	struct names *names = open_names(NULL);
+	struct host_lookup *names = open_names(NULL);
 	struct error err;
 
 	for (unsigned i = 0; i < 20; i++) {
@@ -181,7 +182,7 @@ TEST(what_is_not_found_is_said_and_not_asked_for_at_once)
 TEST(a_dead_address_leaves_time_for_the_next_and_comes_behind_it_then)
 {
 	static const char *const found[] = {DEAD, ALIVE, NULL};
-	struct names *names = open_names(found);
+	struct host_lookup *names = open_names(found);
 	uint16_t port = 0;
 	int dead = listen_at(DEAD, 0, &port), server = listen_at(ALIVE, 8, &port);
 	int waiting = fill(DEAD, port);
@@ -201,7 +202,7 @@ TEST(a_dead_address_leaves_time_for_the_next_and_comes_behind_it_then)
 
 TEST(an_address_that_does_not_answer_ends_with_the_deadline)
 {
-	struct names *names = open_names(NULL);
+	struct host_lookup *names = open_names(NULL);
 	uint16_t port = 0;
 	int dead = listen_at(DEAD, 0, &port), waiting = fill(DEAD, port);
 	struct error err;

@@ -104,7 +104,7 @@ struct server_counts fixture_counts(struct fixture *f)
 
 void fixture_await(struct fixture *f, bool (*holds)(const struct server_counts *counts))
 {
-	int64_t deadline = deadline_in(PATIENCE_MS);
+	int64_t deadline = deadline_after(PATIENCE_MS);
 
 	for (;;) {
 		struct server_counts counts = fixture_counts(f);

@@ -11,7 +11,7 @@
 struct fixture {
 	struct loop *loop;
 	struct worker_pool *workers;
-	struct server *server;
+	struct http_server *server;
 	pthread_t thread;
 	uint16_t port;
 };

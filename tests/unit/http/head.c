@@ -8,7 +8,7 @@
 
 #define GET "GET / HTTP/1.1\r\nHost: a\r\n"
 
-static struct head parsed;
+static struct http_head parsed;
 static char copy[65536];
 
 /* As the server does it: find the end, then parse a copy. */

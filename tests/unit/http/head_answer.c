@@ -5,7 +5,7 @@
 
 #include "http/head.h"
 
-static struct head parsed;
+static struct http_head parsed;
 static char copy[4096];
 
 static enum http_fault parse(const char *text)

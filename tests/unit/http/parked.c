@@ -21,7 +21,7 @@
 static atomic_bool is_open, opens_meanwhile;
 static atomic_uint calls, refusals, undone;
 static atomic_int again_ms;
-static struct server *the_server;
+static struct http_server *the_server;
 static sem_t begun, let_go;
 static struct answer answer;
 
@@ -109,7 +109,7 @@ static void close_server(struct fixture *f)
 
 static bool await_number(const atomic_uint *number, unsigned wanted)
 {
-	int64_t deadline = deadline_in(30000);
+	int64_t deadline = deadline_after(30000);
 
 	while (atomic_load(number) < wanted && clock_monotonic_ms() < deadline)
 		usleep(1000);
@@ -260,7 +260,7 @@ static void take_count(struct loop_task *task)
 static void await_parked(struct fixture *f, uint64_t count)
 {
 	struct park_task t = {.task = {.run = take_count}, .f = f};
-	int64_t deadline = deadline_in(20000);
+	int64_t deadline = deadline_after(20000);
 
 	sem_init(&t.done, 0, 0);
 	while (t.parked != count) {

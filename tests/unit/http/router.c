@@ -36,7 +36,7 @@ static const struct route table[] = {
         {0},
 };
 static char room[HEAD_TARGET_MAX];
-static struct target target;
+static struct request_target target;
 
 static const char *find(enum http_method method, const char *text)
 {

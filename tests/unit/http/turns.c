@@ -20,7 +20,7 @@
 static atomic_uint running, running_most, handled;
 static atomic_bool by_worker, refuses;
 static unsigned running_max;
-static struct server **turn_server;
+static struct http_server **turn_server;
 static sem_t held, let_go;
 static struct answer answer;
 
@@ -155,7 +155,7 @@ static struct turn_counts counts_of(struct fixture *f)
 
 static void await_waiting(struct fixture *f, uint64_t count)
 {
-	int64_t deadline = deadline_in(10000);
+	int64_t deadline = deadline_after(10000);
 
 	while (counts_of(f).waiting != count)
 		assert_true(clock_monotonic_ms() < deadline);

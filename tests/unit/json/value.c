@@ -30,11 +30,11 @@ TEST(members_and_items_are_found)
 
 	assert_int_equal(json_count(v), 2);
 	assert_int_equal(json_count(list), 5);
-	assert_int_equal(json_whole(json_at(list, 0), 0), 1);
-	assert_true(json_number(json_at(list, 0), 0) > 0.9);
-	assert_true(json_number(json_at(list, 1), 0) > 2.4);
-	assert_string_equal(json_text(json_at(list, 2), NULL), "t");
-	assert_true(json_bool(json_at(list, 3), false));
+	assert_int_equal(json_whole(json_item_at(list, 0), 0), 1);
+	assert_true(json_number(json_item_at(list, 0), 0) > 0.9);
+	assert_true(json_number(json_item_at(list, 1), 0) > 2.4);
+	assert_string_equal(json_text(json_item_at(list, 2), NULL), "t");
+	assert_true(json_bool(json_item_at(list, 3), false));
 	assert_non_null(json_member_at(v, 1, &key));
 	assert_string_equal(key, "b");
 }
@@ -47,8 +47,8 @@ TEST(what_is_missing_or_another_type_gives_the_fallback)
 	assert_null(json_get(v, "b"));
 	assert_null(json_get(NULL, "b"));
 	assert_null(json_get(json_get(v, "a"), "b"));
-	assert_null(json_at(v, 0));
-	assert_null(json_at(json_get(v, "a"), 0));
+	assert_null(json_item_at(v, 0));
+	assert_null(json_item_at(json_get(v, "a"), 0));
 	assert_null(json_member_at(v, 1, &key));
 	assert_int_equal(json_count(NULL), 0);
 	assert_int_equal(json_whole(v, 7), 7);

@@ -49,7 +49,7 @@ static inline int fake_send(struct fake_broker *b, uint16_t type, const struct w
 	int ret = wire_encode(&packet, type, shape, message, &err);
 
 	if (ret == 0)
-		ret = wire_send_packet(b->fd, buf_span(&packet), NULL, deadline_in(5000), &err);
+		ret = wire_send_packet(b->fd, buf_span(&packet), NULL, deadline_after(5000), &err);
 	buf_done(&packet);
 	return ret;
 }
@@ -109,7 +109,8 @@ static inline void *fake_run(void *argument)
 		struct error err = {0};
 		b->fd = fd;
 		b->connections++;
-		while (wire_receive_packet(b->fd, deadline_in(20000), &packet, &fds, &err) == 0 &&
+		while (wire_receive_packet(b->fd, deadline_after(20000), &packet, &fds, &err) ==
+		               0 &&
 		       fake_take(b, buf_span(&packet), &fds) == 0)
 			;
 		b->fd = -1;

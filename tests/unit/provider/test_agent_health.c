@@ -33,7 +33,7 @@ static int agent_connect(struct provider *p, const char *id, int64_t deadline, i
 	(void)deadline;
 	assert_true(p->connects < COUNT_OF(p->ends));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	assert_int_equal(wire_send(ends[1], buf_span(&p->answer), deadline_in(1000), err), 0);
+	assert_int_equal(wire_send(ends[1], buf_span(&p->answer), deadline_after(1000), err), 0);
 	p->ends[p->connects++] = ends[1];
 	*ret_fd = ends[0];
 	return 0;
@@ -70,7 +70,7 @@ static void let_it_answer(struct provider *p)
 static enum error_code list_within(struct provider *p, const char *id, int64_t deadline_ms,
                                    struct error *err)
 {
-	const struct agent_limits limits = {.deadline = deadline_in(deadline_ms)};
+	const struct agent_limits limits = {.deadline = deadline_after(deadline_ms)};
 	const struct compute_request request = {AGENT_PROCESSES, NULL, NULL, NULL};
 	AUTO(agent_reader_done) struct agent_reader r;
 
@@ -95,7 +95,7 @@ static enum error_code ask_for(struct provider *p, uint16_t type)
 	static const char *const args[] = {"true", NULL};
 	const struct agent_exec exec = {.args = (const char **)(uintptr_t)args};
 	const struct agent_path path = {.path = "/x"};
-	const struct agent_limits limits = {.deadline = deadline_in(60000)};
+	const struct agent_limits limits = {.deadline = deadline_after(60000)};
 	const struct compute_request request =
 	        type == AGENT_EXEC ? (struct compute_request){type, agent_exec_shape, &exec, NULL}
 	                           : (struct compute_request){type, agent_path_shape, &path, NULL};
@@ -124,7 +124,7 @@ TEST(a_command_that_has_begun_may_take_longer_than_an_agent_has_for_its_answer)
 	const struct agent_exec exec = {.args = (const char **)(uintptr_t)args};
 	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
 	const struct agent_process started = {.label = "", .user = "", .cwd = ""};
-	const struct agent_limits limits = {.deadline = deadline_in(3 * ANSWER_MS)};
+	const struct agent_limits limits = {.deadline = deadline_after(3 * ANSWER_MS)};
 	AUTO(agent_done) struct provider p = agent();
 	AUTO(agent_reader_done) struct agent_reader r;
 	struct error err = {0};

@@ -53,7 +53,7 @@ static int connect_one(struct fixture *f)
 	struct error err = {0};
 	int fd = -1;
 
-	if (agent_links_connect(f->links, SANDBOX, deadline_in(5000), &fd, &err) < 0)
+	if (agent_links_connect(f->links, SANDBOX, deadline_after(5000), &fd, &err) < 0)
 		fail_msg("%s", err.text);
 	return fd;
 }
@@ -209,7 +209,7 @@ TEST(a_run_folder_deeper_than_a_socket_address_works)
 	assert_int_equal(rename(from, deep), 0);
 	*strrchr(deep, '/') = '\0';
 	struct agent_links *links = agent_links_new(deep);
-	assert_int_equal(agent_links_connect(links, SANDBOX, deadline_in(5000), &fd, &err), 0);
+	assert_int_equal(agent_links_connect(links, SANDBOX, deadline_after(5000), &fd, &err), 0);
 	close(fd);
 	agent_links_free(links);
 	deep[strlen(deep)] = '/';

@@ -36,7 +36,7 @@ static void *flood(void *context)
 	if (wire_send(p->fd, buf_span(&p->once), DEADLINE_NEVER, &err) < 0)
 		return NULL;
 	while (!atomic_load(&p->is_over) && p->again.size > 0) {
-		if (wire_send(p->fd, buf_span(&p->again), deadline_in(5000), &err) < 0)
+		if (wire_send(p->fd, buf_span(&p->again), deadline_after(5000), &err) < 0)
 			break;
 		if (p->pause_ms > 0)
 			(void)usleep((useconds_t)p->pause_ms * 1000);
@@ -134,7 +134,7 @@ static enum error_code fails(struct provider *p, uint16_t type, struct agent_lim
 	struct error err = {0};
 
 	if (limits.deadline == 0)
-		limits.deadline = deadline_in(DEADLINE_MS);
+		limits.deadline = deadline_after(DEADLINE_MS);
 	assert_int_equal(read_all(p, type, &limits, &err), -1);
 	assert_true(clock_monotonic_ms() - begun < DEADLINE_MS + SLACK_MS);
 	assert_int_equal(p->given_back, 0);
@@ -149,8 +149,8 @@ TEST(an_answer_in_order_is_read_and_its_connection_given_back)
 	say(&p.once, AGENT_STARTED, agent_process_shape, &process);
 	say_output(&p.once, "hello");
 	say(&p.once, AGENT_EXIT, agent_process_shape, &process);
-	assert_int_equal(read_all(&p, AGENT_EXEC, &(struct agent_limits){deadline_in(5000)}, &err),
-	                 0);
+	assert_int_equal(
+	        read_all(&p, AGENT_EXEC, &(struct agent_limits){deadline_after(5000)}, &err), 0);
 	assert_int_equal(p.given_back, 1);
 }
 
@@ -183,11 +183,11 @@ TEST(frames_without_content_are_counted_and_refused)
 
 	say(&p.once, AGENT_STARTED, agent_process_shape, &process);
 	say_output(&p.again, "");
-	assert_int_equal(fails(&p, AGENT_EXEC, (struct agent_limits){deadline_in(60000)}),
+	assert_int_equal(fails(&p, AGENT_EXEC, (struct agent_limits){deadline_after(60000)}),
 	                 ERROR_LIMIT);
 	say(&q.once, AGENT_FILE, agent_file_shape, &file);
 	wire_add_frame(&q.again, AGENT_DATA, (struct span){NULL, 0});
-	assert_int_equal(fails(&q, AGENT_READ, (struct agent_limits){deadline_in(60000)}),
+	assert_int_equal(fails(&q, AGENT_READ, (struct agent_limits){deadline_after(60000)}),
 	                 ERROR_LIMIT);
 }
 
@@ -196,7 +196,7 @@ TEST(a_header_that_is_repeated_is_refused)
 	AUTO(agent_done) struct provider p = agent();
 
 	say(&p.again, AGENT_STARTED, agent_process_shape, &process);
-	assert_int_equal(fails(&p, AGENT_EXEC, (struct agent_limits){deadline_in(60000)}),
+	assert_int_equal(fails(&p, AGENT_EXEC, (struct agent_limits){deadline_after(60000)}),
 	                 ERROR_SYSTEM);
 }
 
@@ -220,7 +220,7 @@ TEST(an_answer_that_is_no_stream_has_a_greatest_length)
 
 	for (unsigned i = 0; i < 1000; i++)
 		say(&p.again, AGENT_FILE, agent_file_shape, &file);
-	assert_int_equal(fails(&p, AGENT_LIST, (struct agent_limits){deadline_in(60000)}),
+	assert_int_equal(fails(&p, AGENT_LIST, (struct agent_limits){deadline_after(60000)}),
 	                 ERROR_TOO_LARGE);
 }
 
@@ -232,7 +232,7 @@ TEST(content_that_comes_too_slowly_ends_the_call_before_its_deadline)
 	wire_add_frame(&p.again, AGENT_DATA, SPAN("drop"));
 	p.pause_ms = 20;
 	assert_int_equal(fails(&p, AGENT_READ,
-	                       (struct agent_limits){.deadline = deadline_in(60000),
+	                       (struct agent_limits){.deadline = deadline_after(60000),
 	                                             .rate_min = 1 << 20,
 	                                             .grace_ms = 100}),
 	                 ERROR_TIMEOUT);
@@ -262,7 +262,7 @@ TEST(a_call_that_is_cancelled_ends_at_once)
 			buf_add(&p.once, "\1\0\0", 3);
 		assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &cancel), 0);
 		assert_int_equal(fails(&p, AGENT_EXEC,
-		                       (struct agent_limits){.deadline = deadline_in(60000),
+		                       (struct agent_limits){.deadline = deadline_after(60000),
 		                                             .cancel = &cancel}),
 		                 ERROR_UNAVAILABLE);
 		pthread_join(thread, NULL);
@@ -276,17 +276,17 @@ TEST(a_wait_ends_at_its_time_although_bytes_are_there)
 	static const char *const args[] = {"true", NULL};
 	const struct agent_exec exec = {.args = (const char **)(uintptr_t)args};
 	const struct compute_request request = {AGENT_EXEC, agent_exec_shape, &exec, NULL};
-	const struct agent_limits limits = {.deadline = deadline_in(5000)};
+	const struct agent_limits limits = {.deadline = deadline_after(5000)};
 	AUTO(agent_reader_done) struct agent_reader r;
 	struct error err = {0};
 
 	say(&p.once, AGENT_STARTED, agent_process_shape, &process);
 	agent_reader_init(&r, &p, "x", &limits);
 	assert_int_equal(agent_reader_ask(&r, &request, &err), 0);
-	assert_int_equal(agent_reader_wait(&r, deadline_in(5000), &err), 1);
-	assert_int_equal(agent_reader_wait(&r, deadline_in(0), &err), 0);
+	assert_int_equal(agent_reader_wait(&r, deadline_after(5000), &err), 1);
+	assert_int_equal(agent_reader_wait(&r, deadline_after(0), &err), 0);
 	assert_int_equal(agent_reader_next(&r, &err), 0);
-	assert_int_equal(agent_reader_wait(&r, deadline_in(10), &err), 0);
+	assert_int_equal(agent_reader_wait(&r, deadline_after(10), &err), 0);
 }
 
 int main(void)

@@ -83,7 +83,7 @@ TEST(a_call_gets_its_own_reply)
 	fake_broker_start(&b, answer_ok);
 	struct broker_client *client = open_client(&b);
 	assert_string_equal(broker_client_welcome(client).cgroup, "v2");
-	assert_int_equal(stop(client, false, deadline_in(5000), &err), 0);
+	assert_int_equal(stop(client, false, deadline_after(5000), &err), 0);
 	broker_client_close(client);
 	fake_broker_stop(&b);
 }
@@ -103,7 +103,7 @@ TEST(a_refusal_keeps_its_code_text_and_hint)
 
 	fake_broker_start(&b, answer_refused);
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, true, deadline_in(5000), &err), -1);
+	assert_int_equal(stop(client, true, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_LIMIT);
 	assert_string_equal(err.text, "no room");
 	assert_string_equal(err.hint, "try something else");
@@ -127,7 +127,7 @@ TEST(a_code_that_nobody_knows_is_a_system_error)
 
 	fake_broker_start(&b, answer_unknown_code);
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, false, deadline_in(5000), &err), -1);
+	assert_int_equal(stop(client, false, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_SYSTEM);
 	broker_client_close(client);
 	fake_broker_stop(&b);
@@ -150,7 +150,7 @@ TEST(a_call_ends_at_its_deadline)
 
 	fake_broker_start(&b, answer_nothing);
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, true, deadline_in(30), &err), -1);
+	assert_int_equal(stop(client, true, deadline_after(30), &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	broker_client_close(client);
 	fake_broker_stop(&b);
@@ -191,7 +191,7 @@ static void *ask_stats(void *client)
 	                           .reply_size = sizeof(usage),
 	                           .arena = &a};
 	struct error err = {0};
-	bool fine = broker_client_call(client, &call, deadline_in(5000), &err) == 0 &&
+	bool fine = broker_client_call(client, &call, deadline_after(5000), &err) == 0 &&
 	            usage.pids == message.request;
 
 	arena_done(&a);
@@ -233,7 +233,7 @@ TEST(a_reply_of_another_type_is_an_error)
 
 	fake_broker_start(&b, answer_wrong_type);
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, false, deadline_in(5000), &err), -1);
+	assert_int_equal(stop(client, false, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_SYSTEM);
 	broker_client_close(client);
 	fake_broker_stop(&b);
@@ -257,7 +257,7 @@ TEST(a_call_that_may_be_repeated_survives_a_restart_of_the_broker)
 	fake_broker_start(&b, answer_after_a_crash);
 	b.running[0] = SANDBOX;
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, true, deadline_in(5000), &err), 0);
+	assert_int_equal(stop(client, true, deadline_after(5000), &err), 0);
 	assert_int_equal(b.connections, 2);
 	assert_int_equal(told.running, 1);
 	broker_client_close(client);
@@ -271,9 +271,9 @@ TEST(a_call_that_may_not_be_repeated_fails_and_the_next_one_works)
 
 	fake_broker_start(&b, answer_after_a_crash);
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, false, deadline_in(5000), &err), -1);
+	assert_int_equal(stop(client, false, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
-	assert_int_equal(stop(client, false, deadline_in(5000), &err), 0);
+	assert_int_equal(stop(client, false, deadline_after(5000), &err), 0);
 	assert_int_equal(told.running, 0);
 	broker_client_close(client);
 	fake_broker_stop(&b);
@@ -298,7 +298,7 @@ TEST(the_end_of_a_sandbox_is_told)
 
 	fake_broker_start(&b, answer_with_an_end);
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, false, deadline_in(5000), &err), 0);
+	assert_int_equal(stop(client, false, deadline_after(5000), &err), 0);
 	/* The event came before the reply, and one thread reads both in order. */
 	assert_string_equal(told.ended, SANDBOX);
 	assert_int_equal(told.reason, 4);
@@ -341,7 +341,7 @@ TEST(closing_works_while_the_broker_is_away)
 
 	fake_broker_start(&b, answer_after_a_crash);
 	struct broker_client *client = open_client(&b);
-	assert_int_equal(stop(client, false, deadline_in(5000), &err), -1);
+	assert_int_equal(stop(client, false, deadline_after(5000), &err), -1);
 	broker_client_close(client);
 	fake_broker_stop(&b);
 }

@@ -77,7 +77,7 @@ TEST(create_tells_the_broker_what_to_make)
 	fake_broker_start(&b, answer_all);
 	struct provider *p = open_provider("host", &b);
 	const struct provider_ops *ops = provider_ops_of(p);
-	assert_int_equal(ops->create(p, &spec, deadline_in(5000), &created, &err), 0);
+	assert_int_equal(ops->create(p, &spec, deadline_after(5000), &created, &err), 0);
 	assert_int_equal(seen.kind, BROKER_HOST);
 	assert_string_equal(seen_texts, SANDBOX " box base");
 	assert_int_equal(seen.cpu_milli, 500);
@@ -101,8 +101,8 @@ TEST(a_create_may_be_ended_later_than_it_was_begun)
 	const struct provider_ops *ops = provider_ops_of(p);
 	struct provider_creation *creation = ops->create_begin(p, &spec);
 	assert_non_null(creation);
-	assert_int_equal(ops->stop(p, "bcdefghijklmnopqrstu", 100, deadline_in(5000), &err), 0);
-	assert_int_equal(ops->create_end(p, creation, deadline_in(5000), &created, &err), 0);
+	assert_int_equal(ops->stop(p, "bcdefghijklmnopqrstu", 100, deadline_after(5000), &err), 0);
+	assert_int_equal(ops->create_end(p, creation, deadline_after(5000), &created, &err), 0);
 	assert_string_equal(seen_texts, SANDBOX " box base");
 	assert_int_equal(created.took_us, 1234);
 	ops->close(p);
@@ -145,8 +145,8 @@ TEST(pause_and_resume_ask_the_broker_of_a_host_that_can)
 	const struct provider_ops *ops = provider_ops_of(p);
 	assert_int_equal(provider_require(p, PROVIDER_CAN_PAUSE, &err), 0);
 	seen_count = 0;
-	assert_int_equal(ops->pause(p, SANDBOX, deadline_in(5000), &err), 0);
-	assert_int_equal(ops->resume(p, SANDBOX, deadline_in(5000), &err), 0);
+	assert_int_equal(ops->pause(p, SANDBOX, deadline_after(5000), &err), 0);
+	assert_int_equal(ops->resume(p, SANDBOX, deadline_after(5000), &err), 0);
 	assert_int_equal(seen_types[0], BROKER_PAUSE);
 	assert_int_equal(seen_types[1], BROKER_RESUME);
 	assert_int_equal(ops->list(p, &a, &list, &err), 0);
@@ -215,7 +215,7 @@ TEST(a_create_whose_outcome_is_not_known_is_undone)
 	fake_broker_start(&b, answer_dies_in_create);
 	struct provider *p = open_provider("native", &b);
 	const struct provider_ops *ops = provider_ops_of(p);
-	assert_int_equal(ops->create(p, &spec, deadline_in(5000), &created, &err), -1);
+	assert_int_equal(ops->create(p, &spec, deadline_after(5000), &created, &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 	assert_int_equal(seen_types[seen_count - 1], BROKER_DESTROY);
 	ops->close(p);
@@ -234,7 +234,7 @@ TEST(a_create_that_was_begun_and_whose_outcome_is_not_known_is_undone)
 	const struct provider_ops *ops = provider_ops_of(p);
 	struct provider_creation *creation = ops->create_begin(p, &spec);
 	assert_non_null(creation);
-	assert_int_equal(ops->create_end(p, creation, deadline_in(5000), &created, &err), -1);
+	assert_int_equal(ops->create_end(p, creation, deadline_after(5000), &created, &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 	assert_int_equal(seen_types[seen_count - 1], BROKER_DESTROY);
 	ops->close(p);
@@ -274,8 +274,8 @@ TEST(what_ended_while_the_broker_was_away_is_reported)
 	fake_broker_start(&b, answer_loses_all);
 	struct provider *p = open_provider("native", &b);
 	const struct provider_ops *ops = provider_ops_of(p);
-	assert_int_equal(ops->create(p, &spec, deadline_in(5000), &created, &err), 0);
-	assert_int_equal(ops->stop(p, "bcdefghijklmnopqrstu", 100, deadline_in(5000), &err), 0);
+	assert_int_equal(ops->create(p, &spec, deadline_after(5000), &created, &err), 0);
+	assert_int_equal(ops->stop(p, "bcdefghijklmnopqrstu", 100, deadline_after(5000), &err), 0);
 	assert_string_equal(ended_id, SANDBOX);
 	assert_int_equal(ended_reason, SANDBOX_REASON_EXIT);
 	ops->close(p);
@@ -318,7 +318,7 @@ TEST(a_template_build_tells_its_progress)
 	lines = "10 downloading\n100 done\n";
 	fake_broker_start(&b, answer_template);
 	struct provider *p = open_provider("native", &b);
-	assert_int_equal(provider_template(p, &request, deadline_in(5000), &err), 0);
+	assert_int_equal(provider_template(p, &request, deadline_after(5000), &err), 0);
 	assert_string_equal(last, "100 done");
 	provider_ops_of(p)->close(p);
 	fake_broker_stop(&b);
@@ -334,7 +334,7 @@ TEST(a_failed_template_build_says_why_in_the_builders_words)
 	lines = "10 unpacking\nerror invalid_request not a tar\tgive it a tar\n";
 	fake_broker_start(&b, answer_template);
 	struct provider *p = open_provider("native", &b);
-	assert_int_equal(provider_template(p, &request, deadline_in(5000), &err), -1);
+	assert_int_equal(provider_template(p, &request, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	assert_string_equal(err.text, "template 'mine': not a tar");
 	assert_string_equal(err.hint, "give it a tar");
@@ -362,7 +362,7 @@ TEST(a_template_build_is_ended_at_its_deadline)
 
 	fake_broker_start(&b, answer_hangs);
 	struct provider *p = open_provider("native", &b);
-	assert_int_equal(provider_template(p, &request, deadline_in(50), &err), -1);
+	assert_int_equal(provider_template(p, &request, deadline_after(50), &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	provider_ops_of(p)->close(p);
 	fake_broker_stop(&b);

@@ -110,7 +110,7 @@ static int ask(struct provider *p, uint16_t type, struct asked *ret)
 	                            .reply_size = sizeof(ret->file),
 	                            .done = &ret->done};
 
-	return compute_call(p, "x", &ret->arena, &call, deadline_in(2000), &ret->err);
+	return compute_call(p, "x", &ret->arena, &call, deadline_after(2000), &ret->err);
 }
 
 TEST(a_call_fills_its_reply_and_the_count)
@@ -202,7 +202,7 @@ TEST(an_agent_that_is_silent_ends_at_the_deadline)
 	struct compute_call call = {.type = AGENT_PROCESSES};
 	struct error err = {0};
 
-	assert_int_equal(compute_call(&p, "x", &a, &call, deadline_in(20), &err), -1);
+	assert_int_equal(compute_call(&p, "x", &a, &call, deadline_after(20), &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	assert_int_equal(p.given_back, 0);
 }
@@ -233,7 +233,7 @@ static int list(struct provider *p, struct asked *ret)
 	                            .on_reply = count_file,
 	                            .context = ret};
 
-	return compute_call(p, "x", &ret->arena, &call, deadline_in(2000), &ret->err);
+	return compute_call(p, "x", &ret->arena, &call, deadline_after(2000), &ret->err);
 }
 
 TEST(each_of_many_replies_is_handed_on)
@@ -269,7 +269,7 @@ static int processes(struct provider *p)
 	struct compute_call call = {.type = AGENT_PROCESSES};
 	struct error err = {0};
 
-	return compute_call(p, "x", &a, &call, deadline_in(2000), &err);
+	return compute_call(p, "x", &a, &call, deadline_after(2000), &err);
 }
 
 TEST(a_process_connection_is_given_back_and_a_file_connection_is_not)
@@ -348,7 +348,7 @@ static int run(struct provider *p, struct arena *a, size_t out_max, struct compu
 	const char *args[] = {"true", NULL};
 	struct agent_exec exec = {.args = args};
 
-	struct compute_run options = {&exec, out_max, deadline_in(2000)};
+	struct compute_run options = {&exec, out_max, deadline_after(2000)};
 
 	return compute_run(p, "x", a, &options, ret, err);
 }
@@ -411,7 +411,7 @@ TEST(a_run_asks_to_be_ended_with_its_connection)
 
 	says_process(&p, AGENT_EXIT, AGENT_PROCESS_ENDED, 0);
 	assert_int_equal(run(&p, &a, 100, &result, &err), 0);
-	assert_int_equal(wire_receive(p.agent, deadline_in(2000), &type, &payload, &err), 0);
+	assert_int_equal(wire_receive(p.agent, deadline_after(2000), &type, &payload, &err), 0);
 	assert_int_equal(type, AGENT_EXEC);
 	assert_int_equal(
 	        wire_decode(&a, buf_span(&payload), agent_exec_shape, &seen, sizeof(seen), &err),

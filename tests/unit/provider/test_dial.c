@@ -28,8 +28,8 @@ static void send_answer(int socket, const struct wire_fds *fds)
 	assert_int_equal(
 	        wire_encode(&frame, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, &err),
 	        0);
-	assert_int_equal(wire_send_packet(socket, buf_span(&frame), fds, deadline_in(1000), &err),
-	                 0);
+	assert_int_equal(
+	        wire_send_packet(socket, buf_span(&frame), fds, deadline_after(1000), &err), 0);
 }
 
 static int script_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
@@ -59,7 +59,7 @@ static const struct provider_ops deaf_ops = {.name = "deaf", .compute = &script_
 
 static int dial(struct provider *p, int *ret_fd, struct error *err)
 {
-	const struct dial request = {.id = "box", .port = 8080, .deadline = deadline_in(2000)};
+	const struct dial request = {.id = "box", .port = 8080, .deadline = deadline_after(2000)};
 
 	return compute_dial(p, &request, ret_fd, err);
 }

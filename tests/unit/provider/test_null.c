@@ -34,7 +34,7 @@ static int64_t run(struct provider *p, const char **args, const char *input, cha
 {
 	struct arena a = {0};
 	struct agent_exec exec = {.args = args, .stdin_bytes = span_of(input)};
-	struct compute_run options = {&exec, 63, deadline_in(5000)};
+	struct compute_run options = {&exec, 63, deadline_after(5000)};
 	struct compute_result result;
 	struct error err = {0};
 
@@ -163,9 +163,9 @@ TEST(files_and_old_processes_are_refused_honestly)
 	struct compute_call again = {AGENT_ATTACH, agent_attach_shape, &attach};
 	struct error err = {0};
 
-	assert_int_equal(compute_call(p, SANDBOX, &a, &call, deadline_in(5000), &err), -1);
+	assert_int_equal(compute_call(p, SANDBOX, &a, &call, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
-	assert_int_equal(compute_call(p, SANDBOX, &a, &again, deadline_in(5000), &err), -1);
+	assert_int_equal(compute_call(p, SANDBOX, &a, &again, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	arena_done(&a);
 	provider_ops_of(p)->close(p);

@@ -200,7 +200,7 @@ TEST(a_failure_in_a_group_takes_nobody_along)
 }
 
 /* A transaction of two queries whose second fails: the first must not remain. */
-static int insert_then_fail(struct connection *c, void *context, struct error *err)
+static int insert_then_fail(struct store_connection *c, void *context, struct error *err)
 {
 	if (query_run(c, QUERY_PROJECT_INSERT, context, NULL, err) < 0)
 		return -1;

@@ -181,7 +181,7 @@ static void whoever_watches_is_told_after_the_commit_and_of_nothing_else(void **
 	assert_int_equal(told, 3);
 }
 
-static int add_and_fail(struct connection *c, void *context, struct error *err)
+static int add_and_fail(struct store_connection *c, void *context, struct error *err)
 {
 	if (query_run(c, QUERY_EVENT_INSERT, context, NULL, err) < 0)
 		return -1;

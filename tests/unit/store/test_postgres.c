@@ -349,11 +349,11 @@ struct writer {
 	unsigned failures, number;
 };
 
-static int add_twice(struct connection *c, void *context, struct error *err)
+static int add_twice(struct store_connection *c, void *context, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct rows rows = {.arena = &a, .size = sizeof(struct project_record)};
-	const struct lookup lookup = {.id = PROJECT};
+	const struct record_lookup lookup = {.id = PROJECT};
 	struct project_record project;
 
 	(void)context;
@@ -415,7 +415,7 @@ TEST(a_text_that_is_cut_inside_a_character_is_kept)
 	store_close(s);
 }
 
-static int pass_over(struct connection *c, UNUSED void *context, UNUSED struct error *err)
+static int pass_over(struct store_connection *c, UNUSED void *context, UNUSED struct error *err)
 {
 	struct project_record project = sample_project();
 	struct lease_record lease = {.project_id = "nobody", .key = "k", .sandbox_id = "x"};

@@ -48,11 +48,11 @@ TEST(a_sent_frame_is_received)
 
 	wire_add_frame(&out, 258, SPAN("hello"));
 	wire_add_frame(&out, 2, SPAN(""));
-	assert_int_equal(wire_send(p.ours, buf_span(&out), deadline_in(1000), &err), 0);
-	assert_int_equal(wire_receive(p.theirs, deadline_in(1000), &type, &in, &err), 0);
+	assert_int_equal(wire_send(p.ours, buf_span(&out), deadline_after(1000), &err), 0);
+	assert_int_equal(wire_receive(p.theirs, deadline_after(1000), &type, &in, &err), 0);
 	assert_int_equal(type, 258);
 	assert_string_equal(buf_text(&in), "hello");
-	assert_int_equal(wire_receive(p.theirs, deadline_in(1000), &type, &in, &err), 0);
+	assert_int_equal(wire_receive(p.theirs, deadline_after(1000), &type, &in, &err), 0);
 	assert_int_equal(type, 2);
 	assert_int_equal(in.size, 0);
 }
@@ -65,10 +65,10 @@ TEST(a_deadline_that_has_passed_holds_although_frames_are_there)
 	uint16_t type;
 
 	wire_add_frame(&out, 258, SPAN("hello"));
-	assert_int_equal(wire_send(p.ours, buf_span(&out), deadline_in(1000), &err), 0);
-	assert_int_equal(wire_receive(p.theirs, deadline_in(0), &type, &in, &err), -1);
+	assert_int_equal(wire_send(p.ours, buf_span(&out), deadline_after(1000), &err), 0);
+	assert_int_equal(wire_receive(p.theirs, deadline_after(0), &type, &in, &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
-	assert_int_equal(wire_receive(p.theirs, deadline_in(1000), &type, &in, &err), 0);
+	assert_int_equal(wire_receive(p.theirs, deadline_after(1000), &type, &in, &err), 0);
 }
 
 TEST(the_end_between_frames_is_told_from_one_inside_a_frame)
@@ -80,13 +80,13 @@ TEST(the_end_between_frames_is_told_from_one_inside_a_frame)
 
 	auto_close(&p.ours);
 	p.ours = -1;
-	assert_int_equal(wire_receive(p.theirs, deadline_in(1000), &type, &in, &err), -1);
+	assert_int_equal(wire_receive(p.theirs, deadline_after(1000), &type, &in, &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 	assert_string_equal(err.text, "peer closed");
 	assert_int_equal(write(q.ours, "\x05\0\0\0\x01\0\0\0ab", 10), 10);
 	auto_close(&q.ours);
 	q.ours = -1;
-	assert_int_equal(wire_receive(q.theirs, deadline_in(1000), &type, &in, &err), -1);
+	assert_int_equal(wire_receive(q.theirs, deadline_after(1000), &type, &in, &err), -1);
 	assert_string_equal(err.text, "peer closed in the middle of a frame");
 }
 
@@ -98,10 +98,10 @@ TEST(a_silent_peer_runs_into_the_deadline_both_ways)
 	struct error err;
 	uint16_t type;
 
-	assert_int_equal(wire_receive(p.theirs, deadline_in(5), &type, &in, &err), -1);
+	assert_int_equal(wire_receive(p.theirs, deadline_after(5), &type, &in, &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
-	assert_int_equal(wire_send(p.ours, (struct span){much, sizeof(much)}, deadline_in(5), &err),
-	                 -1);
+	assert_int_equal(
+	        wire_send(p.ours, (struct span){much, sizeof(much)}, deadline_after(5), &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 }
 
@@ -113,8 +113,8 @@ TEST(a_frame_larger_than_the_buffer_is_refused_unread)
 	uint16_t type;
 
 	wire_add_frame(&out, 1, SPAN("more than sixteen bytes"));
-	assert_int_equal(wire_send(p.ours, buf_span(&out), deadline_in(1000), &err), 0);
-	assert_int_equal(wire_receive(p.theirs, deadline_in(1000), &type, &in, &err), -1);
+	assert_int_equal(wire_send(p.ours, buf_span(&out), deadline_after(1000), &err), 0);
+	assert_int_equal(wire_receive(p.theirs, deadline_after(1000), &type, &in, &err), -1);
 	assert_int_equal(err.code, ERROR_TOO_LARGE);
 }
 
@@ -126,9 +126,9 @@ TEST(sending_to_a_closed_peer_fails_without_a_signal)
 	auto_close(&p.theirs);
 	auto_close(&q.theirs);
 	p.theirs = q.theirs = -1;
-	assert_int_equal(wire_send(p.ours, SPAN("x"), deadline_in(1000), &err), -1);
+	assert_int_equal(wire_send(p.ours, SPAN("x"), deadline_after(1000), &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
-	assert_int_equal(wire_send_packet(q.ours, SPAN("x"), NULL, deadline_in(1000), &err), -1);
+	assert_int_equal(wire_send_packet(q.ours, SPAN("x"), NULL, deadline_after(1000), &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 }
 
@@ -140,9 +140,9 @@ TEST(a_packet_carries_descriptors_which_arrive_close_on_exec)
 	struct error err;
 
 	assert_int_equal(pipe(sent.fds), 0);
-	assert_int_equal(wire_send_packet(p.ours, SPAN("packet"), &sent, deadline_in(1000), &err),
-	                 0);
-	assert_int_equal(wire_receive_packet(p.theirs, deadline_in(1000), &in, &got, &err), 0);
+	assert_int_equal(
+	        wire_send_packet(p.ours, SPAN("packet"), &sent, deadline_after(1000), &err), 0);
+	assert_int_equal(wire_receive_packet(p.theirs, deadline_after(1000), &in, &got, &err), 0);
 	assert_string_equal(buf_text(&in), "packet");
 	assert_int_equal(got.count, 2);
 	assert_int_equal(fcntl(got.fds[0], F_GETFD), FD_CLOEXEC);
@@ -184,7 +184,7 @@ TEST(too_many_descriptors_are_malformed_and_none_is_left_open)
 	struct error err;
 
 	send_too_many(p.ours);
-	assert_int_equal(wire_receive_packet(p.theirs, deadline_in(1000), &in, &got, &err), -1);
+	assert_int_equal(wire_receive_packet(p.theirs, deadline_after(1000), &in, &got, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	assert_int_equal(open_fds(), before);
 }
@@ -197,8 +197,8 @@ TEST(descriptors_that_nobody_asked_for_are_closed)
 	struct wire_fds sent = {.fds = {STDERR_FILENO}, .count = 1};
 	struct error err;
 
-	assert_int_equal(wire_send_packet(p.ours, SPAN("x"), &sent, deadline_in(1000), &err), 0);
-	assert_int_equal(wire_receive_packet(p.theirs, deadline_in(1000), &in, NULL, &err), -1);
+	assert_int_equal(wire_send_packet(p.ours, SPAN("x"), &sent, deadline_after(1000), &err), 0);
+	assert_int_equal(wire_receive_packet(p.theirs, deadline_after(1000), &in, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
 	assert_int_equal(open_fds(), before);
 }
@@ -209,15 +209,15 @@ TEST(a_packet_socket_tells_its_end_and_its_deadline)
 	AUTO(buf_done) struct buf in = BUF(4);
 	struct error err;
 
-	assert_int_equal(wire_receive_packet(p.theirs, deadline_in(5), &in, NULL, &err), -1);
+	assert_int_equal(wire_receive_packet(p.theirs, deadline_after(5), &in, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
-	assert_int_equal(wire_send_packet(p.ours, SPAN("12345"), NULL, deadline_in(9), &err), 0);
-	assert_int_equal(wire_receive_packet(p.theirs, deadline_in(1000), &in, NULL, &err), -1);
+	assert_int_equal(wire_send_packet(p.ours, SPAN("12345"), NULL, deadline_after(9), &err), 0);
+	assert_int_equal(wire_receive_packet(p.theirs, deadline_after(1000), &in, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_TOO_LARGE);
 	auto_close(&p.ours);
 	p.ours = -1;
 	assert_int_equal(recv(p.theirs, (char[8]){0}, 8, 0), 5);
-	assert_int_equal(wire_receive_packet(p.theirs, deadline_in(1000), &in, NULL, &err), -1);
+	assert_int_equal(wire_receive_packet(p.theirs, deadline_after(1000), &in, NULL, &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 }
 
