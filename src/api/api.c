@@ -117,7 +117,7 @@ int api_open(struct api *api, struct error *err)
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
-	api->terminals = terminal_rooms_open(api);
+	api->terminals = api_terminals_open(api);
 	api->code_contexts = code_contexts_new();
 	code_turns_init(&api->code_turns);
 	api->meter = api_meter_new();

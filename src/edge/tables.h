@@ -96,9 +96,9 @@ http_handler snapshot_create;
 struct snapshot_record;
 int snapshot_reply(struct reply *reply, const struct snapshot_record *r);
 
-/* native/rooms.c: windows, whose viewers are told of each other. */
+/* native/viewers.c: windows, whose viewers learn of each other. */
 struct terminals;
-struct terminals *terminal_rooms_open(struct api *api);
+struct terminals *api_terminals_open(struct api *api);
 
 /* forward.c: servers that requests are passed on to, and their TLS. ERROR_INVALID when the file of
  * the option peer_ca cannot be used. */

@@ -27,7 +27,7 @@ int gateway_open(struct request *rq, const struct gateway_body *b, struct api_ta
 	return session_open(rq, &session, ret, err);
 }
 
-static const char *workspace_of(const struct api_target *t)
+static const char *workspace_root(const struct api_target *t)
 {
 	return t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
 }
@@ -35,7 +35,7 @@ static const char *workspace_of(const struct api_target *t)
 int gateway_call(struct request *rq, const struct api_target *t, const char *path,
                  struct files_call *ret, struct error *err)
 {
-	ret->path.root = workspace_of(t);
+	ret->path.root = workspace_root(t);
 	ret->path.user = t->defaults.user;
 	ret->path.flags |= AGENT_PATH_BENEATH;
 	return path_check_relative(rq->arena, span_of(path ? path : "."), &ret->path.path, err);
@@ -43,7 +43,7 @@ int gateway_call(struct request *rq, const struct api_target *t, const char *pat
 
 /* ---- execute, bash ---- */
 
-struct run_body {
+struct gateway_run_body {
 	struct gateway_body session;
 	const char *code, *command, *stdin_text, *artifacts;
 	int language;
@@ -54,37 +54,39 @@ struct run_body {
 	bool background;
 };
 #define RUN_ROWS                                                                                   \
-	JSON_TEXT_MEMBER(run_body, stdin_text, .name = "stdin"),                                   \
-	        JSON_TEXT_MAP_MEMBER(run_body, env, .max = 256, .flags = JSON_SECRET),             \
-	        JSON_WHOLE_MEMBER(run_body, timeout_ms, .min = 0, .max = TIMEOUT_MAX,              \
+	JSON_TEXT_MEMBER(gateway_run_body, stdin_text, .name = "stdin"),                           \
+	        JSON_TEXT_MAP_MEMBER(gateway_run_body, env, .max = 256, .flags = JSON_SECRET),     \
+	        JSON_WHOLE_MEMBER(gateway_run_body, timeout_ms, .min = 0, .max = TIMEOUT_MAX,      \
 	                          .about = "0 = the server's default"),                            \
-	        JSON_WHOLE_MEMBER(run_body, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX, \
-	                          .name = "outputLimitBytes", .about = "kept per stream"),         \
-	        JSON_TEXT_MEMBER(run_body, artifacts, .max = 4095,                                 \
+	        JSON_WHOLE_MEMBER(gateway_run_body, output_limit_bytes, .min = 1,                  \
+	                          .max = OUTPUT_LIMIT_MAX, .name = "outputLimitBytes",             \
+	                          .about = "kept per stream"),                                     \
+	        JSON_TEXT_MEMBER(gateway_run_body, artifacts, .max = 4095,                         \
 	                         .about = "folder of the workspace: its files that were made or "  \
 	                                  "changed meanwhile are kept, and told before the end"),  \
-	        JSON_BOOL_MEMBER(run_body, background,                                             \
+	        JSON_BOOL_MEMBER(gateway_run_body, background,                                     \
 	                         .about = "a job: answer at once, with a resultId"),               \
-	        JSON_TEXT_MEMBER(run_body, conversation, .max = JOB_CONVERSATION_MAX,              \
+	        JSON_TEXT_MEMBER(gateway_run_body, conversation, .max = JOB_CONVERSATION_MAX,      \
 	                         .about = "of a job: who may ask for it"),                         \
-	        JSON_OBJECT_MEMBER(run_body, origin, &job_origin_shape,                            \
+	        JSON_OBJECT_MEMBER(gateway_run_body, origin, &job_origin_shape,                    \
 	                           .about = "of a job: where its end is told")
 static const struct json_member execute_request_members[] = {
-        GATEWAY_ROWS(run_body),
-        JSON_TEXT_MEMBER(run_body, code, .flags = JSON_REQUIRED, .example = "print(42)"),
-        JSON_CHOICE_MEMBER(run_body, language, .choices = command_languages,
+        GATEWAY_ROWS(gateway_run_body),
+        JSON_TEXT_MEMBER(gateway_run_body, code, .flags = JSON_REQUIRED, .example = "print(42)"),
+        JSON_CHOICE_MEMBER(gateway_run_body, language, .choices = command_languages,
                            .about = "default python"),
         RUN_ROWS,
         JSON_END,
 };
-static JSON_SHAPE(execute_request, "GatewayExecute", run_body, "A block of code");
+static JSON_SHAPE(execute_request, "GatewayExecute", gateway_run_body, "A block of code");
 static const struct json_member bash_request_members[] = {
-        GATEWAY_ROWS(run_body),
-        JSON_TEXT_MEMBER(run_body, command, .flags = JSON_REQUIRED, .about = "a shell line"),
+        GATEWAY_ROWS(gateway_run_body),
+        JSON_TEXT_MEMBER(gateway_run_body, command, .flags = JSON_REQUIRED,
+                         .about = "a shell line"),
         RUN_ROWS,
         JSON_END,
 };
-static JSON_SHAPE(bash_request, "GatewayBash", run_body, "A shell command");
+static JSON_SHAPE(bash_request, "GatewayBash", gateway_run_body, "A shell command");
 
 /* Below a whole root there is /proc and what else is never still. */
 static bool has_workspace(const struct provider *provider, const struct api_target *t)
@@ -92,7 +94,7 @@ static bool has_workspace(const struct provider *provider, const struct api_targ
 	unsigned abilities = provider_ops_of(provider)->abilities;
 
 	return abilities & PROVIDER_CAN_FILES &&
-	       (strcmp(workspace_of(t), "/") != 0 || !(abilities & PROVIDER_CAN_ISOLATE));
+	       (strcmp(workspace_root(t), "/") != 0 || !(abilities & PROVIDER_CAN_ISOLATE));
 }
 
 /* What changed in the folder is kept; without one, the whole workspace's is only told. */
@@ -100,15 +102,15 @@ static int set_artifacts(struct request *rq, const struct api_target *t, const c
                          struct sandbox_command *c, struct error *err)
 {
 	if (folder)
-		return path_resolve(rq->arena, workspace_of(t), span_of(folder), &c->keep_root,
+		return path_resolve(rq->arena, workspace_root(t), span_of(folder), &c->keep_root,
 		                    err);
 	if (has_workspace(api_of(rq)->provider, t))
-		c->artifacts_root = workspace_of(t);
+		c->artifacts_root = workspace_root(t);
 	return 0;
 }
 
-static int run(struct request *rq, const struct run_body *b, struct sandbox_command *c,
-               struct reply *reply, struct error *err)
+static int run_in_session(struct request *rq, const struct gateway_run_body *b,
+                          struct sandbox_command *c, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct fleet_defaults defaults;
@@ -126,7 +128,7 @@ static int run(struct request *rq, const struct run_body *b, struct sandbox_comm
 		return -1;
 	c->exec.env = defaults.env;
 	c->exec.user = defaults.user;
-	c->exec.cwd = workspace_of(&t);
+	c->exec.cwd = workspace_root(&t);
 	c->exec.timeout_ms = (uint64_t)timeout_ms;
 	c->stdin_bytes = span_of(b->stdin_text);
 	c->output_limit = b->output_limit_bytes;
@@ -142,27 +144,27 @@ static int run(struct request *rq, const struct run_body *b, struct sandbox_comm
 static int gateway_execute(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct run_body *b = body;
+	const struct gateway_run_body *b = body;
 	struct sandbox_command c = {.count = 0};
 
 	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0)
 		return -1;
-	return run(rq, b, &c, reply, err);
+	return run_in_session(rq, b, &c, reply, err);
 }
 
 static int gateway_bash(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct run_body *b = body;
+	const struct gateway_run_body *b = body;
 	struct sandbox_command c = {.count = 0};
 
 	command_set_line(&c, rq->arena, b->command);
-	return run(rq, b, &c, reply, err);
+	return run_in_session(rq, b, &c, reply, err);
 }
 
 /* ---- read, read_binary, write, glob ---- */
 
-struct file_body {
+struct gateway_file_body {
 	struct gateway_body session;
 	const char *path, *content, *pattern;
 	struct span content_base64;
@@ -170,59 +172,60 @@ struct file_body {
 	bool append;
 };
 #define PATH_ROW                                                                                   \
-	JSON_TEXT_MEMBER(file_body, path, .flags = JSON_REQUIRED, .max = 4096,                     \
+	JSON_TEXT_MEMBER(gateway_file_body, path, .flags = JSON_REQUIRED, .max = 4096,             \
 	                 .about = "relative to the workspace")
 static const struct json_member read_request_members[] = {
-        GATEWAY_ROWS(file_body),
+        GATEWAY_ROWS(gateway_file_body),
         PATH_ROW,
-        JSON_WHOLE_MEMBER(file_body, offset, .min = 1, .about = "first line (default 1)"),
-        JSON_WHOLE_MEMBER(file_body, limit, .min = 1, .max = 100000,
+        JSON_WHOLE_MEMBER(gateway_file_body, offset, .min = 1, .about = "first line (default 1)"),
+        JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = 100000,
                           .about = "lines at most (default 2000)"),
         JSON_END,
 };
-static JSON_SHAPE(read_request, "GatewayRead", file_body, "Lines of a text file");
+static JSON_SHAPE(read_request, "GatewayRead", gateway_file_body, "Lines of a text file");
 static const struct json_member read_binary_request_members[] = {
-        GATEWAY_ROWS(file_body),
+        GATEWAY_ROWS(gateway_file_body),
         PATH_ROW,
-        JSON_WHOLE_MEMBER(file_body, offset, .min = 0, .about = "first byte"),
-        JSON_WHOLE_MEMBER(file_body, limit, .min = 1, .max = BINARY_MAX,
+        JSON_WHOLE_MEMBER(gateway_file_body, offset, .min = 0, .about = "first byte"),
+        JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = BINARY_MAX,
                           .about = "bytes at most (default 8 MiB)"),
         JSON_END,
 };
-static JSON_SHAPE(read_binary_request, "GatewayReadBinary", file_body, "Bytes of a file");
+static JSON_SHAPE(read_binary_request, "GatewayReadBinary", gateway_file_body, "Bytes of a file");
 static const struct json_member write_request_members[] = {
-        GATEWAY_ROWS(file_body),
+        GATEWAY_ROWS(gateway_file_body),
         PATH_ROW,
-        JSON_TEXT_MEMBER(file_body, content),
-        JSON_BYTES_MEMBER(file_body, content_base64, .about = "instead of content"),
-        JSON_BOOL_MEMBER(file_body, append),
+        JSON_TEXT_MEMBER(gateway_file_body, content),
+        JSON_BYTES_MEMBER(gateway_file_body, content_base64, .about = "instead of content"),
+        JSON_BOOL_MEMBER(gateway_file_body, append),
         JSON_END,
 };
-static JSON_SHAPE(write_request, "GatewayWrite", file_body, "A file to write");
+static JSON_SHAPE(write_request, "GatewayWrite", gateway_file_body, "A file to write");
 static const struct json_member glob_request_members[] = {
-        GATEWAY_ROWS(file_body),
-        JSON_TEXT_MEMBER(file_body, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 1024,
+        GATEWAY_ROWS(gateway_file_body),
+        JSON_TEXT_MEMBER(gateway_file_body, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 1024,
                          .about = "? * [a-z], and ** across folders", .example = "**/*.py"),
-        JSON_TEXT_MEMBER(file_body, path, .max = 4096, .about = "where; else the workspace"),
-        JSON_WHOLE_MEMBER(file_body, limit, .min = 1, .max = PATHS_MAX,
+        JSON_TEXT_MEMBER(gateway_file_body, path, .max = 4096,
+                         .about = "where; else the workspace"),
+        JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = PATHS_MAX,
                           .about = "paths at most (default 1000)"),
         JSON_END,
 };
-static JSON_SHAPE(glob_request, "GatewayGlob", file_body, "A pattern of paths");
+static JSON_SHAPE(glob_request, "GatewayGlob", gateway_file_body, "A pattern of paths");
 
-struct glob_answer {
+struct gateway_glob_answer {
 	const char **paths;
 	bool truncated;
 };
 static const struct json_member glob_shape_members[] = {
-        JSON_TEXT_LIST_MEMBER(glob_answer, paths, .about = "relative to the path searched"),
-        JSON_BOOL_MEMBER(glob_answer, truncated),
+        JSON_TEXT_LIST_MEMBER(gateway_glob_answer, paths, .about = "relative to the path searched"),
+        JSON_BOOL_MEMBER(gateway_glob_answer, truncated),
         JSON_END,
 };
-static JSON_SHAPE(glob_shape, "GatewayPaths", glob_answer, "Paths that match");
+static JSON_SHAPE(glob_shape, "GatewayPaths", gateway_glob_answer, "Paths that match");
 
 /* The path is checked before a sandbox is made for it. */
-static int open_file(struct request *rq, const struct file_body *b, struct api_target *t,
+static int open_file(struct request *rq, const struct gateway_file_body *b, struct api_target *t,
                      struct files_call *call, struct error *err)
 {
 	const char *checked;
@@ -236,7 +239,7 @@ static int open_file(struct request *rq, const struct file_body *b, struct api_t
 static int gateway_read(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct file_body *b = body;
+	const struct gateway_file_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_READ};
 	struct files_read_options options = {
@@ -255,7 +258,7 @@ static int gateway_read(struct request *rq, const void *body, struct reply *repl
 static int gateway_read_binary(struct request *rq, const void *body, struct reply *reply,
                                struct error *err)
 {
-	const struct file_body *b = body;
+	const struct gateway_file_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_READ, .path = {.offset = (uint64_t)b->offset}};
 	struct files_read_options options = {
@@ -272,7 +275,7 @@ static int gateway_read_binary(struct request *rq, const void *body, struct repl
 static int gateway_write(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct file_body *b = body;
+	const struct gateway_file_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_WRITE, .path = {.flags = AGENT_PATH_PARENTS}};
 
@@ -289,7 +292,7 @@ static int gateway_write(struct request *rq, const void *body, struct reply *rep
 static int gateway_glob(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct file_body *b = body;
+	const struct gateway_file_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_GLOB, .path = {.target = b->pattern}};
 	struct files_list_options options = {
@@ -304,34 +307,36 @@ static int gateway_glob(struct request *rq, const void *body, struct reply *repl
 
 /* ---- copy ---- */
 
-struct copy_file {
+struct gateway_copy_file {
 	const char *path, *content;
 	struct span content_base64;
 };
 static const struct json_member copy_file_shape_members[] = {
-        JSON_TEXT_MEMBER(copy_file, path, .flags = JSON_REQUIRED, .max = 4096),
-        JSON_TEXT_MEMBER(copy_file, content),
-        JSON_BYTES_MEMBER(copy_file, content_base64),
+        JSON_TEXT_MEMBER(gateway_copy_file, path, .flags = JSON_REQUIRED, .max = 4096),
+        JSON_TEXT_MEMBER(gateway_copy_file, content),
+        JSON_BYTES_MEMBER(gateway_copy_file, content_base64),
         JSON_END,
 };
-static JSON_SHAPE(copy_file_shape, "GatewayFile", copy_file, "A file and what is in it");
-struct copy_body {
+static JSON_SHAPE(copy_file_shape, "GatewayFile", gateway_copy_file, "A file and what is in it");
+struct gateway_copy_body {
 	struct json_list files;
 };
 static const struct json_member copy_request_members[] = {
-        JSON_LIST_MEMBER(copy_body, files, &copy_file_shape, .flags = JSON_REQUIRED, .min = 1,
-                         .max = 1000),
+        JSON_LIST_MEMBER(gateway_copy_body, files, &copy_file_shape, .flags = JSON_REQUIRED,
+                         .min = 1, .max = 1000),
         JSON_END,
 };
-static JSON_SHAPE(copy_request, "GatewayCopy", copy_body, "Files for a session's workspace");
+static JSON_SHAPE(copy_request, "GatewayCopy", gateway_copy_body,
+                  "Files for a session's workspace");
 
-static int fill_writes(struct request *rq, const struct api_target *t, const struct copy_body *b,
-                       struct files_write *writes, struct error *err)
+static int fill_writes(struct request *rq, const struct api_target *t,
+                       const struct gateway_copy_body *b, struct files_write *writes,
+                       struct error *err)
 {
-	const struct copy_file *files = b->files.items;
+	const struct gateway_copy_file *files = b->files.items;
 
 	for (size_t i = 0; i < b->files.count; i++) {
-		const struct copy_file *f = &files[i];
+		const struct gateway_copy_file *f = &files[i];
 		struct files_call call = {.type = AGENT_WRITE,
 		                          .path = {.flags = AGENT_PATH_PARENTS}};
 
@@ -349,7 +354,7 @@ static int fill_writes(struct request *rq, const struct api_target *t, const str
 static int gateway_copy(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct copy_body *b = body;
+	const struct gateway_copy_body *b = body;
 	const struct gateway_body session = {request_param(rq, "tenant"),
 	                                     request_param(rq, "session")};
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};

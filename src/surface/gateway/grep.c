@@ -12,47 +12,48 @@
 #define RESULTS_MAX 10000
 #define RESULTS_DEFAULT 200
 
-struct grep_body {
+struct gateway_grep_body {
 	struct gateway_body session;
 	const char *pattern, *path, *glob;
 	bool ignore_case;
 	int64_t max_results;
 };
 static const struct json_member gateway_grep_request_members[] = {
-        GATEWAY_ROWS(grep_body),
-        JSON_TEXT_MEMBER(grep_body, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 4096,
+        GATEWAY_ROWS(gateway_grep_body),
+        JSON_TEXT_MEMBER(gateway_grep_body, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 4096,
                          .about = "a regular expression"),
-        JSON_TEXT_MEMBER(grep_body, path, .max = 4096, .about = "file or folder; else all"),
-        JSON_TEXT_MEMBER(grep_body, glob, .max = 1024, .about = "only files of such a name"),
-        JSON_BOOL_MEMBER(grep_body, ignore_case),
-        JSON_WHOLE_MEMBER(grep_body, max_results, .min = 1, .max = RESULTS_MAX,
+        JSON_TEXT_MEMBER(gateway_grep_body, path, .max = 4096, .about = "file or folder; else all"),
+        JSON_TEXT_MEMBER(gateway_grep_body, glob, .max = 1024,
+                         .about = "only files of such a name"),
+        JSON_BOOL_MEMBER(gateway_grep_body, ignore_case),
+        JSON_WHOLE_MEMBER(gateway_grep_body, max_results, .min = 1, .max = RESULTS_MAX,
                           .about = "default 200"),
         JSON_END,
 };
-JSON_SHAPE(gateway_grep_request, "GatewayGrep", grep_body, "What to search for");
+JSON_SHAPE(gateway_grep_request, "GatewayGrep", gateway_grep_body, "What to search for");
 
-struct grep_match {
+struct gateway_grep_match {
 	const char *path, *text, *encoding;
 	int64_t line;
 };
 static const struct json_member grep_match_shape_members[] = {
-        JSON_TEXT_MEMBER(grep_match, path, .about = "relative to the workspace"),
-        JSON_WHOLE_MEMBER(grep_match, line, .about = "from 1"),
-        JSON_TEXT_MEMBER(grep_match, text, .about = "at most 1000 bytes of the line"),
-        JSON_TEXT_MEMBER(grep_match, encoding, .about = "base64 when it is not UTF-8"),
+        JSON_TEXT_MEMBER(gateway_grep_match, path, .about = "relative to the workspace"),
+        JSON_WHOLE_MEMBER(gateway_grep_match, line, .about = "from 1"),
+        JSON_TEXT_MEMBER(gateway_grep_match, text, .about = "at most 1000 bytes of the line"),
+        JSON_TEXT_MEMBER(gateway_grep_match, encoding, .about = "base64 when it is not UTF-8"),
         JSON_END,
 };
-static JSON_SHAPE(grep_match_shape, "GatewayMatch", grep_match, "A line that matches");
-struct grep_answer {
+static JSON_SHAPE(grep_match_shape, "GatewayMatch", gateway_grep_match, "A line that matches");
+struct gateway_grep_answer {
 	struct json_list matches;
 	bool truncated;
 };
 static const struct json_member gateway_grep_answer_members[] = {
-        JSON_LIST_MEMBER(grep_answer, matches, &grep_match_shape),
-        JSON_BOOL_MEMBER(grep_answer, truncated),
+        JSON_LIST_MEMBER(gateway_grep_answer, matches, &grep_match_shape),
+        JSON_BOOL_MEMBER(gateway_grep_answer, truncated),
         JSON_END,
 };
-JSON_SHAPE(gateway_grep_answer, "GatewayMatches", grep_answer, "Lines that match");
+JSON_SHAPE(gateway_grep_answer, "GatewayMatches", gateway_grep_answer, "Lines that match");
 
 static void write_match(struct buf *out, struct span path, struct search_line line, bool first)
 {
@@ -88,7 +89,7 @@ static void write_answer(struct buf *out, const struct search_found *found, int6
 
 int gateway_grep(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct grep_body *b = body;
+	const struct gateway_grep_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct search_request search = {.pattern = b->pattern,
 	                                .glob = b->glob,

@@ -11,27 +11,28 @@
 #define BASE "/v1/sandbox/sessions"
 #define PAGE_SIZE 1000
 
-struct session_answer {
+struct gateway_session_answer {
 	const char *tenant_id, *session_id, *sandbox_id;
 	int64_t created_at, last_used_at;
 };
 static const struct json_member session_shape_members[] = {
-        JSON_TEXT_MEMBER(session_answer, tenant_id),
-        JSON_TEXT_MEMBER(session_answer, session_id),
-        JSON_TEXT_MEMBER(session_answer, sandbox_id),
-        JSON_TIME_MEMBER(session_answer, created_at),
-        JSON_TIME_MEMBER(session_answer, last_used_at),
+        JSON_TEXT_MEMBER(gateway_session_answer, tenant_id),
+        JSON_TEXT_MEMBER(gateway_session_answer, session_id),
+        JSON_TEXT_MEMBER(gateway_session_answer, sandbox_id),
+        JSON_TIME_MEMBER(gateway_session_answer, created_at),
+        JSON_TIME_MEMBER(gateway_session_answer, last_used_at),
         JSON_END,
 };
-static JSON_SHAPE(session_shape, "Session", session_answer, "A tenant's session and its sandbox");
-struct session_items {
+static JSON_SHAPE(session_shape, "Session", gateway_session_answer,
+                  "A tenant's session and its sandbox");
+struct gateway_session_list {
 	struct json_list items;
 };
 static const struct json_member session_list_shape_members[] = {
-        JSON_LIST_MEMBER(session_items, items, &session_shape),
+        JSON_LIST_MEMBER(gateway_session_list, items, &session_shape),
         JSON_END,
 };
-static JSON_SHAPE(session_list_shape, "SessionList", session_items, "Sessions");
+static JSON_SHAPE(session_list_shape, "SessionList", gateway_session_list, "Sessions");
 
 /* An empty lease, or one whose sandbox is on its way out, is no session. */
 static bool is_session(const struct lease_record *r)
@@ -45,18 +46,18 @@ static void add_session(struct request *rq, struct buf *items, const struct leas
 	int64_t used_at = r->last_activity_at > r->sandbox_activity_at ? r->last_activity_at
 	                                                               : r->sandbox_activity_at;
 	struct lease_session session;
-	struct session_answer item;
+	struct gateway_session_answer item;
 
 	if (!is_session(r) || !lease_session_parse(rq->arena, r->key, &session))
 		return;
-	item = (struct session_answer){session.tenant, session.session, r->sandbox_id,
-	                               r->created_at, used_at};
+	item = (struct gateway_session_answer){session.tenant, session.session, r->sandbox_id,
+	                                       r->created_at, used_at};
 	buf_add(items, &item, sizeof(item));
 }
 
 static int compare_sessions(const void *left, const void *right)
 {
-	const struct session_answer *a = left, *b = right;
+	const struct gateway_session_answer *a = left, *b = right;
 	int tenants = strcmp(a->tenant_id, b->tenant_id);
 
 	if (a->created_at != b->created_at)
@@ -86,15 +87,16 @@ static int sessions_list(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	AUTO(buf_done) struct buf items = BUF(SIZE_MAX / 2);
-	struct session_items out;
+	struct gateway_session_list out;
 
 	(void)body;
 	if (collect_sessions(rq, &items, err) < 0)
 		return -1;
-	out = (struct session_items){
-	        .items = {items.data, items.size / sizeof(struct session_answer), true}};
+	out = (struct gateway_session_list){
+	        .items = {items.data, items.size / sizeof(struct gateway_session_answer), true}};
 	if (out.items.count > 1)
-		qsort(items.data, out.items.count, sizeof(struct session_answer), compare_sessions);
+		qsort(items.data, out.items.count, sizeof(struct gateway_session_answer),
+		      compare_sessions);
 	reply_json(reply, &session_list_shape, &out);
 	return 0;
 }

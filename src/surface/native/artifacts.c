@@ -15,6 +15,7 @@
 #include "edge/caller.h"
 #include "edge/tables.h"
 #include "fleet/artifacts.h"
+#include "surface/native/answer.h"
 
 #define BASE "/api/sandbox/artifacts"
 #define ADDRESS_S_MAX ((int64_t)7 * 86400)
@@ -24,72 +25,73 @@
 
 /* ---- shapes ---- */
 
-struct list_answer {
-	struct json_list items;
-	const char *next_page;
-};
-static const struct json_member list_answer_members[] = {
+static const struct json_member artifact_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &stored_artifact_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(list_answer, "StoredArtifactList", list_answer, "One page of artifacts");
+static JSON_SHAPE(artifact_list_shape, "StoredArtifactList", list_answer, "One page of artifacts");
 
-struct list_query {
+struct artifact_list_query {
 	const char *sandbox, *run, *job, *page;
 	int64_t limit;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, sandbox, .max = 64,
+static const struct json_member artifact_list_query_members[] = {
+        JSON_TEXT_MEMBER(artifact_list_query, sandbox, .max = 64,
                          .about = "name, or id, also of one that is gone"),
-        JSON_TEXT_MEMBER(list_query, run, .max = 128, .about = "of Atoll-Run"),
-        JSON_TEXT_MEMBER(list_query, job, .max = 64, .about = "resultId of a background job"),
-        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+        JSON_TEXT_MEMBER(artifact_list_query, run, .max = 128, .about = "of Atoll-Run"),
+        JSON_TEXT_MEMBER(artifact_list_query, job, .max = 64,
+                         .about = "resultId of a background job"),
+        JSON_TEXT_MEMBER(artifact_list_query, page, .max = 256,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(artifact_list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "ArtifactListQuery", list_query, "Which artifacts");
+static JSON_SHAPE(artifact_list_query, "ArtifactListQuery", artifact_list_query, "Which artifacts");
 
-struct keep_body {
+struct artifact_keep_body {
 	const char *path, *user;
 	int64_t keep_seconds;
 };
-static const struct json_member keep_request_members[] = {
-        JSON_TEXT_MEMBER(keep_body, path, .flags = JSON_REQUIRED, .min = 1, .max = 4095,
+static const struct json_member artifact_keep_request_members[] = {
+        JSON_TEXT_MEMBER(artifact_keep_body, path, .flags = JSON_REQUIRED, .min = 1, .max = 4095,
                          .about = "a file: absolute, or below the default folder"),
-        JSON_TEXT_MEMBER(keep_body, user, .max = 64, .about = "who reads it; else the template's"),
-        JSON_WHOLE_MEMBER(keep_body, keep_seconds, .min = 0, .max = KEEP_S_MAX,
+        JSON_TEXT_MEMBER(artifact_keep_body, user, .max = 64,
+                         .about = "who reads it; else the template's"),
+        JSON_WHOLE_MEMBER(artifact_keep_body, keep_seconds, .min = 0, .max = KEEP_S_MAX,
                           .about = "for how long; 0 = as the project has it"),
         JSON_END,
 };
-static JSON_SHAPE(keep_request, "ArtifactKeep", keep_body, "Which file is kept");
+static JSON_SHAPE(artifact_keep_request, "ArtifactKeep", artifact_keep_body, "Which file is kept");
 
-struct url_body {
+struct artifact_url_body {
 	int64_t expires_in_seconds;
 };
-static const struct json_member url_request_members[] = {
-        JSON_WHOLE_MEMBER(url_body, expires_in_seconds, .min = 1, .max = ADDRESS_S_MAX,
+static const struct json_member artifact_url_request_members[] = {
+        JSON_WHOLE_MEMBER(artifact_url_body, expires_in_seconds, .min = 1, .max = ADDRESS_S_MAX,
                           .flags = JSON_REQUIRED, .about = "at most seven days"),
         JSON_END,
 };
-static JSON_SHAPE(url_request, "ArtifactUrl", url_body, "For how long an address is good");
+static JSON_SHAPE(artifact_url_request, "ArtifactUrl", artifact_url_body,
+                  "For how long an address is good");
 
-struct download_query {
+struct artifact_download_query {
 	int64_t expires;
 	const char *signature;
 };
-static const struct json_member download_query_members[] = {
-        JSON_WHOLE_MEMBER(download_query, expires, .min = 0, .flags = JSON_REQUIRED,
+static const struct json_member artifact_download_query_members[] = {
+        JSON_WHOLE_MEMBER(artifact_download_query, expires, .min = 0, .flags = JSON_REQUIRED,
                           .about = "unix seconds"),
-        JSON_TEXT_MEMBER(download_query, signature, .max = FLEET_ARTIFACT_SIGNATURE_SIZE,
+        JSON_TEXT_MEMBER(artifact_download_query, signature, .max = FLEET_ARTIFACT_SIGNATURE_SIZE,
                          .flags = JSON_REQUIRED),
         JSON_END,
 };
-static JSON_SHAPE(download_query, "ArtifactDownloadQuery", download_query, "A signed address");
+static JSON_SHAPE(artifact_download_query, "ArtifactDownloadQuery", artifact_download_query,
+                  "A signed address");
 
-static int answer(struct request *rq, struct reply *reply, const struct artifact_record *r,
-                  int64_t seconds)
+static int reply_artifact(struct request *rq, struct reply *reply, const struct artifact_record *r,
+                          int64_t seconds)
 {
 	const struct stored_artifact out = stored_artifact_of(rq->arena, r, seconds);
 
@@ -103,7 +105,7 @@ static int artifact_keep(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
-	const struct keep_body *b = body;
+	const struct artifact_keep_body *b = body;
 	struct fleet_artifact_keep keep = {.project_id = api_project(rq),
 	                                   .key_id = api_account(rq)->key_id,
 	                                   .run = request_header(rq, "Atoll-Run"),
@@ -121,13 +123,13 @@ static int artifact_keep(struct request *rq, const void *body, struct reply *rep
 	if (fleet_artifact_keep(api_of(rq)->fleet, rq->arena, &keep, &made, err) < 0)
 		return -1;
 	reply_status(reply, 201);
-	return answer(rq, reply, &made, STORED_ARTIFACT_ADDRESS_S);
+	return reply_artifact(rq, reply, &made, STORED_ARTIFACT_ADDRESS_S);
 }
 
 static int artifact_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct artifact_list_query *q = rq->query;
 	const struct fleet_ref sandbox = {api_project(rq), q->sandbox};
 	struct artifact_filter filter = {
 	        .project_id = api_project(rq),
@@ -137,17 +139,15 @@ static int artifact_list(struct request *rq, UNUSED const void *body, struct rep
 	        .limit = q->limit ? (unsigned)q->limit : 100,
 	};
 	struct artifact_list found;
-	struct list_answer out;
 
 	if (api_resolve_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_artifact_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	out = (struct list_answer){stored_artifact_items(rq, &found), found.next_page};
-	reply_json(reply, &list_answer, &out);
+	reply_page(reply, &artifact_list_shape, stored_artifact_items(rq, &found), found.next_page);
 	return 0;
 }
 
-static int find(struct request *rq, struct artifact_record *ret, struct error *err)
+static int find_artifact(struct request *rq, struct artifact_record *ret, struct error *err)
 {
 	return store_artifact_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                           request_param(rq, "id"), ret, err);
@@ -158,17 +158,20 @@ static int artifact_get(struct request *rq, UNUSED const void *body, struct repl
 {
 	struct artifact_record found;
 
-	return find(rq, &found, err) < 0 ? -1
-	                                 : answer(rq, reply, &found, stored_artifact_address_s(rq));
+	return find_artifact(rq, &found, err) < 0
+	               ? -1
+	               : reply_artifact(rq, reply, &found, stored_artifact_address_s(rq));
 }
 
 static int artifact_url(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct url_body *b = body;
+	const struct artifact_url_body *b = body;
 	struct artifact_record found;
 
-	return find(rq, &found, err) < 0 ? -1 : answer(rq, reply, &found, b->expires_in_seconds);
+	return find_artifact(rq, &found, err) < 0
+	               ? -1
+	               : reply_artifact(rq, reply, &found, b->expires_in_seconds);
 }
 
 static int artifact_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -185,7 +188,7 @@ static int artifact_delete(struct request *rq, UNUSED const void *body, struct r
 /* ---- content ---- */
 
 /* RFC 6266: every byte that could end the header or the name is escaped. */
-static const char *disposition_of(struct arena *a, const char *name)
+static const char *format_disposition(struct arena *a, const char *name)
 {
 	AUTO(buf_done) struct buf out = BUF(8 * NAME_MAX_SHOWN);
 
@@ -207,7 +210,7 @@ static int send_content(struct request *rq, const struct artifact_record *r, str
 	const struct download_header headers[] = {
 	        {"X-Content-Type-Options", "nosniff"},
 	        {"Content-Security-Policy", "default-src 'none'; sandbox"},
-	        {"Content-Disposition", disposition_of(rq->arena, path_last(r->path))},
+	        {"Content-Disposition", format_disposition(rq->arena, path_last(r->path))},
 	        {"Cache-Control", "private, max-age=0, must-revalidate"},
 	        {"Accept-Ranges", "bytes"},
 	        {"X-Checksum-Sha256", r->sha256},
@@ -230,14 +233,14 @@ static int artifact_content(struct request *rq, UNUSED const void *body, struct 
 {
 	struct artifact_record found;
 
-	return find(rq, &found, err) < 0 ? -1 : send_content(rq, &found, reply, err);
+	return find_artifact(rq, &found, err) < 0 ? -1 : send_content(rq, &found, reply, err);
 }
 
 /* Whether there is such an artifact is nothing that a forged address tells. */
 static int artifact_download(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
-	const struct download_query *q = rq->query;
+	const struct artifact_download_query *q = rq->query;
 	struct artifact_record found;
 
 	if (store_artifact_find(api_of(rq)->store, rq->arena, NULL, request_param(rq, "id"), &found,
@@ -260,20 +263,21 @@ static int artifact_download(struct request *rq, UNUSED const void *body, struct
 #define TAG .tag = "artifacts"
 const struct route artifacts_routes[] = {
         {HTTP_POST, "/api/sandbox/instances/:id/artifacts", SCOPE_SANDBOX_WRITE,
-         ROUTE_SLOW | ROUTE_CANCEL, .body = &keep_request, .answer = &stored_artifact_shape,
-         .status = 201, .handle = artifact_keep, TAG,
+         ROUTE_SLOW | ROUTE_CANCEL, .body = &artifact_keep_request,
+         .answer = &stored_artifact_shape, .status = 201, .handle = artifact_keep, TAG,
          .summary = "Keep a file when its sandbox is gone"},
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
-         .handle = artifact_list, TAG, .summary = "List artifacts, newest first"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &artifact_list_query,
+         .answer = &artifact_list_shape, .handle = artifact_list, TAG,
+         .summary = "List artifacts, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &stored_artifact_shape,
          .handle = artifact_get, TAG, .summary = "Get an artifact"},
         {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = artifact_content,
          TAG, .summary = "Fetch an artifact; obeys Range"},
-        {HTTP_POST, BASE "/:id/url", SCOPE_SANDBOX_WRITE, .body = &url_request,
+        {HTTP_POST, BASE "/:id/url", SCOPE_SANDBOX_WRITE, .body = &artifact_url_request,
          .answer = &stored_artifact_shape, .handle = artifact_url, TAG,
          .summary = "Make an address that gives an artifact without a key"},
         {HTTP_GET, BASE "/:id/download", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_SLOW,
-         .query = &download_query, .handle = artifact_download, TAG,
+         .query = &artifact_download_query, .handle = artifact_download, TAG,
          .summary = "Fetch an artifact by its signed address; obeys Range"},
         {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
          .handle = artifact_delete, TAG, .summary = "Remove an artifact"},

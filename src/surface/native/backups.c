@@ -9,6 +9,7 @@
 #include "edge/caller.h"
 #include "edge/tables.h"
 #include "fleet/backups.h"
+#include "surface/native/answer.h"
 
 #define BASE "/api/sandbox/backups"
 #define SNAPSHOTS "/api/sandbox/snapshots"
@@ -48,77 +49,71 @@ static const struct json_member backup_shape_members[] = {
 static JSON_SHAPE(backup_shape, "Backup", backup_answer,
                   "A snapshot as one file of the blob store");
 
-struct list_answer {
-	struct json_list items;
-	const char *next_page;
-};
-static const struct json_member list_answer_members[] = {
+static const struct json_member backup_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &backup_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(list_answer, "BackupList", list_answer, "One page of backups");
+static JSON_SHAPE(backup_list_shape, "BackupList", list_answer, "One page of backups");
 
-struct list_query {
+struct backup_list_query {
 	const char *page;
 	int64_t limit;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+static const struct json_member backup_list_query_members[] = {
+        JSON_TEXT_MEMBER(backup_list_query, page, .max = 256,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(backup_list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "BackupListQuery", list_query, "Which backups");
+static JSON_SHAPE(backup_list_query, "BackupListQuery", backup_list_query, "Which backups");
 
-struct export_body {
+struct snapshot_export_body {
 	const char *name;
 	bool full;
 };
-static const struct json_member export_request_members[] = {
-        JSON_TEXT_MEMBER(export_body, name, .max = SANDBOX_NAME_MAX,
+static const struct json_member snapshot_export_request_members[] = {
+        JSON_TEXT_MEMBER(snapshot_export_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "of the backup, unique in the project; else its id"),
-        JSON_BOOL_MEMBER(export_body, full,
+        JSON_BOOL_MEMBER(snapshot_export_body, full,
                          .about = "the whole filesystem, not only what differs from the template: "
                                   "it can be imported where the template is not"),
         JSON_END,
 };
-static JSON_SHAPE(export_request, "SnapshotExport", export_body, "How to make a backup");
+static JSON_SHAPE(snapshot_export_request, "SnapshotExport", snapshot_export_body,
+                  "How to make a backup");
 
-struct import_body {
+struct snapshot_import_body {
 	const char *backup, *name, *template;
 };
-static const struct json_member import_request_members[] = {
-        JSON_TEXT_MEMBER(import_body, backup, .flags = JSON_REQUIRED, .min = 1, .max = 64,
+static const struct json_member snapshot_import_request_members[] = {
+        JSON_TEXT_MEMBER(snapshot_import_body, backup, .flags = JSON_REQUIRED, .min = 1, .max = 64,
                          .about = "name or id"),
-        JSON_TEXT_MEMBER(import_body, name, .max = SANDBOX_NAME_MAX,
+        JSON_TEXT_MEMBER(snapshot_import_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "of the snapshot, unique in the project; else its id"),
-        JSON_TEXT_MEMBER(import_body, template, .max = 64,
+        JSON_TEXT_MEMBER(snapshot_import_body, template, .max = 64,
                          .about = "one with the same files as that which the backup was made on, "
                                   "where it has another name here; a full backup makes one "
                                   "of this name where there is none"),
         JSON_END,
 };
-static JSON_SHAPE(import_request, "SnapshotImport", import_body, "Which backup becomes a snapshot");
+static JSON_SHAPE(snapshot_import_request, "SnapshotImport", snapshot_import_body,
+                  "Which backup becomes a snapshot");
 
-struct upload_query {
+struct backup_upload_query {
 	const char *sha256;
 };
-static const struct json_member upload_query_members[] = {
-        JSON_TEXT_MEMBER(upload_query, sha256, .min = 64, .max = 64,
+static const struct json_member backup_upload_query_members[] = {
+        JSON_TEXT_MEMBER(backup_upload_query, sha256, .min = 64, .max = 64,
                          .about = "that the file must have, in lower-case hex"),
         JSON_END,
 };
-static JSON_SHAPE(upload_query, "BackupUploadQuery", upload_query, "What is brought");
+static JSON_SHAPE(backup_upload_query, "BackupUploadQuery", backup_upload_query, "What is brought");
 
 /* ---- record to answer ---- */
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
-static struct backup_answer answer_of(struct arena *a, const struct backup_record *r)
+static struct backup_answer make_backup_answer(struct arena *a, const struct backup_record *r)
 {
 	return (struct backup_answer){
 	        .id = r->id,
@@ -128,8 +123,8 @@ static struct backup_answer answer_of(struct arena *a, const struct backup_recor
 	        .snapshot_name = r->snapshot_name,
 	        .template = r->template_name,
 	        .state = backup_state_name(r->state),
-	        .state_text = or_null(r->state_text),
-	        .sha256 = or_null(r->sha256),
+	        .state_text = text_or_null(r->state_text),
+	        .sha256 = text_or_null(r->sha256),
 	        .blob = fleet_backup_blob(a, r->id),
 	        .size = r->size_bytes,
 	        .files = r->files,
@@ -139,15 +134,15 @@ static struct backup_answer answer_of(struct arena *a, const struct backup_recor
 	};
 }
 
-static int answer(struct request *rq, struct reply *reply, const struct backup_record *r)
+static int reply_backup(struct request *rq, struct reply *reply, const struct backup_record *r)
 {
-	const struct backup_answer out = answer_of(rq->arena, r);
+	const struct backup_answer out = make_backup_answer(rq->arena, r);
 
 	reply_json(reply, &backup_shape, &out);
 	return 0;
 }
 
-static struct fleet_ref path_ref(const struct request *rq)
+static struct fleet_ref path_backup_ref(const struct request *rq)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
 }
@@ -157,20 +152,20 @@ static struct fleet_ref path_ref(const struct request *rq)
 static int snapshot_export(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct export_body *b = body;
-	const struct fleet_backup_export request = {path_ref(rq), b->name, b->full};
+	const struct snapshot_export_body *b = body;
+	const struct fleet_backup_export request = {path_backup_ref(rq), b->name, b->full};
 	struct backup_record made;
 
 	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
 	reply_status(reply, 202);
-	return answer(rq, reply, &made);
+	return reply_backup(rq, reply, &made);
 }
 
 static int snapshot_import(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct import_body *b = body;
+	const struct snapshot_import_body *b = body;
 	const struct fleet_backup_import request = {api_project(rq), b->backup, b->name,
 	                                            b->template, api_awaited_if_parking(rq)};
 	struct snapshot_record made;
@@ -184,7 +179,7 @@ static int snapshot_import(struct request *rq, const void *body, struct reply *r
 static int backup_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct backup_list_query *q = rq->query;
 	const struct backup_filter filter = {
 	        .project_id = api_project(rq),
 	        .holder_id = "",
@@ -193,33 +188,32 @@ static int backup_list(struct request *rq, UNUSED const void *body, struct reply
 	};
 	struct backup_answer *items;
 	struct backup_list found;
-	struct list_answer out;
 
 	if (store_backup_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct backup_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(rq->arena, &found.items[i]);
-	out = (struct list_answer){{items, found.count, true}, found.next_page};
-	reply_json(reply, &list_answer, &out);
+		items[i] = make_backup_answer(rq->arena, &found.items[i]);
+	reply_page(reply, &backup_list_shape, (struct json_list){items, found.count, true},
+	           found.next_page);
 	return 0;
 }
 
 static int backup_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_backup_ref(rq);
 	struct backup_record found;
 
 	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
 		return -1;
-	return answer(rq, reply, &found);
+	return reply_backup(rq, reply, &found);
 }
 
 static int backup_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_backup_ref(rq);
 
 	if (fleet_backup_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;
@@ -230,8 +224,8 @@ static int backup_delete(struct request *rq, UNUSED const void *body, struct rep
 /* ---- content ---- */
 
 /* A part of another file than the one that was begun would be worse than all of it. */
-static int find_range(struct request *rq, const struct backup_record *r, const char *tag,
-                      struct download_range *ret, struct error *err)
+static int find_content_range(struct request *rq, const struct backup_record *r, const char *tag,
+                              struct download_range *ret, struct error *err)
 {
 	const char *known = request_header(rq, "If-Range");
 
@@ -245,7 +239,7 @@ static int find_range(struct request *rq, const struct backup_record *r, const c
 static int backup_content(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_backup_ref(rq);
 	struct fleet_backup_content content = {.fd = -1};
 	struct download download = {.media_type = CONTENT_TYPE, .idle_ms = DOWNLOAD_IDLE_MS};
 	struct backup_record found;
@@ -254,7 +248,7 @@ static int backup_content(struct request *rq, UNUSED const void *body, struct re
 	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
 		return -1;
 	tag = arena_format(rq->arena, "\"%s\"", found.sha256);
-	if (find_range(rq, &found, tag, &download.range, err) < 0)
+	if (find_content_range(rq, &found, tag, &download.range, err) < 0)
 		return -1;
 	content.offset = download.range.offset;
 	content.size = download.range.size;
@@ -272,28 +266,28 @@ static int backup_content(struct request *rq, UNUSED const void *body, struct re
 
 /* ---- upload ---- */
 
-struct upload_job {
+struct incoming_backup {
 	struct arena arena; /* of the request's texts and the answer */
 	struct fleet_upload upload;
 };
 
 /* The bytes have gone to the blob, by a descriptor of the receiver's. */
-static int work_upload(void *state, UNUSED int fd, struct buf *json, struct error *err)
+static int finish_upload(void *state, UNUSED int fd, struct buf *json, struct error *err)
 {
-	struct upload_job *job = state;
+	struct incoming_backup *job = state;
 	struct backup_record record;
 	struct backup_answer made;
 
 	if (fleet_upload_end(&job->upload, &job->arena, &record, err) < 0)
 		return -1;
-	made = answer_of(&job->arena, &record);
+	made = make_backup_answer(&job->arena, &record);
 	json_write(json, &backup_shape, &made);
 	return 0;
 }
 
-static void upload_job_free(void *state)
+static void incoming_backup_free(void *state)
 {
-	struct upload_job *job = state;
+	struct incoming_backup *job = state;
 
 	fleet_upload_abort(&job->upload); /* nothing, when it has ended */
 	arena_done(&job->arena);
@@ -302,8 +296,8 @@ static void upload_job_free(void *state)
 
 static int open_upload(void *state, struct request *rq, int *ret_fd, struct error *err)
 {
-	const struct upload_query *q = rq->query;
-	struct upload_job *job = state;
+	const struct backup_upload_query *q = rq->query;
+	struct incoming_backup *job = state;
 
 	if (fleet_upload_begin(api_of(rq)->fleet, &job->arena, api_project(rq),
 	                       request_param(rq, "id"), &job->upload, err) < 0) {
@@ -315,15 +309,17 @@ static int open_upload(void *state, struct request *rq, int *ret_fd, struct erro
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "duplicate a descriptor") : 0;
 }
 
-static int add_to_upload(void *state, int64_t bytes, struct error *err)
+static int add_upload_bytes(void *state, int64_t bytes, struct error *err)
 {
-	struct upload_job *job = state;
+	struct incoming_backup *job = state;
 
 	return fleet_upload_add(&job->upload, bytes, err);
 }
 
-static const struct receiver_upload_ops upload_ops = {
-        .open = open_upload, .add = add_to_upload, .work = work_upload, .done = upload_job_free};
+static const struct receiver_upload_ops upload_ops = {.open = open_upload,
+                                                      .add = add_upload_bytes,
+                                                      .work = finish_upload,
+                                                      .done = incoming_backup_free};
 
 static int backup_upload(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
@@ -336,7 +332,7 @@ static int backup_upload(struct request *rq, UNUSED const void *body, struct rep
 
 	if (sandbox_name_check(request_param(rq, "id"), err) < 0)
 		return -1;
-	options.state = calloc(1, sizeof(struct upload_job));
+	options.state = calloc(1, sizeof(struct incoming_backup));
 	if (!options.state)
 		abort();
 	return receiver_take(rq, &options, reply, err);
@@ -345,21 +341,24 @@ static int backup_upload(struct request *rq, UNUSED const void *body, struct rep
 #define TAG .tag = "backups"
 const struct route backups_routes[] = {
         {HTTP_POST, SNAPSHOTS "/:id/export", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
-         .body = &export_request, .answer = &backup_shape, .status = 202, .handle = snapshot_export,
-         TAG, .summary = "Pack a snapshot into one file of the blob store; poll the backup"},
-        {HTTP_POST, SNAPSHOTS "/import", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &import_request,
-         .answer = &snapshot_shape, .status = 201, .handle = snapshot_import, TAG,
-         .summary = "Make a snapshot of a backup"},
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
-         .handle = backup_list, TAG, .summary = "List backups, newest first"},
+         .body = &snapshot_export_request, .answer = &backup_shape, .status = 202,
+         .handle = snapshot_export, TAG,
+         .summary = "Pack a snapshot into one file of the blob store; poll the backup"},
+        {HTTP_POST, SNAPSHOTS "/import", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .body = &snapshot_import_request, .answer = &snapshot_shape, .status = 201,
+         .handle = snapshot_import, TAG, .summary = "Make a snapshot of a backup"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &backup_list_query,
+         .answer = &backup_list_shape, .handle = backup_list, TAG,
+         .summary = "List backups, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &backup_shape, .handle = backup_get,
          TAG, .summary = "Get a backup by id or name"},
         {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = backup_content,
          TAG,
          .summary = "Fetch a backup, or the part that a Range header names: a zstd-compressed "
                     "tar"},
-        {HTTP_PUT, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY, .query = &upload_query,
-         .answer = &backup_shape, .status = 201, .handle = backup_upload, TAG,
+        {HTTP_PUT, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY,
+         .query = &backup_upload_query, .answer = &backup_shape, .status = 201,
+         .handle = backup_upload, TAG,
          .summary = "Bring a backup, under this name; it is read whole before it is taken"},
         {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
          .handle = backup_delete, TAG, .summary = "Remove a backup, or give up making it"},

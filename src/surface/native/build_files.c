@@ -10,24 +10,24 @@
 
 #define COPY_BYTES ((size_t)256 * 1024)
 
-struct files_answer {
+struct build_files_answer {
 	const char *hash;
 	bool present;
 	int64_t size_bytes;
 };
 static const struct json_member build_files_shape_members[] = {
-        JSON_TEXT_MEMBER(files_answer, hash),
-        JSON_BOOL_MEMBER(files_answer, present),
-        JSON_WHOLE_MEMBER(files_answer, size_bytes, .about = "of the tar, unpacked"),
+        JSON_TEXT_MEMBER(build_files_answer, hash),
+        JSON_BOOL_MEMBER(build_files_answer, present),
+        JSON_WHOLE_MEMBER(build_files_answer, size_bytes, .about = "of the tar, unpacked"),
         JSON_END,
 };
-JSON_SHAPE(build_files_shape, "BuildFiles", files_answer,
+JSON_SHAPE(build_files_shape, "BuildFiles", build_files_answer,
            "Files that a copy step can name; they go a day after they were last used");
 
 int build_files_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                     struct error *err)
 {
-	struct files_answer out = {.hash = request_param(rq, "hash")};
+	struct build_files_answer out = {.hash = request_param(rq, "hash")};
 
 	if (fleet_build_files_find(api_of(rq)->fleet, api_project(rq), out.hash, &out.present,
 	                           &out.size_bytes, err) < 0)
@@ -38,7 +38,7 @@ int build_files_get(struct request *rq, UNUSED const void *body, struct reply *r
 
 /* ---- on a thread of the lane ---- */
 
-struct files_job {
+struct incoming_build_files {
 	struct arena arena;
 	struct api *api;
 	const char *project_id, *hash;
@@ -58,10 +58,10 @@ static int copy_to_files(int fd, struct build_files *files, struct error *err)
 	return size < 0 ? FAIL_ERRNO(err, "read what was uploaded") : status;
 }
 
-static int work_files(void *state, int fd, struct buf *json, struct error *err)
+static int store_files(void *state, int fd, struct buf *json, struct error *err)
 {
-	const struct files_job *job = state;
-	struct files_answer answer = {.hash = job->hash, .present = true};
+	const struct incoming_build_files *job = state;
+	struct build_files_answer answer = {.hash = job->hash, .present = true};
 	struct build_files *files;
 	int status;
 
@@ -77,21 +77,23 @@ static int work_files(void *state, int fd, struct buf *json, struct error *err)
 	return status;
 }
 
-static void files_job_free(void *state)
+static void incoming_files_free(void *state)
 {
-	struct files_job *job = state;
+	struct incoming_build_files *job = state;
 
 	arena_done(&job->arena);
 	free(job);
 }
 
-static const struct receiver_upload_ops files_ops = {.work = work_files, .done = files_job_free};
+static const struct receiver_upload_ops files_ops = {.work = store_files,
+                                                     .done = incoming_files_free};
 
 /* ---- the handlers ---- */
 
-static struct files_job *files_job_new(struct api *api, const struct build_upload *files)
+static struct incoming_build_files *incoming_files_new(struct api *api,
+                                                       const struct build_upload *files)
 {
-	struct files_job *job = calloc(1, sizeof(*job));
+	struct incoming_build_files *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		abort();
@@ -113,7 +115,7 @@ int build_upload_start(struct request *rq, const struct build_upload *files, str
 
 	if (build_files_check(files->hash, err) < 0)
 		return FAIL_CONTEXT(err, "hash");
-	options.state = files_job_new(api, files);
+	options.state = incoming_files_new(api, files);
 	return receiver_take(rq, &options, reply, err);
 }
 

@@ -4,50 +4,51 @@
 
 #include "calls/build_log.h"
 #include "calls/output.h"
+#include "surface/native/answer.h"
 #include "surface/native/builds.h"
 
 #define PAGE_BYTES ((size_t)1 << 20)
 
 /* ---- shapes ---- */
 
-struct logs_query {
+struct build_logs_query {
 	int64_t since;
 	bool follow;
 	const char *stream;
 	uint64_t present;
 };
-enum logs_row { LOGS_SINCE, LOGS_FOLLOW };
-static const struct json_member logs_query_members[] = {
-        [LOGS_SINCE] =
-                JSON_WHOLE_MEMBER(logs_query, since, .about = "first line that is wanted, from 0"),
-        [LOGS_FOLLOW] = JSON_BOOL_MEMBER(logs_query, follow,
+enum build_logs_row { LOGS_SINCE, LOGS_FOLLOW };
+static const struct json_member build_logs_query_members[] = {
+        [LOGS_SINCE] = JSON_WHOLE_MEMBER(build_logs_query, since,
+                                         .about = "first line that is wanted, from 0"),
+        [LOGS_FOLLOW] = JSON_BOOL_MEMBER(build_logs_query, follow,
                                          .about = "of a stream: go on until the build has ended "
                                                   "(default true)"),
-        JSON_TEXT_MEMBER(logs_query, stream, .max = 16,
+        JSON_TEXT_MEMBER(build_logs_query, stream, .max = 16,
                          .about = "result (default), sse or ndjson; else as Accept says"),
         JSON_END,
 };
 const struct json_shape build_logs_query = {
         .name = "BuildLogsQuery",
         .about = "Which lines, and how",
-        .size = sizeof(struct logs_query),
-        .members = logs_query_members,
-        .present_offset = offsetof(struct logs_query, present),
+        .size = sizeof(struct build_logs_query),
+        .members = build_logs_query_members,
+        .present_offset = offsetof(struct build_logs_query, present),
 };
 
-struct logs_answer {
+struct build_logs_answer {
 	struct span lines;
 	int64_t next;
 	const char *status;
 };
 static const struct json_member build_logs_shape_members[] = {
-        JSON_RAW_MEMBER(logs_answer, lines,
+        JSON_RAW_MEMBER(build_logs_answer, lines,
                         .about = "list of {line, at, step, level, stream, text}"),
-        JSON_WHOLE_MEMBER(logs_answer, next, .about = "what to give as since to go on"),
-        JSON_TEXT_MEMBER(logs_answer, status, .about = "of the build"),
+        JSON_WHOLE_MEMBER(build_logs_answer, next, .about = "what to give as since to go on"),
+        JSON_TEXT_MEMBER(build_logs_answer, status, .about = "of the build"),
         JSON_END,
 };
-JSON_SHAPE(build_logs_shape, "BuildLogs", logs_answer, "Lines of a build's log");
+JSON_SHAPE(build_logs_shape, "BuildLogs", build_logs_answer, "Lines of a build's log");
 
 /* ---- texts ---- */
 
@@ -70,7 +71,7 @@ static const struct build_log_format as_lines = {.content_type = "application/x-
 static const struct build_log_format as_events = {
         .content_type = "text/event-stream", .write = write_events, .idle = ": still here\n\n"};
 
-static const char *list_of(struct arena *a, const struct buf *lines)
+static const char *format_line_list(struct arena *a, const struct buf *lines)
 {
 	char *text = arena_copy(a, buf_span(lines));
 
@@ -84,19 +85,20 @@ static const char *list_of(struct arena *a, const struct buf *lines)
 /* ---- what there is ---- */
 
 /* The state first: lines that come after it are not missed by who goes on until it has ended. */
-static int answer_page(struct request *rq, const char *id, struct reply *reply, struct error *err)
+static int reply_log_page(struct request *rq, const char *id, struct reply *reply,
+                          struct error *err)
 {
-	const struct logs_query *q = rq->query;
+	const struct build_logs_query *q = rq->query;
 	const struct fleet_ref ref = build_ref(rq);
 	AUTO(buf_done) struct buf lines = BUF(PAGE_BYTES);
 	struct build_record r;
-	struct logs_answer out;
+	struct build_logs_answer out;
 
 	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
 	    build_log_read(rq, id, q->since, &lines, &out.next, err) < 0)
 		return -1;
 	out.status = build_state_name(r.state);
-	out.lines = span_of(list_of(rq->arena, &lines));
+	out.lines = span_of(format_line_list(rq->arena, &lines));
 	reply_json(reply, &build_logs_shape, &out);
 	return 0;
 }
@@ -104,13 +106,13 @@ static int answer_page(struct request *rq, const char *id, struct reply *reply, 
 /* ---- the whole ---- */
 
 /* A stream that was broken off goes on behind the last event that its client has seen. */
-static int read_since(struct request *rq, int64_t *ret, struct error *err)
+static int parse_since(struct request *rq, int64_t *ret, struct error *err)
 {
-	const struct logs_query *q = rq->query;
+	const struct build_logs_query *q = rq->query;
 	const char *last = request_header(rq, "Last-Event-ID");
 
 	*ret = q->since;
-	if (!last || q->present >> LOGS_SINCE & 1)
+	if (!last || row_is_given(q->present, LOGS_SINCE))
 		return 0;
 	if (span_parse_whole(span_of(last), 0, INT64_MAX, ret, err) < 0)
 		return FAIL_CONTEXT(err, "Last-Event-ID");
@@ -120,21 +122,22 @@ static int read_since(struct request *rq, int64_t *ret, struct error *err)
 int build_logs_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                    struct error *err)
 {
-	const struct logs_query *q = rq->query;
+	const struct build_logs_query *q = rq->query;
 	const struct fleet_ref ref = build_ref(rq);
-	struct build_log_query ask = {.follows = !(q->present >> LOGS_FOLLOW & 1) || q->follow};
+	struct build_log_query ask = {.follows =
+	                                      !row_is_given(q->present, LOGS_FOLLOW) || q->follow};
 	struct build_record r;
 	enum output_form form;
 
 	if (output_form_parse(q->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &form, err) <
 	            0 ||
 	    fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
-	    read_since(rq, &ask.since, err) < 0)
+	    parse_since(rq, &ask.since, err) < 0)
 		return -1;
 	if (form == OUTPUT_TEXT)
 		return FAIL(err, ERROR_INVALID, "stream 'text' is none that a build's log has");
 	if (form == OUTPUT_RESULT)
-		return answer_page(rq, r.id, reply, err);
+		return reply_log_page(rq, r.id, reply, err);
 	ask.id = r.id;
 	ask.form = form == OUTPUT_SSE ? &as_events : &as_lines;
 	return build_log_answer(rq, &ask, reply, err);

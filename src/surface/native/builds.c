@@ -3,6 +3,7 @@
 #include "surface/native/builds.h"
 
 #include "edge/tables.h"
+#include "surface/native/answer.h"
 
 /* ---- shapes ---- */
 
@@ -45,52 +46,44 @@ static const struct json_shape build_shape = {
         .present_offset = offsetof(struct build_answer, present),
 };
 
-struct list_query {
+struct build_list_query {
 	const char *name, *page;
 	int64_t limit;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, name, .max = 63, .about = "only of this template"),
-        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+static const struct json_member build_list_query_members[] = {
+        JSON_TEXT_MEMBER(build_list_query, name, .max = 63, .about = "only of this template"),
+        JSON_TEXT_MEMBER(build_list_query, page, .max = 256,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(build_list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "BuildListQuery", list_query, "Which builds");
+static JSON_SHAPE(build_list_query, "BuildListQuery", build_list_query, "Which builds");
 
-struct list_answer {
-	struct json_list items;
-	const char *next_page;
-};
-static const struct json_member list_answer_members[] = {
+static const struct json_member build_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &build_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(list_answer, "BuildList", list_answer, "One page of builds");
+static JSON_SHAPE(build_list_shape, "BuildList", list_answer, "One page of builds");
 
 /* ---- record to answer ---- */
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
-static struct build_answer answer_of(const struct build_record *r)
+static struct build_answer make_build_answer(const struct build_record *r)
 {
 	return (struct build_answer){
 	        .id = r->id,
 	        .name = r->name,
 	        .from = r->source,
-	        .template = or_null(r->template_id),
+	        .template = text_or_null(r->template_id),
 	        .status = build_state_name(r->state),
-	        .message = or_null(r->message),
+	        .message = text_or_null(r->message),
 	        .step = r->step,
 	        .step_count = r->step_count,
 	        .cached_count = r->cached_count,
 	        .exit_code = r->exit_code < 0 ? 0 : r->exit_code,
 	        .log_lines = r->log_lines,
-	        .sandbox = or_null(r->sandbox_id),
+	        .sandbox = text_or_null(r->sandbox_id),
 	        .project = r->project_id,
 	        .node = r->node,
 	        .created_at = r->created_at,
@@ -100,9 +93,9 @@ static struct build_answer answer_of(const struct build_record *r)
 	};
 }
 
-static int answer(struct reply *reply, const struct build_record *r)
+static int reply_build(struct reply *reply, const struct build_record *r)
 {
-	const struct build_answer out = answer_of(r);
+	const struct build_answer out = make_build_answer(r);
 
 	reply_json(reply, &build_shape, &out);
 	return 0;
@@ -120,13 +113,13 @@ static int build_create(struct request *rq, const void *body, struct reply *repl
 	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
 	reply_status(reply, 202);
-	return answer(reply, &made);
+	return reply_build(reply, &made);
 }
 
 static int build_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct build_list_query *q = rq->query;
 	const struct build_filter filter = {
 	        .project_id = api_project(rq),
 	        .name = q->name,
@@ -135,15 +128,14 @@ static int build_list(struct request *rq, UNUSED const void *body, struct reply 
 	};
 	struct build_list found;
 	struct build_answer *items;
-	struct list_answer out;
 
 	if (store_build_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct build_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
-	out = (struct list_answer){{items, found.count, true}, found.next_page};
-	reply_json(reply, &list_answer, &out);
+		items[i] = make_build_answer(&found.items[i]);
+	reply_page(reply, &build_list_shape, (struct json_list){items, found.count, true},
+	           found.next_page);
 	return 0;
 }
 
@@ -155,7 +147,7 @@ static int build_get(struct request *rq, UNUSED const void *body, struct reply *
 
 	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
 		return -1;
-	return answer(reply, &found);
+	return reply_build(reply, &found);
 }
 
 static int build_cancel(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -166,7 +158,7 @@ static int build_cancel(struct request *rq, UNUSED const void *body, struct repl
 
 	if (fleet_build_cancel(api_of(rq)->fleet, rq->arena, &ref, &ended, err) < 0)
 		return -1;
-	return answer(reply, &ended);
+	return reply_build(reply, &ended);
 }
 
 static int build_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -185,8 +177,9 @@ const struct route builds_routes[] = {
         {HTTP_POST, BUILDS, SCOPE_TEMPLATE_WRITE, .body = &build_spec_shape, .answer = &build_shape,
          .status = 202, .handle = build_create, TAG,
          .summary = "Build a template by steps; answered at once"},
-        {HTTP_GET, BUILDS, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
-         .handle = build_list, TAG, .summary = "List builds, newest first"},
+        {HTTP_GET, BUILDS, SCOPE_SANDBOX_READ, .query = &build_list_query,
+         .answer = &build_list_shape, .handle = build_list, TAG,
+         .summary = "List builds, newest first"},
         {HTTP_GET, BUILDS "/:build", SCOPE_SANDBOX_READ, .answer = &build_shape,
          .handle = build_get, TAG, .summary = "Get a build"},
         {HTTP_GET, BUILDS "/:build/logs", SCOPE_SANDBOX_READ, .query = &build_logs_query,

@@ -9,6 +9,7 @@
 #include "edge/tables.h"
 #include "edge/text.h"
 #include "fleet/changes.h"
+#include "surface/native/answer.h"
 
 #define INSTANCE "/api/sandbox/instances/:id"
 #define SNAPSHOT "/api/sandbox/snapshots/:id"
@@ -33,19 +34,20 @@ static const char *const formats[] = {"json", "patch", NULL};
 	                         .about = "next_page of the page before"),                         \
 	        JSON_WHOLE_MEMBER(changes_query, limit, .min = 1, .max = (limit_max),              \
 	                          .about = (limit_about))
-static const struct json_member list_query_members[] = {
+static const struct json_member changes_list_query_members[] = {
         QUERY_ROWS(FLEET_CHANGES_MAX, "items of a page (default 1000)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "ChangesQuery", changes_query, "Which changes");
-static const struct json_member diff_query_members[] = {
+static JSON_SHAPE(changes_list_query, "ChangesQuery", changes_query, "Which changes");
+static const struct json_member changes_diff_query_members[] = {
         QUERY_ROWS(FLEET_DIFFS_MAX, "items of a page (default 200)"),
         JSON_CHOICE_MEMBER(changes_query, format, .choices = formats,
                            .about = "patch: the texts alone, one after the other; when there is "
                                     "more, the last line is \"# next_page: …\""),
         JSON_END,
 };
-static JSON_SHAPE(diff_query, "DiffQuery", changes_query, "Which changes, and in which form");
+static JSON_SHAPE(changes_diff_query, "DiffQuery", changes_query,
+                  "Which changes, and in which form");
 
 struct change_answer {
 	const char *path, *path_encoding, *kind, *type, *type_before, *mode, *mode_before;
@@ -138,19 +140,16 @@ static const struct json_member reverted_shape_members[] = {
 };
 static JSON_SHAPE(reverted_shape, "Reverted", reverted_answer, "What became of one path");
 
-struct reverts_answer {
-	struct json_list items;
-};
 static const struct json_member reverts_shape_members[] = {
-        JSON_LIST_MEMBER(reverts_answer, items, &reverted_shape),
+        JSON_LIST_MEMBER(list_answer, items, &reverted_shape),
         JSON_END,
 };
-static JSON_SHAPE(reverts_shape, "RevertResult", reverts_answer,
+static JSON_SHAPE(reverts_shape, "RevertResult", list_answer,
                   "What became of each path, in the order of the request");
 
 /* ---- pages: the last path, in hexadecimal, since it may hold any byte ---- */
 
-static const char *page_write(struct arena *a, const char *path)
+static const char *format_page(struct arena *a, const char *path)
 {
 	char *text = arena_alloc(a, 2 * strlen(path) + 1), *at = text;
 
@@ -159,7 +158,7 @@ static const char *page_write(struct arena *a, const char *path)
 	return text;
 }
 
-static int page_read(struct arena *a, const char *text, const char **ret, struct error *err)
+static int parse_page(struct arena *a, const char *text, const char **ret, struct error *err)
 {
 	size_t size = strlen(text) / 2;
 	char *path = arena_alloc(a, size + 1);
@@ -174,7 +173,7 @@ static int page_read(struct arena *a, const char *text, const char **ret, struct
 /* ---- record to answer ---- */
 
 /* Not a text: base64, and *ret_encoding says so. */
-static const char *as_text(struct arena *a, struct span bytes, const char **ret_encoding)
+static const char *encode_text(struct arena *a, struct span bytes, const char **ret_encoding)
 {
 	AUTO(buf_done) struct buf out = BUF(2 * bytes.size + 8);
 
@@ -185,13 +184,13 @@ static const char *as_text(struct arena *a, struct span bytes, const char **ret_
 	return arena_copy(a, buf_span(&out));
 }
 
-static const char *octal(struct arena *a, uint32_t mode)
+static const char *format_mode(struct arena *a, uint32_t mode)
 {
 	return mode ? arena_format(a, "%04o", mode & 07777) : NULL;
 }
 
-static struct change_answer answer_of(struct arena *a, const struct sandbox_change *c,
-                                      const struct span *diff)
+static struct change_answer make_change_answer(struct arena *a, const struct sandbox_change *c,
+                                               const struct span *diff)
 {
 	const struct change_side *was = &c->sides[0], *is = &c->sides[1];
 	struct change_answer out = {
@@ -200,8 +199,8 @@ static struct change_answer answer_of(struct arena *a, const struct sandbox_chan
 	        .type_before = change_type_name(was->mode),
 	        .size = (int64_t)is->size,
 	        .size_before = (int64_t)was->size,
-	        .mode = octal(a, is->mode),
-	        .mode_before = octal(a, was->mode),
+	        .mode = format_mode(a, is->mode),
+	        .mode_before = format_mode(a, was->mode),
 	        .uid = is->uid,
 	        .gid = is->gid,
 	        .uid_before = was->uid,
@@ -211,11 +210,11 @@ static struct change_answer answer_of(struct arena *a, const struct sandbox_chan
 	        .truncated = c->is_cut,
 	};
 
-	out.path = as_text(a, span_of(c->path), &out.path_encoding);
+	out.path = encode_text(a, span_of(c->path), &out.path_encoding);
 	if (diff) {
 		struct change_lines lines = change_count_lines(*diff);
 
-		out.diff = as_text(a, *diff, &out.diff_encoding);
+		out.diff = encode_text(a, *diff, &out.diff_encoding);
 		out.lines_added = (int64_t)lines.added;
 		out.lines_deleted = (int64_t)lines.deleted;
 		out.binary = lines.is_binary;
@@ -223,20 +222,21 @@ static struct change_answer answer_of(struct arena *a, const struct sandbox_chan
 	return out;
 }
 
-static void answer_list(struct request *rq, struct reply *reply, const struct fleet_changes *found)
+static void reply_change_list(struct request *rq, struct reply *reply,
+                              const struct fleet_changes *found)
 {
 	struct change_answer *items = ARENA_ARRAY(rq->arena, struct change_answer, found->count);
 	struct changes_answer out = {.items = {items, found->count, true}, .base = found->base};
 
 	for (size_t i = 0; i < found->count; i++)
-		items[i] = answer_of(rq->arena, &found->items[i],
-		                     found->diffs ? &found->diffs[i] : NULL);
+		items[i] = make_change_answer(rq->arena, &found->items[i],
+		                              found->diffs ? &found->diffs[i] : NULL);
 	if (found->is_more)
-		out.next_page = page_write(rq->arena, found->items[found->count - 1].path);
+		out.next_page = format_page(rq->arena, found->items[found->count - 1].path);
 	reply_json(reply, &changes_shape, &out);
 }
 
-static void answer_patch(struct request *rq, struct reply *reply, const struct fleet_changes *found)
+static void reply_patch(struct request *rq, struct reply *reply, const struct fleet_changes *found)
 {
 	struct buf *out = reply_buf(reply, "text/x-diff");
 
@@ -244,13 +244,13 @@ static void answer_patch(struct request *rq, struct reply *reply, const struct f
 		buf_add_span(out, found->diffs[i]);
 	if (found->is_more)
 		buf_addf(out, "# next_page: %s\n",
-		         page_write(rq->arena, found->items[found->count - 1].path));
+		         format_page(rq->arena, found->items[found->count - 1].path));
 }
 
 /* ---- handlers ---- */
 
-static int make_ask(struct request *rq, unsigned limit, struct fleet_changes_ask *ret,
-                    struct error *err)
+static int parse_changes_query(struct request *rq, unsigned limit, struct fleet_changes_ask *ret,
+                               struct error *err)
 {
 	const struct changes_query *q = rq->query;
 
@@ -260,67 +260,68 @@ static int make_ask(struct request *rq, unsigned limit, struct fleet_changes_ask
 	        .path = q->path,
 	        .limit = q->limit ? (unsigned)q->limit : limit,
 	};
-	return q->page ? page_read(rq->arena, q->page, &ret->after, err) : 0;
+	return q->page ? parse_page(rq->arena, q->page, &ret->after, err) : 0;
 }
 
-static int list(struct request *rq, bool of_snapshot, struct reply *reply, struct error *err)
+static int list_changes(struct request *rq, bool of_snapshot, struct reply *reply,
+                        struct error *err)
 {
 	struct fleet_changes_ask ask;
 	struct fleet_changes found;
 
-	if (make_ask(rq, FLEET_CHANGES_MAX, &ask, err) < 0)
+	if (parse_changes_query(rq, FLEET_CHANGES_MAX, &ask, err) < 0)
 		return -1;
 	ask.of_snapshot = of_snapshot;
 	if (fleet_changes(api_of(rq)->fleet, rq->arena, &ask, &found, err) < 0)
 		return -1;
-	answer_list(rq, reply, &found);
+	reply_change_list(rq, reply, &found);
 	return 0;
 }
 
-static int diff(struct request *rq, bool of_snapshot, struct reply *reply, struct error *err)
+static int list_diffs(struct request *rq, bool of_snapshot, struct reply *reply, struct error *err)
 {
 	const struct changes_query *q = rq->query;
 	struct fleet_changes_ask ask;
 	struct fleet_changes found;
 
-	if (make_ask(rq, FLEET_DIFFS_MAX, &ask, err) < 0)
+	if (parse_changes_query(rq, FLEET_DIFFS_MAX, &ask, err) < 0)
 		return -1;
 	ask.of_snapshot = of_snapshot;
 	if (fleet_diff(api_of(rq)->fleet, rq->arena, &ask, &found, err) < 0)
 		return -1;
 	if (q->format == FORMAT_PATCH)
-		answer_patch(rq, reply, &found);
+		reply_patch(rq, reply, &found);
 	else
-		answer_list(rq, reply, &found);
+		reply_change_list(rq, reply, &found);
 	return 0;
 }
 
 static int sandbox_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	return list(rq, false, reply, err);
+	return list_changes(rq, false, reply, err);
 }
 
 static int snapshot_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	return list(rq, true, reply, err);
+	return list_changes(rq, true, reply, err);
 }
 
 static int sandbox_diff(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	return diff(rq, false, reply, err);
+	return list_diffs(rq, false, reply, err);
 }
 
 static int snapshot_diff(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	return diff(rq, true, reply, err);
+	return list_diffs(rq, true, reply, err);
 }
 
-static int read_paths(struct arena *a, const struct revert_body *b, struct fleet_revert *ret,
-                      struct error *err)
+static int parse_paths(struct arena *a, const struct revert_body *b, struct fleet_revert *ret,
+                       struct error *err)
 {
 	size_t count = 0;
 	const char **paths;
@@ -338,7 +339,7 @@ static int read_paths(struct arena *a, const struct revert_body *b, struct fleet
 	return 0;
 }
 
-static struct reverted_answer reverted_of(const struct fleet_reverted *r, const char *path)
+static struct reverted_answer make_reverted_answer(const struct fleet_reverted *r, const char *path)
 {
 	bool failed = r->err.code != ERROR_NONE;
 
@@ -360,28 +361,26 @@ static int sandbox_revert(struct request *rq, const void *body, struct reply *re
 	struct fleet_reverted *results;
 	struct reverted_answer *items;
 	struct fleet_revert request;
-	struct reverts_answer out;
 
-	if (read_paths(rq->arena, b, &request, err) < 0)
+	if (parse_paths(rq->arena, b, &request, err) < 0)
 		return -1;
 	results = ARENA_ARRAY(rq->arena, struct fleet_reverted, request.count);
 	if (fleet_revert(api_of(rq)->fleet, rq->arena, &ref, &request, results, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct reverted_answer, request.count);
 	for (size_t i = 0; i < request.count; i++)
-		items[i] = reverted_of(&results[i], b->paths[i]);
-	out = (struct reverts_answer){{items, request.count, true}};
-	reply_json(reply, &reverts_shape, &out);
+		items[i] = make_reverted_answer(&results[i], b->paths[i]);
+	reply_list(reply, &reverts_shape, items, request.count);
 	return 0;
 }
 
 #define TAG .tag = "changes"
 const struct route changes_routes[] = {
         {HTTP_GET, INSTANCE "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
-         .query = &list_query, .answer = &changes_shape, .handle = sandbox_list, TAG,
+         .query = &changes_list_query, .answer = &changes_shape, .handle = sandbox_list, TAG,
          .summary = "What a sandbox changed against its template or a snapshot"},
         {HTTP_GET, INSTANCE "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
-         .query = &diff_query, .answer = &changes_shape, .handle = sandbox_diff, TAG,
+         .query = &changes_diff_query, .answer = &changes_shape, .handle = sandbox_diff, TAG,
          .summary = "The same as a patch"},
         {HTTP_POST, INSTANCE "/changes/accept", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &snapshot_request, .answer = &snapshot_shape, .status = 201,
@@ -390,10 +389,10 @@ const struct route changes_routes[] = {
          .body = &revert_request, .answer = &reverts_shape, .handle = sandbox_revert, TAG,
          .summary = "Give paths of a sandbox the state that they have in the base"},
         {HTTP_GET, SNAPSHOT "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
-         .query = &list_query, .answer = &changes_shape, .handle = snapshot_list, TAG,
+         .query = &changes_list_query, .answer = &changes_shape, .handle = snapshot_list, TAG,
          .summary = "What a snapshot has that the one before it, or its template, has not"},
         {HTTP_GET, SNAPSHOT "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
-         .query = &diff_query, .answer = &changes_shape, .handle = snapshot_diff, TAG,
+         .query = &changes_diff_query, .answer = &changes_shape, .handle = snapshot_diff, TAG,
          .summary = "The same as a patch"},
         {.path = NULL},
 };

@@ -9,6 +9,7 @@
 #include "edge/tables.h"
 #include "http/outbound.h"
 #include "store/channels.h"
+#include "surface/native/answer.h"
 
 #define BASE "/v1/channels"
 #define DELIVERIES "/v1/job-deliveries"
@@ -48,14 +49,11 @@ static const struct json_member channel_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(channel_shape, "Channel", channel_answer, "A channel, without its token");
-struct channel_items {
-	struct json_list items;
-};
 static const struct json_member channel_list_shape_members[] = {
-        JSON_LIST_MEMBER(channel_items, items, &channel_shape),
+        JSON_LIST_MEMBER(list_answer, items, &channel_shape),
         JSON_END,
 };
-static JSON_SHAPE(channel_list_shape, "ChannelList", channel_items, "Channels by name");
+static JSON_SHAPE(channel_list_shape, "ChannelList", list_answer, "Channels by name");
 
 struct message_answer {
 	const char *result_id, *channel, *state, *error;
@@ -73,14 +71,11 @@ static const struct json_member message_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(message_shape, "JobDelivery", message_answer, "A message about a job's end");
-struct message_items {
-	struct json_list items;
-};
 static const struct json_member message_list_shape_members[] = {
-        JSON_LIST_MEMBER(message_items, items, &message_shape),
+        JSON_LIST_MEMBER(list_answer, items, &message_shape),
         JSON_END,
 };
-static JSON_SHAPE(message_list_shape, "JobDeliveryList", message_items, "Newest jobs first");
+static JSON_SHAPE(message_list_shape, "JobDeliveryList", list_answer, "Newest jobs first");
 
 struct messages_query {
 	const char *state;
@@ -99,7 +94,7 @@ static JSON_SHAPE(messages_query, "JobDeliveriesQuery", messages_query, "Which m
 
 /* ---- channels ---- */
 
-static struct channel_answer answer_of(const struct channel_record *r)
+static struct channel_answer make_channel_answer(const struct channel_record *r)
 {
 	return (struct channel_answer){
 	        .name = r->name,
@@ -126,7 +121,7 @@ static int channel_put(struct request *rq, const void *body, struct reply *reply
 	        .created_at = now,
 	        .updated_at = now,
 	};
-	const struct channel_answer answer = answer_of(&record);
+	const struct channel_answer answer = make_channel_answer(&record);
 
 	if (job_channel_check(&record, api->config->webhook_allow_private, err) < 0 ||
 	    store_channel_put(api->store, &record, CHANNELS_MAX, err) < 0)
@@ -140,16 +135,14 @@ static int channels_list(struct request *rq, const void *body, struct reply *rep
 {
 	struct channel_list found;
 	struct channel_answer *items;
-	struct channel_items out;
 
 	(void)body;
 	if (store_channel_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct channel_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
-	out = (struct channel_items){.items = {items, found.count, true}};
-	reply_json(reply, &channel_list_shape, &out);
+		items[i] = make_channel_answer(&found.items[i]);
+	reply_list(reply, &channel_list_shape, items, found.count);
 	return 0;
 }
 
@@ -167,7 +160,7 @@ static int channel_delete(struct request *rq, const void *body, struct reply *re
 
 /* ---- messages ---- */
 
-static int check_state(const char *state, struct error *err)
+static int check_message_state(const char *state, struct error *err)
 {
 	for (unsigned i = JOB_DELIVERY_WAITING; state && i < JOB_DELIVERY_COUNT; i++)
 		if (strcmp(state, job_delivery_name((enum job_delivery)i)) == 0)
@@ -179,7 +172,7 @@ static int check_state(const char *state, struct error *err)
 	return -1;
 }
 
-static struct message_answer message_of(const struct job_record *r)
+static struct message_answer make_message_answer(const struct job_record *r)
 {
 	return (struct message_answer){
 	        .result_id = r->id,
@@ -203,17 +196,15 @@ static int messages_list(struct request *rq, const void *body, struct reply *rep
 	                                       .limit = q->limit ? q->limit : LIMIT_USUAL};
 	struct job_list found;
 	struct message_answer *items;
-	struct message_items out;
 
 	(void)body;
-	if (check_state(q->state, err) < 0 ||
+	if (check_message_state(q->state, err) < 0 ||
 	    store_job_deliveries(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct message_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = message_of(&found.items[i]);
-	out = (struct message_items){.items = {items, found.count, true}};
-	reply_json(reply, &message_list_shape, &out);
+		items[i] = make_message_answer(&found.items[i]);
+	reply_list(reply, &message_list_shape, items, found.count);
 	return 0;
 }
 

@@ -4,15 +4,15 @@
  * A config is kept as the JSON that its shape writes, without the environment, which is a secret
  * and is kept apart: every answer has asterisks in place of its values, and asterisks that come
  * back mean the value that is there. */
-#include "calls/configs.h"
-
 #include <sodium.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "calls/configs.h"
 #include "edge/tables.h"
 #include "store/accounts.h"
 #include "store/secrets.h"
+#include "surface/native/answer.h"
 
 #define BASE "/accounts/me/sandboxes"
 #define MASK "********"
@@ -134,7 +134,7 @@ static const struct json_shape config_shape = {
         .present_offset = offsetof(struct config_body, present),
 };
 
-struct record_body {
+struct config_record_body {
 	const char *id, *name;
 	struct config_body config;
 	int64_t created_at, updated_at;
@@ -142,50 +142,43 @@ struct record_body {
 };
 enum { RECORD_NAME, RECORD_CONFIG };
 static const struct json_member record_request_members[] = {
-        [RECORD_NAME] = JSON_TEXT_MEMBER(record_body, name, .flags = JSON_REQUIRED, .min = 1,
+        [RECORD_NAME] = JSON_TEXT_MEMBER(config_record_body, name, .flags = JSON_REQUIRED, .min = 1,
                                          .max = SANDBOX_NAME_MAX, .example = "default"),
-        [RECORD_CONFIG] = JSON_OBJECT_MEMBER(record_body, config, &config_shape),
+        [RECORD_CONFIG] = JSON_OBJECT_MEMBER(config_record_body, config, &config_shape),
         JSON_END,
 };
-static JSON_SHAPE(record_request, "SandboxConfigCreate", record_body, "A config to keep");
+static JSON_SHAPE(record_request, "SandboxConfigCreate", config_record_body, "A config to keep");
 static const struct json_member record_change_members[] = {
-        [RECORD_NAME] = JSON_TEXT_MEMBER(record_body, name, .min = 1, .max = SANDBOX_NAME_MAX),
-        [RECORD_CONFIG] = JSON_OBJECT_MEMBER(record_body, config, &config_shape),
+        [RECORD_NAME] =
+                JSON_TEXT_MEMBER(config_record_body, name, .min = 1, .max = SANDBOX_NAME_MAX),
+        [RECORD_CONFIG] = JSON_OBJECT_MEMBER(config_record_body, config, &config_shape),
         JSON_END,
 };
 static const struct json_shape record_change = {
         .name = "SandboxConfigChange",
         .about = "What is given replaces what was; a config as a whole",
-        .size = sizeof(struct record_body),
+        .size = sizeof(struct config_record_body),
         .members = record_change_members,
-        .present_offset = offsetof(struct record_body, present),
+        .present_offset = offsetof(struct config_record_body, present),
 };
 static const struct json_member record_shape_members[] = {
-        JSON_TEXT_MEMBER(record_body, id),
-        JSON_TEXT_MEMBER(record_body, name),
-        JSON_OBJECT_MEMBER(record_body, config, &config_shape),
-        JSON_TIME_MEMBER(record_body, created_at),
-        JSON_TIME_MEMBER(record_body, updated_at),
+        JSON_TEXT_MEMBER(config_record_body, id),
+        JSON_TEXT_MEMBER(config_record_body, name),
+        JSON_OBJECT_MEMBER(config_record_body, config, &config_shape),
+        JSON_TIME_MEMBER(config_record_body, created_at),
+        JSON_TIME_MEMBER(config_record_body, updated_at),
         JSON_END,
 };
-static JSON_SHAPE(record_shape, "SandboxConfigRecord", record_body, "A reusable config");
-struct record_items {
-	struct json_list items;
-};
+static JSON_SHAPE(record_shape, "SandboxConfigRecord", config_record_body, "A reusable config");
 static const struct json_member record_list_shape_members[] = {
-        JSON_LIST_MEMBER(record_items, items, &record_shape),
+        JSON_LIST_MEMBER(list_answer, items, &record_shape),
         JSON_END,
 };
-static JSON_SHAPE(record_list_shape, "SandboxConfigList", record_items, "Reusable configs");
+static JSON_SHAPE(record_list_shape, "SandboxConfigList", list_answer, "Reusable configs");
 
 /* ---- between the row and the shape ---- */
 
-static bool has(uint64_t present, unsigned row)
-{
-	return present >> row & 1;
-}
-
-static int env_load(struct arena *a, const char *env_json, struct json_map *ret, struct error *err)
+static int parse_env(struct arena *a, const char *env_json, struct json_map *ret, struct error *err)
 {
 	const struct json_value *env;
 	size_t count;
@@ -203,16 +196,16 @@ static int env_load(struct arena *a, const char *env_json, struct json_map *ret,
 }
 
 /* With the environment as it is. */
-static int record_load(struct arena *a, const struct config_record *r, struct config_body *ret,
-                       struct error *err)
+static int decode_config(struct arena *a, const struct config_record *r, struct config_body *ret,
+                         struct error *err)
 {
 	if (json_parse(a, span_of(r->config_json), &config_shape, ret, err) < 0 ||
-	    env_load(a, r->env_json, &ret->env, err) < 0)
+	    parse_env(a, r->env_json, &ret->env, err) < 0)
 		return FAIL_CONTEXT(err, "sandbox config '%s'", r->name);
 	return 0;
 }
 
-static const char *map_write(struct arena *a, const struct json_map *map, struct error *err)
+static const char *format_env(struct arena *a, const struct json_map *map, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(ENV_SIZE_MAX);
 
@@ -233,8 +226,8 @@ static const char *map_write(struct arena *a, const struct json_map *map, struct
 	return arena_copy(a, buf_span(&text));
 }
 
-static int record_store(struct arena *a, const struct config_body *config, struct config_record *r,
-                        struct error *err)
+static int encode_config(struct arena *a, const struct config_body *config, struct config_record *r,
+                         struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(CONFIG_SIZE_MAX);
 	struct config_body open = *config;
@@ -246,30 +239,30 @@ static int record_store(struct arena *a, const struct config_body *config, struc
 		return FAIL(err, ERROR_TOO_LARGE, "the config is larger than %zu bytes",
 		            text.size_max);
 	r->config_json = arena_copy(a, buf_span(&text));
-	r->env_json = map_write(a, &config->env, err);
+	r->env_json = format_env(a, &config->env, err);
 	return r->env_json ? 0 : -1;
 }
 
-static int fill_answer(struct arena *a, const struct config_record *r, struct record_body *ret,
-                       struct error *err)
+static int fill_config_answer(struct arena *a, const struct config_record *r,
+                              struct config_record_body *ret, struct error *err)
 {
-	*ret = (struct record_body){.id = r->id,
-	                            .name = r->name,
-	                            .created_at = r->created_at,
-	                            .updated_at = r->updated_at};
-	if (record_load(a, r, &ret->config, err) < 0)
+	*ret = (struct config_record_body){.id = r->id,
+	                                   .name = r->name,
+	                                   .created_at = r->created_at,
+	                                   .updated_at = r->updated_at};
+	if (decode_config(a, r, &ret->config, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ret->config.env.count; i++)
 		ret->config.env.pairs[i].value = MASK;
 	return 0;
 }
 
-static int answer(struct request *rq, struct reply *reply, const struct config_record *r,
-                  struct error *err)
+static int reply_config(struct request *rq, struct reply *reply, const struct config_record *r,
+                        struct error *err)
 {
-	struct record_body out;
+	struct config_record_body out;
 
-	if (fill_answer(rq->arena, r, &out, err) < 0)
+	if (fill_config_answer(rq->arena, r, &out, err) < 0)
 		return -1;
 	reply_json(reply, &record_shape, &out);
 	return 0;
@@ -277,7 +270,7 @@ static int answer(struct request *rq, struct reply *reply, const struct config_r
 
 /* ---- checks ---- */
 
-static struct sandbox_resources resources_of(const struct config_body *c)
+static struct sandbox_resources make_config_resources(const struct config_body *c)
 {
 	return (struct sandbox_resources){c->resources.cpu, c->memory_mb, c->resources.disk_mb,
 	                                  c->resources.pids};
@@ -288,7 +281,7 @@ static bool has_options(const struct config_extras *o)
 	return o->mounts_s3 || o->workspace_root || o->persistent_home || o->persistent_disk_gb;
 }
 
-static struct account_config rules_of(const struct config_body *c)
+static struct account_config make_config_rules(const struct config_body *c)
 {
 	return (struct account_config){
 	        .provider = c->provider,
@@ -307,8 +300,8 @@ static struct account_config rules_of(const struct config_body *c)
 
 static int config_check(const struct config_body *c, struct error *err)
 {
-	const struct account_config rules = rules_of(c);
-	const struct sandbox_resources resources = resources_of(c);
+	const struct account_config rules = make_config_rules(c);
+	const struct sandbox_resources resources = make_config_resources(c);
 	const struct sandbox_mount home = {"home", c->options.persistent_home, false};
 
 	if (account_config_check(&rules, err) < 0 || sandbox_resources_check(&resources, err) < 0)
@@ -321,7 +314,7 @@ static int config_check(const struct config_body *c, struct error *err)
 	return 0;
 }
 
-static const char *map_find_value(const struct json_map *map, const char *key)
+static const char *find_map_value(const struct json_map *map, const char *key)
 {
 	for (size_t i = 0; i < map->count; i++)
 		if (strcmp(map->pairs[i].key, key) == 0)
@@ -330,14 +323,14 @@ static const char *map_find_value(const struct json_map *map, const char *key)
 }
 
 /* A new one has no value that asterisks could stand for. */
-static int unmask(struct json_map *env, const struct json_map *old, struct error *err)
+static int unmask_env(struct json_map *env, const struct json_map *old, struct error *err)
 {
 	for (size_t i = 0; i < env->count; i++) {
 		const char *value;
 
 		if (strcmp(env->pairs[i].value, MASK) != 0)
 			continue;
-		value = map_find_value(old, env->pairs[i].key);
+		value = find_map_value(old, env->pairs[i].key);
 		if (!value)
 			return FAIL(err, ERROR_INVALID,
 			            "config.envVars: '%.64s' has no value yet that " MASK
@@ -359,9 +352,9 @@ static int check_limits_stay(struct request *rq, const struct config_record *r,
 
 	if (json_parse(rq->arena, span_of(r->config_json), &config_shape, &old, err) < 0)
 		return FAIL_CONTEXT(err, "sandbox config '%s'", r->name);
-	before = rules_of(&old);
+	before = make_config_rules(&old);
 	if (new)
-		after = rules_of(new);
+		after = make_config_rules(new);
 	limit = new ? account_config_widened(&before, &after) : account_config_limit(&before);
 	if (!limit || account_require(api_account(rq), SCOPE_PROJECT_WRITE, err) == 0)
 		return 0;
@@ -378,22 +371,20 @@ static int configs_list(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	struct config_list found;
-	struct record_body *items;
-	struct record_items out;
+	struct config_record_body *items;
 
 	(void)body;
 	if (store_config_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct record_body, found.count);
+	items = ARENA_ARRAY(rq->arena, struct config_record_body, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		if (fill_answer(rq->arena, &found.items[i], &items[i], err) < 0)
+		if (fill_config_answer(rq->arena, &found.items[i], &items[i], err) < 0)
 			return -1;
-	out = (struct record_items){.items = {items, found.count, true}};
-	reply_json(reply, &record_list_shape, &out);
+	reply_list(reply, &record_list_shape, items, found.count);
 	return 0;
 }
 
-static int find(struct request *rq, struct config_record *ret, struct error *err)
+static int find_config(struct request *rq, struct config_record *ret, struct error *err)
 {
 	return store_config_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                         request_param(rq, "config"), ret, err);
@@ -404,15 +395,15 @@ static int config_get(struct request *rq, const void *body, struct reply *reply,
 	struct config_record record;
 
 	(void)body;
-	if (find(rq, &record, err) < 0)
+	if (find_config(rq, &record, err) < 0)
 		return -1;
-	return answer(rq, reply, &record, err);
+	return reply_config(rq, reply, &record, err);
 }
 
 static int config_create(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct record_body *b = body;
+	const struct config_record_body *b = body;
 	struct config_body config = b->config;
 	struct id id = id_new();
 	struct config_record record = {.id = id.text,
@@ -422,31 +413,32 @@ static int config_create(struct request *rq, const void *body, struct reply *rep
 
 	record.updated_at = record.created_at;
 	if (sandbox_name_check(b->name, err) < 0 || config_check(&config, err) < 0 ||
-	    unmask(&config.env, &(struct json_map){.count = 0}, err) < 0 ||
-	    record_store(rq->arena, &config, &record, err) < 0 ||
+	    unmask_env(&config.env, &(struct json_map){.count = 0}, err) < 0 ||
+	    encode_config(rq->arena, &config, &record, err) < 0 ||
 	    store_config_insert(api_of(rq)->store, &record, err) < 0)
 		return -1;
 	reply_status(reply, 201);
-	return answer(rq, reply, &record, err);
+	return reply_config(rq, reply, &record, err);
 }
 
-static int change(struct request *rq, const struct record_body *b, struct config_record *r,
-                  struct error *err)
+static int change_config(struct request *rq, const struct config_record_body *b,
+                         struct config_record *r, struct error *err)
 {
 	struct config_body config = b->config;
 	struct json_map old;
 
-	if (has(b->present, RECORD_NAME) && strcmp(b->name, r->name) != 0) {
+	if (row_is_given(b->present, RECORD_NAME) && strcmp(b->name, r->name) != 0) {
 		if (sandbox_name_check(b->name, err) < 0 || check_limits_stay(rq, r, NULL, err) < 0)
 			return -1;
 		r->name = b->name;
 	}
-	if (!has(b->present, RECORD_CONFIG))
+	if (!row_is_given(b->present, RECORD_CONFIG))
 		return 0;
-	if (env_load(rq->arena, r->env_json, &old, err) < 0 || unmask(&config.env, &old, err) < 0 ||
-	    config_check(&config, err) < 0 || check_limits_stay(rq, r, &config, err) < 0)
+	if (parse_env(rq->arena, r->env_json, &old, err) < 0 ||
+	    unmask_env(&config.env, &old, err) < 0 || config_check(&config, err) < 0 ||
+	    check_limits_stay(rq, r, &config, err) < 0)
 		return -1;
-	return record_store(rq->arena, &config, r, err);
+	return encode_config(rq->arena, &config, r, err);
 }
 
 static int config_patch(struct request *rq, const void *body, struct reply *reply,
@@ -455,14 +447,14 @@ static int config_patch(struct request *rq, const void *body, struct reply *repl
 	struct config_record record;
 	int64_t seen_at, now = clock_unix_ms();
 
-	if (find(rq, &record, err) < 0 || change(rq, body, &record, err) < 0)
+	if (find_config(rq, &record, err) < 0 || change_config(rq, body, &record, err) < 0)
 		return -1;
 	seen_at = record.updated_at;
 	/* It grows with every change, even with two in one millisecond. */
 	record.updated_at = now > seen_at ? now : seen_at + 1;
 	if (store_config_update(api_of(rq)->store, &record, seen_at, err) < 0)
 		return -1;
-	return answer(rq, reply, &record, err);
+	return reply_config(rq, reply, &record, err);
 }
 
 static int config_delete(struct request *rq, const void *body, struct reply *reply,
@@ -471,7 +463,7 @@ static int config_delete(struct request *rq, const void *body, struct reply *rep
 	struct config_record record;
 
 	(void)body;
-	if (find(rq, &record, err) < 0 || check_limits_stay(rq, &record, NULL, err) < 0 ||
+	if (find_config(rq, &record, err) < 0 || check_limits_stay(rq, &record, NULL, err) < 0 ||
 	    store_config_remove(api_of(rq)->store, record.project_id, record.id, err) < 0)
 		return -1;
 	reply_status(reply, 204);
@@ -520,8 +512,8 @@ static void apply_home(struct arena *a, const struct config_extras *options, con
 }
 
 /* `over` wins. */
-static struct json_map merged(struct arena *a, const struct json_map *under,
-                              const struct json_map *over)
+static struct json_map merge_maps(struct arena *a, const struct json_map *under,
+                                  const struct json_map *over)
 {
 	struct json_map map = {.present = true};
 
@@ -529,12 +521,12 @@ static struct json_map merged(struct arena *a, const struct json_map *under,
 	for (size_t i = 0; i < over->count; i++)
 		map.pairs[map.count++] = over->pairs[i];
 	for (size_t i = 0; i < under->count; i++)
-		if (!map_find_value(over, under->pairs[i].key))
+		if (!find_map_value(over, under->pairs[i].key))
 			map.pairs[map.count++] = under->pairs[i];
 	return map;
 }
 
-static int64_t given_or(int64_t given, int64_t otherwise)
+static int64_t first_positive(int64_t given, int64_t otherwise)
 {
 	return given > 0 ? given : otherwise;
 }
@@ -552,19 +544,19 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 
 	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), use->id_or_name,
 	                      &record, err) < 0 ||
-	    record_load(rq->arena, &record, &config, err) < 0 ||
+	    decode_config(rq->arena, &record, &config, err) < 0 ||
 	    check_provider(provider_ops_of(api_of(rq)->provider), &config, err) < 0)
 		return -1;
 	layers[0] = request->resources;
-	layers[1] = resources_of(&config);
+	layers[1] = make_config_resources(&config);
 	label.value = record.id;
 	cap.memory_mb = config.memory_mb;
 	request->resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &cap);
-	request->env = merged(rq->arena, &config.env, &request->env);
-	request->own_labels = merged(rq->arena, &request->own_labels, &labels);
+	request->env = merge_maps(rq->arena, &config.env, &request->env);
+	request->own_labels = merge_maps(rq->arena, &request->own_labels, &labels);
 	if (!request->template)
 		request->template = config.template;
-	if (request->internet < 0 && has(config.present, CONFIG_INTERNET))
+	if (request->internet < 0 && row_is_given(config.present, CONFIG_INTERNET))
 		request->internet = config.internet;
 	request->persistent = request->persistent || config.persistent;
 	apply_home(rq->arena, &config.options, use->workspace ? use->workspace : record.name,
@@ -574,11 +566,11 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	if (*idle_ms == 0)
 		*idle_ms = config.lifecycle.idle_timeout_s * 1000;
 	request->lifetime_max_ms =
-	        given_or(request->lifetime_max_ms, config.lifecycle.lifetime_max_s * 1000);
+	        first_positive(request->lifetime_max_ms, config.lifecycle.lifetime_max_s * 1000);
 	return 0;
 }
 
-static struct run_limits limits_of(const struct config_body *config)
+static struct run_limits make_config_limits(const struct config_body *config)
 {
 	return (struct run_limits){
 	        .timeout_ms = config->timeout_s * 1000,
@@ -589,7 +581,7 @@ static struct run_limits limits_of(const struct config_body *config)
 }
 
 /* Whom no mode is given for may do all. */
-static enum tool_permission permission_of(const char *mode)
+static enum tool_permission parse_permission_mode(const char *mode)
 {
 	if (mode && strcmp(mode, "ask") == 0)
 		return TOOL_ASK;
@@ -612,15 +604,15 @@ int api_config_guard(struct request *rq, const char *id_or_name, struct tool_cal
 
 	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), id_or_name, &record,
 	                      err) < 0 ||
-	    record_load(rq->arena, &record, &config, err) < 0)
+	    decode_config(rq->arena, &record, &config, err) < 0)
 		return -1;
-	call->permission = permission_of(config.permission_mode);
+	call->permission = parse_permission_mode(config.permission_mode);
 	call->keeps_to_workspace = true;
-	limits = limits_of(&config);
+	limits = make_config_limits(&config);
 	call->runtimes = limits.runtimes;
 	call->job_timeout_max_ms = limits.timeout_ms;
 	/* Named in a call on a sandbox that is there, it may be for another provider. */
-	own_max_ms = 1000 * given_or(config.timeout_s, provider_call_max_s(rq, &config));
+	own_max_ms = 1000 * first_positive(config.timeout_s, provider_call_max_s(rq, &config));
 	if (own_max_ms < call->timeout_max_ms)
 		call->timeout_max_ms = own_max_ms;
 	if (config.timeout_s > 0 || call->timeout_ms > call->timeout_max_ms)

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "calls/code_run.h"
 #include "edge/tables.h"
+#include "surface/native/answer.h"
 
 #define BASE "/api/sandbox/instances/:id/code/contexts"
 
@@ -31,28 +32,25 @@ static const struct json_member context_shape_members[] = {
 static JSON_SHAPE(context_shape, "CodeContext", context_answer,
                   "An interpreter that keeps its state from one block of code to the next");
 
-struct context_list {
-	struct json_list items;
-};
 static const struct json_member context_list_members[] = {
-        JSON_LIST_MEMBER(context_list, items, &context_shape),
+        JSON_LIST_MEMBER(list_answer, items, &context_shape),
         JSON_END,
 };
-static JSON_SHAPE(context_list, "CodeContextList", context_list, "Contexts, oldest first");
+static JSON_SHAPE(context_list, "CodeContextList", list_answer, "Contexts, oldest first");
 
-struct context_create {
+struct context_create_body {
 	const char *language, *cwd;
 };
 static const struct json_member context_create_shape_members[] = {
-        JSON_TEXT_MEMBER(context_create, language, .min = 1, .max = 32,
+        JSON_TEXT_MEMBER(context_create_body, language, .min = 1, .max = 32,
                          .about = "python (else), javascript or bash"),
-        JSON_TEXT_MEMBER(context_create, cwd, .max = 4096,
+        JSON_TEXT_MEMBER(context_create_body, cwd, .max = 4096,
                          .about = "folder to begin in; relative ones are below the default"),
         JSON_END,
 };
-static JSON_SHAPE(context_create_shape, "CodeContextCreate", context_create, "A new context");
+static JSON_SHAPE(context_create_shape, "CodeContextCreate", context_create_body, "A new context");
 
-static struct context_answer answer_of(const struct code_context *c)
+static struct context_answer make_context_answer(const struct code_context *c)
 {
 	return (struct context_answer){
 	        .id = c->id,
@@ -66,7 +64,7 @@ static struct context_answer answer_of(const struct code_context *c)
 	};
 }
 
-static struct code_at at_of(struct request *rq, const struct api_target *t)
+static struct code_at make_code_at(struct request *rq, const struct api_target *t)
 {
 	return (struct code_at){
 	        .contexts = api_of(rq)->code_contexts,
@@ -88,21 +86,20 @@ static int contexts_list(struct request *rq, const void *body, struct reply *rep
 	(void)body;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	at = at_of(rq, &t);
+	at = make_code_at(rq, &t);
 	if (code_list(&at, rq->arena, &list, err) < 0)
 		return -1;
 	answers = ARENA_ARRAY(rq->arena, struct context_answer, list.count + 1);
 	for (size_t i = 0; i < list.count; i++)
-		answers[i] = answer_of(&list.items[i]);
-	reply_json(reply, &context_list,
-	           &(struct context_list){{answers, list.count, .present = true}});
+		answers[i] = make_context_answer(&list.items[i]);
+	reply_list(reply, &context_list, answers, list.count);
 	return 0;
 }
 
 static int context_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct context_create *b = body;
+	const struct context_create_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct code_open open = {.id = NULL};
 	struct code_context made;
@@ -113,7 +110,7 @@ static int context_create(struct request *rq, const void *body, struct reply *re
 		return -1;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	at = at_of(rq, &t);
+	at = make_code_at(rq, &t);
 	open.cwd = t.defaults.workdir ? t.defaults.workdir : "";
 	open.user = t.defaults.user;
 	open.env = t.defaults.env;
@@ -123,7 +120,7 @@ static int context_create(struct request *rq, const void *body, struct reply *re
 		return -1;
 	if (code_open(&at, rq->arena, &open, &made, err) < 0)
 		return -1;
-	answer = answer_of(&made);
+	answer = make_context_answer(&made);
 	reply_status(reply, 201);
 	reply_json(reply, &context_shape, &answer);
 	return 0;
@@ -139,10 +136,10 @@ static int context_get(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	at = at_of(rq, &t);
+	at = make_code_at(rq, &t);
 	if (code_find(&at, rq->arena, request_param(rq, "context"), &found, err) < 0)
 		return -1;
-	answer = answer_of(&found);
+	answer = make_context_answer(&found);
 	reply_json(reply, &context_shape, &answer);
 	return 0;
 }
@@ -158,11 +155,11 @@ static int context_restart(struct request *rq, const void *body, struct reply *r
 	(void)body;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	at = at_of(rq, &t);
+	at = make_code_at(rq, &t);
 	if (code_restart(&at, rq->arena, request_param(rq, "context"), t.defaults.env, &made, err) <
 	    0)
 		return -1;
-	answer = answer_of(&made);
+	answer = make_context_answer(&made);
 	reply_json(reply, &context_shape, &answer);
 	return 0;
 }
@@ -177,7 +174,7 @@ static int context_interrupt(struct request *rq, const void *body, struct reply 
 	(void)body;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	at = at_of(rq, &t);
+	at = make_code_at(rq, &t);
 	if (code_find(&at, rq->arena, request_param(rq, "context"), &found, err) < 0 ||
 	    code_interrupt(&at, found.process, err) < 0)
 		return -1;
@@ -194,7 +191,7 @@ static int context_delete(struct request *rq, const void *body, struct reply *re
 	(void)body;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	at = at_of(rq, &t);
+	at = make_code_at(rq, &t);
 	if (code_close(&at, rq->arena, request_param(rq, "context"), err) < 0)
 		return -1;
 	reply_status(reply, 204);
@@ -207,7 +204,7 @@ static int find_context(struct request *rq, const struct api_target *t,
                         const struct context_run *options, struct code_context *ret,
                         struct error *err)
 {
-	const struct code_at at = at_of(rq, t);
+	const struct code_at at = make_code_at(rq, t);
 	struct code_open open = {
 	        .cwd = t->defaults.workdir ? t->defaults.workdir : "",
 	        .user = t->defaults.user,

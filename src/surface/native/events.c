@@ -7,6 +7,7 @@
 #include "edge/tables.h"
 #include "fleet/events.h"
 #include "sandbox/events.h"
+#include "surface/native/answer.h"
 
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000
@@ -53,12 +54,7 @@ static const struct json_shape events_query = {
         .present_offset = offsetof(struct events_query, present),
 };
 
-static bool has(const struct events_query *q, enum events_row row)
-{
-	return q->present >> row & 1;
-}
-
-static int read_filter(struct request *rq, struct feed_filter *ret, struct error *err)
+static int parse_filter(struct request *rq, struct feed_filter *ret, struct error *err)
 {
 	const struct events_query *q = rq->query;
 	const struct fleet_ref sandbox = {api_visible_project(rq), q->sandbox};
@@ -70,20 +66,20 @@ static int read_filter(struct request *rq, struct feed_filter *ret, struct error
 }
 
 /* Whether the client says what it knows: a header of one who comes back, or the query. */
-static int read_after(const struct request *rq, bool *ret_given, int64_t *ret, struct error *err)
+static int parse_after(const struct request *rq, bool *ret_given, int64_t *ret, struct error *err)
 {
 	const struct events_query *q = rq->query;
 	const char *id = request_header(rq, "Last-Event-ID");
 
-	*ret_given = id || has(q, EVENTS_AFTER);
+	*ret_given = id || row_is_given(q->present, EVENTS_AFTER);
 	*ret = q->after;
 	if (id && span_parse_whole(span_of(id), 0, INT64_MAX, ret, err) < 0)
 		return FAIL_CONTEXT(err, "Last-Event-ID");
 	return 0;
 }
 
-static int reply_page(struct request *rq, const struct event_page *page, struct reply *reply,
-                      struct error *err)
+static int reply_events(struct request *rq, const struct event_page *page, struct reply *reply,
+                        struct error *err)
 {
 	struct store *store = api_of(rq)->store;
 	struct event_page settled = *page;
@@ -109,11 +105,11 @@ static int reply_page(struct request *rq, const struct event_page *page, struct 
 	return 0;
 }
 
-static int answer_page(struct request *rq, const struct feed_filter *filter, struct reply *reply,
-                       struct error *err)
+static int reply_filtered_page(struct request *rq, const struct feed_filter *filter,
+                               struct reply *reply, struct error *err)
 {
 	const struct events_query *q = rq->query;
-	bool newest = has(q, EVENTS_LAST);
+	bool newest = row_is_given(q->present, EVENTS_LAST);
 	const struct event_page page = {
 	        .project_id = filter->project_id,
 	        .sandbox_id = filter->sandbox_id,
@@ -125,14 +121,14 @@ static int answer_page(struct request *rq, const struct feed_filter *filter, str
 	        .newest = newest,
 	};
 
-	if (newest && (has(q, EVENTS_AFTER) || q->limit))
+	if (newest && (row_is_given(q->present, EVENTS_AFTER) || q->limit))
 		return FAIL(err, ERROR_INVALID, "last goes with neither after nor limit");
-	return reply_page(rq, &page, reply, err);
+	return reply_events(rq, &page, reply, err);
 }
 
 /* The number before the newest so many, for a stream that begins with them. */
-static int before_last(struct request *rq, const struct feed_filter *filter, int64_t *ret,
-                       struct error *err)
+static int find_newest_start(struct request *rq, const struct feed_filter *filter, int64_t *ret,
+                             struct error *err)
 {
 	const struct events_query *q = rq->query;
 	const struct event_page page = {
@@ -151,9 +147,10 @@ static int before_last(struct request *rq, const struct feed_filter *filter, int
 	return 0;
 }
 
-static int answer_stream(struct request *rq, const struct feed_options *options,
-                         struct reply *reply, struct error *err)
+static int reply_event_stream(struct request *rq, const struct feed_options *options,
+                              struct reply *reply, struct error *err)
 {
+	const struct events_query *q = rq->query;
 	struct feed_options o = *options;
 	struct event_bounds bounds;
 	bool is_given;
@@ -161,12 +158,12 @@ static int answer_stream(struct request *rq, const struct feed_options *options,
 	if (o.form == OUTPUT_TEXT)
 		return FAIL(err, ERROR_INVALID, "stream 'text' is none that events have");
 	if (store_event_bounds(api_of(rq)->store, &bounds, err) < 0 ||
-	    read_after(rq, &is_given, &o.after, err) < 0)
+	    parse_after(rq, &is_given, &o.after, err) < 0)
 		return -1;
 	if (!is_given)
 		o.after = bounds.newest;
-	if (!is_given && has(rq->query, EVENTS_LAST) &&
-	    before_last(rq, &o.filter, &o.after, err) < 0)
+	if (!is_given && row_is_given(q->present, EVENTS_LAST) &&
+	    find_newest_start(rq, &o.filter, &o.after, err) < 0)
 		return -1;
 	/* A number from another server, or from before a restored copy. */
 	if (o.after > bounds.newest)
@@ -183,11 +180,11 @@ static int events_get(struct request *rq, const void *body, struct reply *reply,
 	(void)body;
 	if (output_form_parse(q->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &options.form,
 	                      err) < 0 ||
-	    read_filter(rq, &options.filter, err) < 0)
+	    parse_filter(rq, &options.filter, err) < 0)
 		return -1;
 	if (options.form == OUTPUT_RESULT)
-		return answer_page(rq, &options.filter, reply, err);
-	return answer_stream(rq, &options, reply, err);
+		return reply_filtered_page(rq, &options.filter, reply, err);
+	return reply_event_stream(rq, &options, reply, err);
 }
 
 struct sandbox_events_query {
@@ -214,7 +211,7 @@ static int sandbox_events(struct request *rq, const void *body, struct reply *re
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
 	page.sandbox_id = r.id;
-	return reply_page(rq, &page, reply, err);
+	return reply_events(rq, &page, reply, err);
 }
 
 const struct route events_routes[] = {

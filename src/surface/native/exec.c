@@ -23,7 +23,7 @@ static const struct json_member exec_query_members[] = {
 JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
 
 /* What both bodies have. */
-struct run_body {
+struct run_options_body {
 	const char *artifacts, *cwd, *user, *label, *stdin_text, *conversation;
 	struct job_origin origin;
 	struct json_map env;
@@ -34,12 +34,12 @@ struct run_body {
 struct exec_body {
 	const char *command, *cmd;
 	const char **args;
-	struct run_body run;
+	struct run_options_body run;
 };
 struct code_body {
 	int language;
 	const char *code, *context_id;
-	struct run_body run;
+	struct run_options_body run;
 };
 
 #define RUN_ROWS(s)                                                                                \
@@ -151,7 +151,7 @@ static const struct json_member code_request_members[] = {
 };
 JSON_SHAPE(code_request, "Code", code_body, "A block of code");
 
-static int set_stdin(struct sandbox_command *c, const struct run_body *b, struct error *err)
+static int set_stdin(struct sandbox_command *c, const struct run_options_body *b, struct error *err)
 {
 	if (b->stdin_text && b->stdin_base64.size > 0)
 		return FAIL(err, ERROR_INVALID, "stdin and stdin_base64 are both given");
@@ -161,8 +161,9 @@ static int set_stdin(struct sandbox_command *c, const struct run_body *b, struct
 	return 0;
 }
 
-static int set_artifacts(struct request *rq, const struct api_target *t, const struct run_body *b,
-                         struct sandbox_command *c, struct error *err)
+static int set_artifacts(struct request *rq, const struct api_target *t,
+                         const struct run_options_body *b, struct sandbox_command *c,
+                         struct error *err)
 {
 	const char *workdir =
 	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
@@ -171,15 +172,16 @@ static int set_artifacts(struct request *rq, const struct api_target *t, const s
 	return path_resolve(rq->arena, base, span_of(b->artifacts), &c->keep_root, err);
 }
 
-static uint32_t flags_of(const struct run_body *b)
+static uint32_t exec_flags(const struct run_options_body *b)
 {
 	return (b->tty ? AGENT_EXEC_TTY | AGENT_EXEC_STDIN : 0) |
 	       (b->stdin_open ? AGENT_EXEC_STDIN : 0) |
 	       (b->end_on_disconnect ? AGENT_EXEC_END_ON_CLOSE : 0);
 }
 
-static int fill_command(struct request *rq, const struct api_target *t, const struct run_body *b,
-                        struct sandbox_command *c, struct error *err)
+static int fill_command(struct request *rq, const struct api_target *t,
+                        const struct run_options_body *b, struct sandbox_command *c,
+                        struct error *err)
 {
 	const struct exec_query *query = rq->query;
 	struct fleet_defaults defaults;
@@ -194,7 +196,7 @@ static int fill_command(struct request *rq, const struct api_target *t, const st
 	c->exec.env = defaults.env;
 	c->exec.user = b->user ? b->user : defaults.user;
 	c->exec.label = b->label;
-	c->exec.flags = flags_of(b);
+	c->exec.flags = exec_flags(b);
 	c->exec.rows = b->rows ? (uint32_t)b->rows : 24;
 	c->exec.columns = b->columns ? (uint32_t)b->columns : 80;
 	/* Nobody waits for a job: it has the time that it was given, or any. */
@@ -206,17 +208,18 @@ static int fill_command(struct request *rq, const struct api_target *t, const st
 }
 
 /* What it does, for people: the line, or the code, or the program. */
-static const char *command_text(const struct sandbox_command *c)
+static const char *command_summary(const struct sandbox_command *c)
 {
 	const char *const *args = c->alternatives[0].args;
 
 	return args[1] && args[2] && !args[3] ? args[2] : args[0];
 }
 
-static int run(struct request *rq, struct api_target *t, struct sandbox_command *c,
-               const struct run_body *b, struct reply *reply, struct error *err)
+static int start_command(struct request *rq, struct api_target *t, struct sandbox_command *c,
+                         const struct run_options_body *b, struct reply *reply, struct error *err)
 {
-	const struct background_command background = {b->conversation, &b->origin, command_text(c)};
+	const struct background_command background = {b->conversation, &b->origin,
+	                                              command_summary(c)};
 
 	if (fill_command(rq, t, b, c, err) < 0)
 		return -1;
@@ -237,7 +240,7 @@ int exec_check(const struct exec_body *b, struct error *err)
 /* What a context has already, or cannot have. */
 static int check_context(const struct code_body *b, struct error *err)
 {
-	const struct run_body *run = &b->run;
+	const struct run_options_body *run = &b->run;
 	const struct {
 		const char *name;
 		bool is_given;
@@ -275,7 +278,7 @@ int exec_run(struct request *rq, struct api_target *t, const struct exec_body *b
 		command_set_line(&c, rq->arena, b->command);
 	else
 		command_set_program(&c, rq->arena, b->cmd, b->args);
-	return run(rq, t, &c, &b->run, reply, err);
+	return start_command(rq, t, &c, &b->run, reply, err);
 }
 
 static int exec_command(struct request *rq, const void *body, struct reply *reply,
@@ -288,8 +291,8 @@ static int exec_command(struct request *rq, const void *body, struct reply *repl
 	return exec_run(rq, &target, body, reply, err);
 }
 
-static int run_in_context(struct request *rq, struct api_target *t, const struct code_body *b,
-                          struct reply *reply, struct error *err)
+static int run_code_in_context(struct request *rq, struct api_target *t, const struct code_body *b,
+                               struct reply *reply, struct error *err)
 {
 	const struct exec_query *query = rq->query;
 	struct context_run options = {
@@ -314,10 +317,10 @@ int code_run(struct request *rq, struct api_target *t, const struct code_body *b
 	struct sandbox_command c = {.count = 0};
 
 	if (b->context_id)
-		return run_in_context(rq, t, b, reply, err);
+		return run_code_in_context(rq, t, b, reply, err);
 	if (command_set_code(&c, rq->arena, (enum command_language)b->language, b->code, err) < 0)
 		return -1;
-	return run(rq, t, &c, &b->run, reply, err);
+	return start_command(rq, t, &c, &b->run, reply, err);
 }
 
 static int exec_code(struct request *rq, const void *body, struct reply *reply, struct error *err)

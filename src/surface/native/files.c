@@ -33,14 +33,14 @@ struct files_query {
 #define FILES_QUERY(variable, json_name)                                                           \
 	static JSON_SHAPE(variable, json_name, files_query, "Which file, and how")
 
-static const struct json_member list_query_members[] = {
+static const struct json_member folder_list_query_members[] = {
         PATH_ROW,
         USER_ROW,
         JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64, .about = "levels (default 1)"),
         JSON_WHOLE_MEMBER(files_query, limit, .min = 1, .max = ENTRIES_MAX),
         JSON_END,
 };
-FILES_QUERY(list_query, "FilesListQuery");
+FILES_QUERY(folder_list_query, "FilesListQuery");
 static const struct json_member read_query_members[] = {
         PATH_ROW,
         USER_ROW,
@@ -73,12 +73,12 @@ static const struct json_member remove_query_members[] = {
         JSON_END,
 };
 FILES_QUERY(remove_query, "FileRemoveQuery");
-static const struct json_member place_query_members[] = {
+static const struct json_member path_query_members[] = {
         PATH_ROW,
         USER_ROW,
         JSON_END,
 };
-FILES_QUERY(place_query, "FilePlaceQuery");
+FILES_QUERY(path_query, "FilePlaceQuery");
 static const struct json_member unpack_query_members[] = {
         PATH_ROW,
         USER_ROW,
@@ -172,7 +172,7 @@ static JSON_SHAPE(pack_request, "FilePack", files_body, "A folder, and what is w
 
 /* ---- from query or body to a call ---- */
 
-static int mode_parse(const char *text, uint32_t *ret, struct error *err)
+static int parse_mode(const char *text, uint32_t *ret, struct error *err)
 {
 	uint32_t mode = 0;
 
@@ -197,20 +197,20 @@ static void files_target_done(struct files_target *f)
 	api_target_done(&f->target);
 }
 
-static bool is_of_volume(const struct request *rq)
+static bool is_volume_route(const struct request *rq)
 {
 	return strncmp(rq->route->path, VOLUME, strlen(VOLUME)) == 0;
 }
 
-static bool is_of_lease(const struct request *rq)
+static bool is_lease_route(const struct request *rq)
 {
 	return strncmp(rq->route->path, LEASE, strlen(LEASE)) == 0;
 }
 
 static int open_sandbox(struct request *rq, struct api_target *ret, struct error *err)
 {
-	return is_of_lease(rq) ? session_open_lease(rq, request_param(rq, "key"), ret, err)
-	                       : api_target_open(rq, ret, err);
+	return is_lease_route(rq) ? session_open_lease(rq, request_param(rq, "key"), ret, err)
+	                          : api_target_open(rq, ret, err);
 }
 
 /* From the volume's top, whether it begins with a '/' or not; no link leads out of it. */
@@ -244,10 +244,10 @@ static int open_volume(struct request *rq, const char *path, const char *user,
 	return 0;
 }
 
-static int open_place(struct request *rq, const char *path, const char *user,
-                      struct files_target *f, struct error *err)
+static int open_path(struct request *rq, const char *path, const char *user, struct files_target *f,
+                     struct error *err)
 {
-	if (is_of_volume(rq))
+	if (is_volume_route(rq))
 		return open_volume(rq, path, user, f, err);
 	if (open_sandbox(rq, &f->target, err) < 0 ||
 	    files_resolve(rq, &f->target, path, &f->call.path.path, err) < 0)
@@ -258,7 +258,8 @@ static int open_place(struct request *rq, const char *path, const char *user,
 
 #define FLAG(condition, flag) ((condition) ? (uint32_t)(flag) : 0u)
 
-static int open_query(struct request *rq, uint16_t type, struct files_target *f, struct error *err)
+static int open_query_path(struct request *rq, uint16_t type, struct files_target *f,
+                           struct error *err)
 {
 	const struct files_query *q = rq->query;
 
@@ -271,13 +272,13 @@ static int open_query(struct request *rq, uint16_t type, struct files_target *f,
 	                     FLAG(q->no_replace, AGENT_PATH_NO_REPLACE) |
 	                     FLAG(type == AGENT_STAT && !q->follow, AGENT_PATH_NO_FOLLOW) |
 	                     FLAG(type == AGENT_WRITE || type == AGENT_TAR_IN, AGENT_PATH_PARENTS);
-	if (mode_parse(q->mode, &f->call.path.mode, err) < 0)
+	if (parse_mode(q->mode, &f->call.path.mode, err) < 0)
 		return -1;
-	return open_place(rq, q->path, q->user, f, err);
+	return open_path(rq, q->path, q->user, f, err);
 }
 
-static int open_body(struct request *rq, uint16_t type, const struct files_body *b,
-                     struct files_target *f, struct error *err)
+static int open_body_path(struct request *rq, uint16_t type, const struct files_body *b,
+                          struct files_target *f, struct error *err)
 {
 	f->call.type = type;
 	f->call.path.flags = FLAG(b->recursive, AGENT_PATH_RECURSIVE) |
@@ -285,10 +286,10 @@ static int open_body(struct request *rq, uint16_t type, const struct files_body 
 	                     FLAG(b->no_replace, AGENT_PATH_NO_REPLACE) |
 	                     FLAG(b->parents || type == AGENT_WRITE, AGENT_PATH_PARENTS) |
 	                     FLAG(b->parents && type == AGENT_MKDIR, AGENT_PATH_MAY_EXIST);
-	if (mode_parse(b->mode, &f->call.path.mode, err) < 0 ||
-	    open_place(rq, b->path, b->user, f, err) < 0)
+	if (parse_mode(b->mode, &f->call.path.mode, err) < 0 ||
+	    open_path(rq, b->path, b->user, f, err) < 0)
 		return -1;
-	if (b->target && is_of_volume(rq))
+	if (b->target && is_volume_route(rq))
 		return resolve_in_volume(rq, b->target, &f->call.path.target, err);
 	if (b->target)
 		return files_resolve(rq, &f->target, b->target, &f->call.path.target, err);
@@ -299,15 +300,14 @@ static int open_body(struct request *rq, uint16_t type, const struct files_body 
 
 /* ---- handlers ---- */
 
-static int files_list_get(struct request *rq, const void *body, struct reply *reply,
-                          struct error *err)
+static int folder_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct files_query *q = rq->query;
 	FILES_TARGET f = {.call = {.type = AGENT_LIST}};
 	struct files_list_options options = {.max = q->limit ? (uint64_t)q->limit : ENTRIES_MAX};
 
 	(void)body;
-	if (open_query(rq, AGENT_LIST, &f, err) < 0)
+	if (open_query_path(rq, AGENT_LIST, &f, err) < 0)
 		return -1;
 	return files_list(rq, &f.target, &f.call, &options, reply, err);
 }
@@ -317,7 +317,7 @@ static int content_get(struct request *rq, const void *body, struct reply *reply
 	FILES_TARGET f = {.call = {.type = AGENT_READ}};
 
 	(void)body;
-	if (open_query(rq, AGENT_READ, &f, err) < 0)
+	if (open_query_path(rq, AGENT_READ, &f, err) < 0)
 		return -1;
 	return files_download(rq, &f.target, &f.call, reply, err);
 }
@@ -327,7 +327,7 @@ static int content_put(struct request *rq, const void *body, struct reply *reply
 	FILES_TARGET f = {.call = {.type = AGENT_WRITE}};
 
 	(void)body;
-	if (open_query(rq, AGENT_WRITE, &f, err) < 0)
+	if (open_query_path(rq, AGENT_WRITE, &f, err) < 0)
 		return -1;
 	return files_upload(rq, &f.target, &f.call, reply, err);
 }
@@ -337,7 +337,7 @@ static int tar_get(struct request *rq, const void *body, struct reply *reply, st
 	FILES_TARGET f = {.call = {.type = AGENT_TAR_OUT}};
 
 	(void)body;
-	if (open_query(rq, AGENT_TAR_OUT, &f, err) < 0)
+	if (open_query_path(rq, AGENT_TAR_OUT, &f, err) < 0)
 		return -1;
 	return files_download(rq, &f.target, &f.call, reply, err);
 }
@@ -350,7 +350,7 @@ static int pack_post(struct request *rq, const void *body, struct reply *reply, 
 	for (const char **name = b->names; *name; name++)
 		if (path_check_relative(rq->arena, span_of(*name), name, err) < 0)
 			return -1;
-	if (open_body(rq, AGENT_TAR_OUT, b, &f, err) < 0)
+	if (open_body_path(rq, AGENT_TAR_OUT, b, &f, err) < 0)
 		return -1;
 	f.call.path.flags |= AGENT_PATH_NAMES;
 	return files_download(rq, &f.target, &f.call, reply, err);
@@ -361,7 +361,7 @@ static int tar_post(struct request *rq, const void *body, struct reply *reply, s
 	FILES_TARGET f = {.call = {.type = AGENT_TAR_IN}};
 
 	(void)body;
-	if (open_query(rq, AGENT_TAR_IN, &f, err) < 0)
+	if (open_query_path(rq, AGENT_TAR_IN, &f, err) < 0)
 		return -1;
 	return files_upload(rq, &f.target, &f.call, reply, err);
 }
@@ -371,7 +371,7 @@ static int form_post(struct request *rq, const void *body, struct reply *reply, 
 	FILES_TARGET f = {.call = {.type = AGENT_WRITE}};
 
 	(void)body;
-	if (open_query(rq, AGENT_WRITE, &f, err) < 0)
+	if (open_query_path(rq, AGENT_WRITE, &f, err) < 0)
 		return -1;
 	return files_upload_form(rq, &f.target, &f.call, reply, err);
 }
@@ -381,7 +381,7 @@ static int stat_get(struct request *rq, const void *body, struct reply *reply, s
 	FILES_TARGET f = {.call = {.type = AGENT_STAT}};
 
 	(void)body;
-	if (open_query(rq, AGENT_STAT, &f, err) < 0)
+	if (open_query_path(rq, AGENT_STAT, &f, err) < 0)
 		return -1;
 	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
 }
@@ -391,7 +391,7 @@ static int path_delete(struct request *rq, const void *body, struct reply *reply
 	FILES_TARGET f = {.call = {.type = AGENT_REMOVE}};
 
 	(void)body;
-	if (open_query(rq, AGENT_REMOVE, &f, err) < 0)
+	if (open_query_path(rq, AGENT_REMOVE, &f, err) < 0)
 		return -1;
 	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
 }
@@ -407,39 +407,39 @@ static int watch_get(struct request *rq, const void *body, struct reply *reply, 
 		return -1;
 	if (form != OUTPUT_NDJSON)
 		form = OUTPUT_SSE;
-	if (open_query(rq, AGENT_WATCH, &f, err) < 0)
+	if (open_query_path(rq, AGENT_WATCH, &f, err) < 0)
 		return -1;
 	return files_watch(rq, &f.target, &f.call, form, reply, err);
 }
 
-static int post_answer(struct request *rq, uint16_t type, const struct files_body *b,
-                       struct reply *reply, struct error *err)
+static int post_path(struct request *rq, uint16_t type, const struct files_body *b,
+                     struct reply *reply, struct error *err)
 {
 	FILES_TARGET f = {.call = {.type = type}};
 
-	if (open_body(rq, type, b, &f, err) < 0)
+	if (open_body_path(rq, type, b, &f, err) < 0)
 		return -1;
 	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
 }
 
 static int mkdir_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	return post_answer(rq, AGENT_MKDIR, body, reply, err);
+	return post_path(rq, AGENT_MKDIR, body, reply, err);
 }
 
 static int rename_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	return post_answer(rq, AGENT_RENAME, body, reply, err);
+	return post_path(rq, AGENT_RENAME, body, reply, err);
 }
 
 static int copy_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	return post_answer(rq, AGENT_COPY, body, reply, err);
+	return post_path(rq, AGENT_COPY, body, reply, err);
 }
 
 static int remove_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	return post_answer(rq, AGENT_REMOVE, body, reply, err);
+	return post_path(rq, AGENT_REMOVE, body, reply, err);
 }
 
 static int read_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -451,7 +451,7 @@ static int read_post(struct request *rq, const void *body, struct reply *reply, 
 	        .bytes_max = b->length ? (size_t)b->length : 1024 * 1024,
 	};
 
-	if (open_body(rq, AGENT_READ, b, &f, err) < 0)
+	if (open_body_path(rq, AGENT_READ, b, &f, err) < 0)
 		return -1;
 	return files_read(rq, &f.target, &f.call, &options, reply, err);
 }
@@ -463,7 +463,7 @@ static int write_post(struct request *rq, const void *body, struct reply *reply,
 
 	if (b->content && b->content_base64.size > 0)
 		return FAIL(err, ERROR_INVALID, "content and content_base64 are both given");
-	if (open_body(rq, AGENT_WRITE, b, &f, err) < 0)
+	if (open_body_path(rq, AGENT_WRITE, b, &f, err) < 0)
 		return -1;
 	return files_answer(rq, &f.target, &f.call,
 	                    b->content ? span_of(b->content) : b->content_base64, reply, err);
@@ -473,8 +473,8 @@ static int write_post(struct request *rq, const void *body, struct reply *reply,
 #define WRITE SCOPE_SANDBOX_WRITE
 #define TAG .tag = "files"
 const struct route files_routes[] = {
-        {HTTP_GET, BASE, READ, .query = &list_query, .answer = &file_list_shape,
-         .handle = files_list_get, TAG, .summary = "List a folder"},
+        {HTTP_GET, BASE, READ, .query = &folder_list_query, .answer = &file_list_shape,
+         .handle = folder_list, TAG, .summary = "List a folder"},
         {HTTP_DELETE, BASE, WRITE, .query = &remove_query, .answer = &count_shape,
          .handle = path_delete, TAG, .summary = "Remove a file or folder"},
         {HTTP_GET, BASE "/content", READ, .query = &read_query, .handle = content_get, TAG,
@@ -484,10 +484,10 @@ const struct route files_routes[] = {
          .summary = "Upload a file; missing folders are made"},
         {HTTP_POST, BASE "/content", WRITE, ROUTE_STREAM_BODY, .query = &write_query,
          .answer = &file_entry_shape, .handle = content_put, TAG, .summary = "The same as PUT"},
-        {HTTP_POST, BASE "/upload", WRITE, ROUTE_STREAM_BODY, .query = &place_query,
+        {HTTP_POST, BASE "/upload", WRITE, ROUTE_STREAM_BODY, .query = &path_query,
          .answer = &file_list_shape, .handle = form_post, TAG,
          .summary = "Upload the files of a form into a folder"},
-        {HTTP_GET, BASE "/tar", READ, .query = &place_query, .handle = tar_get, TAG,
+        {HTTP_GET, BASE "/tar", READ, .query = &path_query, .handle = tar_get, TAG,
          .summary = "Download a folder as a tar archive"},
         {HTTP_POST, BASE "/tar", WRITE, ROUTE_STREAM_BODY, .query = &unpack_query,
          .answer = &count_shape, .handle = tar_post, TAG,
@@ -518,8 +518,8 @@ const struct route files_routes[] = {
 #undef TAG
 #define TAG .tag = "volumes"
 const struct route volume_files_routes[] = {
-        {HTTP_GET, VOLUME, READ, ROUTE_SLOW | ROUTE_FILES, .query = &list_query,
-         .answer = &file_list_shape, .handle = files_list_get, TAG,
+        {HTTP_GET, VOLUME, READ, ROUTE_SLOW | ROUTE_FILES, .query = &folder_list_query,
+         .answer = &file_list_shape, .handle = folder_list, TAG,
          .summary = "List a folder of a volume"},
         {HTTP_DELETE, VOLUME, WRITE, ROUTE_SLOW | ROUTE_FILES, .query = &remove_query,
          .answer = &count_shape, .handle = path_delete, TAG,
@@ -529,7 +529,7 @@ const struct route volume_files_routes[] = {
         {HTTP_PUT, VOLUME "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW | ROUTE_FILES,
          .query = &write_query, .answer = &file_entry_shape, .handle = content_put, TAG,
          .summary = "Upload a file into a volume; missing folders are made"},
-        {HTTP_GET, VOLUME "/tar", READ, ROUTE_SLOW | ROUTE_FILES, .query = &place_query,
+        {HTTP_GET, VOLUME "/tar", READ, ROUTE_SLOW | ROUTE_FILES, .query = &path_query,
          .handle = tar_get, TAG, .summary = "Download a folder of a volume as a tar archive"},
         {HTTP_POST, VOLUME "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW | ROUTE_FILES,
          .query = &unpack_query, .answer = &count_shape, .handle = tar_post, TAG,
@@ -549,7 +549,7 @@ const struct route volume_files_routes[] = {
 /* ---- of a lease ---- */
 
 /* The same call for a sandbox that is named by its id. */
-static http_handler *find_same(const struct route *route)
+static http_handler *find_sandbox_handler(const struct route *route)
 {
 	for (const struct route *row = files_routes; row->path; row++)
 		if (row->method == route->method &&
@@ -560,7 +560,7 @@ static http_handler *find_same(const struct route *route)
 
 static int lease_file(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	http_handler *handle = find_same(rq->route);
+	http_handler *handle = find_sandbox_handler(rq->route);
 
 	assert(handle);
 	return session_retry(rq, body, reply, handle, err);
@@ -570,8 +570,8 @@ static int lease_file(struct request *rq, const void *body, struct reply *reply,
 #define TAG .tag = "leases"
 /* All with the scope to write: the first call makes a sandbox. */
 const struct route lease_files_routes[] = {
-        {HTTP_GET, LEASE, WRITE, ROUTE_SLOW, .query = &list_query, .answer = &file_list_shape,
-         .handle = lease_file, TAG,
+        {HTTP_GET, LEASE, WRITE, ROUTE_SLOW, .query = &folder_list_query,
+         .answer = &file_list_shape, .handle = lease_file, TAG,
          .summary = "List a folder of the lease's sandbox, which is made if need be"},
         {HTTP_DELETE, LEASE, WRITE, ROUTE_SLOW, .query = &remove_query, .answer = &count_shape,
          .handle = lease_file, TAG, .summary = "Remove a file or folder there"},
@@ -580,8 +580,8 @@ const struct route lease_files_routes[] = {
         {HTTP_PUT, LEASE "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &write_query,
          .answer = &file_entry_shape, .handle = lease_file, TAG,
          .summary = "Upload a file to there; missing folders are made"},
-        {HTTP_GET, LEASE "/tar", WRITE, ROUTE_SLOW, .query = &place_query, .handle = lease_file,
-         TAG, .summary = "Download a folder from there as a tar archive"},
+        {HTTP_GET, LEASE "/tar", WRITE, ROUTE_SLOW, .query = &path_query, .handle = lease_file, TAG,
+         .summary = "Download a folder from there as a tar archive"},
         {HTTP_POST, LEASE "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &unpack_query,
          .answer = &count_shape, .handle = lease_file, TAG,
          .summary = "Unpack a tar archive there"},

@@ -3,6 +3,7 @@
 #include "edge/caller.h"
 #include "edge/tables.h"
 #include "fleet/history.h"
+#include "surface/native/answer.h"
 
 struct sample_answer {
 	int64_t at, memory_bytes, disk_bytes, pids, cpu_usage_us, network_in_bytes,
@@ -49,12 +50,7 @@ static const struct json_member history_query_members[] = {
 };
 static JSON_SHAPE(history_query, "StatsHistoryQuery", history_query, "Of which time");
 
-static int64_t whole(uint64_t value)
-{
-	return value > INT64_MAX ? -1 : (int64_t)value;
-}
-
-static struct json_list answers_of(struct arena *a, const struct fleet_history *h)
+static struct json_list make_sample_answers(struct arena *a, const struct fleet_history *h)
 {
 	struct sample_answer *items = ARENA_ARRAY(a, struct sample_answer, h->count + 1);
 
@@ -64,18 +60,18 @@ static struct json_list answers_of(struct arena *a, const struct fleet_history *
 		items[i] = (struct sample_answer){
 		        .at = s->at,
 		        .cpu_percent = (double)s->cpu_percent,
-		        .cpu_usage_us = whole(s->cpu_us),
-		        .memory_bytes = whole(s->memory_bytes),
-		        .disk_bytes = whole(s->disk_bytes),
+		        .cpu_usage_us = whole_or_unknown(s->cpu_us),
+		        .memory_bytes = whole_or_unknown(s->memory_bytes),
+		        .disk_bytes = whole_or_unknown(s->disk_bytes),
 		        .pids = s->pids,
-		        .network_in_bytes = whole(s->network_in_bytes),
-		        .network_out_bytes = whole(s->network_out_bytes),
+		        .network_in_bytes = whole_or_unknown(s->network_in_bytes),
+		        .network_out_bytes = whole_or_unknown(s->network_out_bytes),
 		};
 	}
 	return (struct json_list){items, h->count, .present = true};
 }
 
-static int read_time(const char *name, const char *text, int64_t *ret, struct error *err)
+static int parse_period_time(const char *name, const char *text, int64_t *ret, struct error *err)
 {
 	if (!text || json_time_parse(span_of(text), ret))
 		return 0;
@@ -95,8 +91,8 @@ static int history_get(struct request *rq, const void *body, struct reply *reply
 	struct fleet_history found;
 
 	(void)body;
-	if (read_time("from", q->from, &period.from, err) < 0 ||
-	    read_time("until", q->until, &period.until, err) < 0)
+	if (parse_period_time("from", q->from, &period.from, err) < 0 ||
+	    parse_period_time("until", q->until, &period.until, err) < 0)
 		return -1;
 	if (period.until && period.from > period.until)
 		return FAIL(err, ERROR_INVALID, "from is after until");
@@ -104,9 +100,9 @@ static int history_get(struct request *rq, const void *body, struct reply *reply
 	    fleet_history(fleet, rq->arena, &r, &period, &found, err) < 0)
 		return -1;
 	out = (struct history_answer){
-	        .items = answers_of(rq->arena, &found),
-	        .memory_limit_bytes = whole(found.memory_limit_bytes),
-	        .disk_limit_bytes = whole(found.disk_limit_bytes),
+	        .items = make_sample_answers(rq->arena, &found),
+	        .memory_limit_bytes = whole_or_unknown(found.memory_limit_bytes),
+	        .disk_limit_bytes = whole_or_unknown(found.disk_limit_bytes),
 	};
 	reply_json(reply, &history_shape, &out);
 	return 0;

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "surface/native/answer.h"
+
 #define IDLE_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
 
 /* In the order of enum sandbox_idle_time. */
@@ -34,7 +36,7 @@ struct sandbox_idle idle_body_parse(const struct idle_body *body)
 	        {body->pause_ms, body->stop_ms, body->reap_ms, body->lifetime_max_ms}};
 
 	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
-		if (!(body->present >> i & 1))
+		if (!row_is_given(body->present, i))
 			idle.ms[i] = SANDBOX_IDLE_LEAVE;
 	return idle;
 }

@@ -6,6 +6,7 @@
 #include "calls/stored_artifact.h"
 #include "edge/tables.h"
 #include "fleet/artifacts.h"
+#include "surface/native/answer.h"
 #include "wire/agent_cause.h"
 
 #define BASE "/v1/jobs"
@@ -56,14 +57,11 @@ static JSON_SHAPE(job_shape, "Job", job_answer, "A background job");
 static const struct json_member job_item_shape_members[] = {ANSWER_ROWS, JSON_END};
 static JSON_SHAPE(job_item_shape, "JobItem", job_answer, "A background job, without its logs");
 
-struct job_items {
-	struct json_list items;
-};
 static const struct json_member job_list_shape_members[] = {
-        JSON_LIST_MEMBER(job_items, items, &job_item_shape),
+        JSON_LIST_MEMBER(list_answer, items, &job_item_shape),
         JSON_END,
 };
-static JSON_SHAPE(job_list_shape, "JobList", job_items, "Background jobs, newest first");
+static JSON_SHAPE(job_list_shape, "JobList", list_answer, "Background jobs, newest first");
 
 #define CONVERSATION_ROW(s)                                                                        \
 	JSON_TEXT_MEMBER(s, conversation, .max = JOB_CONVERSATION_MAX,                             \
@@ -99,49 +97,50 @@ static const struct json_shape jobs_query = {
         .present_offset = offsetof(struct jobs_query, present),
 };
 
-struct logs_query {
+struct job_logs_query {
 	const char *conversation;
 	int64_t since_stdout, since_stderr, tail;
 	uint64_t present;
 };
 enum { LOGS_SINCE_STDOUT = 1, LOGS_SINCE_STDERR };
 static const struct json_member job_logs_query_members[] = {
-        CONVERSATION_ROW(logs_query),
-        [LOGS_SINCE_STDOUT] = JSON_WHOLE_MEMBER(logs_query, since_stdout, .min = 0,
+        CONVERSATION_ROW(job_logs_query),
+        [LOGS_SINCE_STDOUT] = JSON_WHOLE_MEMBER(job_logs_query, since_stdout, .min = 0,
                                                 .about = "from this byte on, else the tail"),
-        [LOGS_SINCE_STDERR] = JSON_WHOLE_MEMBER(logs_query, since_stderr, .min = 0),
-        JSON_WHOLE_MEMBER(logs_query, tail, .min = 1, .max = JOB_LOGS_MAX,
+        [LOGS_SINCE_STDERR] = JSON_WHOLE_MEMBER(job_logs_query, since_stderr, .min = 0),
+        JSON_WHOLE_MEMBER(job_logs_query, tail, .min = 1, .max = JOB_LOGS_MAX,
                           .about = "bytes of each stream at most, default 65536"),
         JSON_END,
 };
 static const struct json_shape job_logs_query = {
         .name = "JobLogsQuery",
-        .size = sizeof(struct logs_query),
+        .size = sizeof(struct job_logs_query),
         .members = job_logs_query_members,
-        .present_offset = offsetof(struct logs_query, present),
+        .present_offset = offsetof(struct job_logs_query, present),
 };
-struct logs_answer {
+struct job_logs_answer {
 	const char *result_id, *status, *out, *err;
 	int64_t out_offset, err_offset, out_next, err_next, out_end, err_end;
 };
 static const struct json_member job_logs_shape_members[] = {
-        JSON_TEXT_MEMBER(logs_answer, result_id, .name = "resultId"),
-        JSON_TEXT_MEMBER(logs_answer, status),
-        JSON_TEXT_MEMBER(logs_answer, out, .name = "stdout"),
-        JSON_TEXT_MEMBER(logs_answer, err, .name = "stderr"),
-        JSON_WHOLE_MEMBER(logs_answer, out_offset, .name = "stdout_offset",
+        JSON_TEXT_MEMBER(job_logs_answer, result_id, .name = "resultId"),
+        JSON_TEXT_MEMBER(job_logs_answer, status),
+        JSON_TEXT_MEMBER(job_logs_answer, out, .name = "stdout"),
+        JSON_TEXT_MEMBER(job_logs_answer, err, .name = "stderr"),
+        JSON_WHOLE_MEMBER(job_logs_answer, out_offset, .name = "stdout_offset",
                           .about = "of its first byte"),
-        JSON_WHOLE_MEMBER(logs_answer, err_offset, .name = "stderr_offset"),
-        JSON_WHOLE_MEMBER(logs_answer, out_next, .name = "stdout_next",
+        JSON_WHOLE_MEMBER(job_logs_answer, err_offset, .name = "stderr_offset"),
+        JSON_WHOLE_MEMBER(job_logs_answer, out_next, .name = "stdout_next",
                           .about = "since_stdout of the next call"),
-        JSON_WHOLE_MEMBER(logs_answer, err_next, .name = "stderr_next"),
-        JSON_WHOLE_MEMBER(logs_answer, out_end, .name = "stdout_bytes", .about = "written in all"),
-        JSON_WHOLE_MEMBER(logs_answer, err_end, .name = "stderr_bytes"),
+        JSON_WHOLE_MEMBER(job_logs_answer, err_next, .name = "stderr_next"),
+        JSON_WHOLE_MEMBER(job_logs_answer, out_end, .name = "stdout_bytes",
+                          .about = "written in all"),
+        JSON_WHOLE_MEMBER(job_logs_answer, err_end, .name = "stderr_bytes"),
         JSON_END,
 };
-static JSON_SHAPE(job_logs_shape, "JobLogs", logs_answer, "What a background job wrote");
+static JSON_SHAPE(job_logs_shape, "JobLogs", job_logs_answer, "What a background job wrote");
 
-struct complete_body {
+struct job_complete_body {
 	int status, cause;
 	int64_t exit_code, signal, duration_ms;
 	bool timed_out;
@@ -152,42 +151,37 @@ struct complete_body {
 enum { COMPLETE_CAUSE };
 static const char *const complete_statuses[] = {"completed", "failed", NULL};
 static const struct json_member complete_request_members[] = {
-        [COMPLETE_CAUSE] = JSON_CHOICE_MEMBER(complete_body, cause, .choices = agent_causes,
+        [COMPLETE_CAUSE] = JSON_CHOICE_MEMBER(job_complete_body, cause, .choices = agent_causes,
                                               .about = AGENT_CAUSES_ABOUT),
-        JSON_CHOICE_MEMBER(complete_body, status, .flags = JSON_REQUIRED,
+        JSON_CHOICE_MEMBER(job_complete_body, status, .flags = JSON_REQUIRED,
                            .choices = complete_statuses),
-        JSON_WHOLE_MEMBER(complete_body, exit_code, .name = "exitCode", .min = -1, .max = 255),
-        JSON_WHOLE_MEMBER(complete_body, signal, .min = 0, .max = 64),
-        JSON_WHOLE_MEMBER(complete_body, duration_ms, .name = "durationMs", .min = 0),
-        JSON_BOOL_MEMBER(complete_body, timed_out, .name = "timedOut"),
-        JSON_TEXT_MEMBER(complete_body, output, .max = 65536, .about = "its end, or as bytes:"),
-        JSON_BYTES_MEMBER(complete_body, out, .name = "stdoutBase64", .max = 65536),
-        JSON_BYTES_MEMBER(complete_body, err, .name = "stderrBase64", .max = 65536),
+        JSON_WHOLE_MEMBER(job_complete_body, exit_code, .name = "exitCode", .min = -1, .max = 255),
+        JSON_WHOLE_MEMBER(job_complete_body, signal, .min = 0, .max = 64),
+        JSON_WHOLE_MEMBER(job_complete_body, duration_ms, .name = "durationMs", .min = 0),
+        JSON_BOOL_MEMBER(job_complete_body, timed_out, .name = "timedOut"),
+        JSON_TEXT_MEMBER(job_complete_body, output, .max = 65536, .about = "its end, or as bytes:"),
+        JSON_BYTES_MEMBER(job_complete_body, out, .name = "stdoutBase64", .max = 65536),
+        JSON_BYTES_MEMBER(job_complete_body, err, .name = "stderrBase64", .max = 65536),
         JSON_END,
 };
 static const struct json_shape complete_request = {
         .name = "JobComplete",
         .about = "How a background job has ended",
-        .size = sizeof(struct complete_body),
+        .size = sizeof(struct job_complete_body),
         .members = complete_request_members,
-        .present_offset = offsetof(struct complete_body, present),
+        .present_offset = offsetof(struct job_complete_body, present),
 };
 
 /* ---- between rows and shapes ---- */
 
-static const char *text_or_null(const char *text)
-{
-	return text && *text ? text : NULL;
-}
-
-static const char *logs_json(struct arena *a, const struct job_record *r)
+static const char *format_job_logs(struct arena *a, const struct job_record *r)
 {
 	return arena_format(a, "{\"stdout\":%s,\"stderr\":%s}",
 	                    *r->stdout_json ? r->stdout_json : "\"\"",
 	                    *r->stderr_json ? r->stderr_json : "\"\"");
 }
 
-static struct job_answer answer_of(struct arena *a, const struct job_record *r)
+static struct job_answer make_job_answer(struct arena *a, const struct job_record *r)
 {
 	int64_t until = r->ended_at > 0 ? r->ended_at : clock_unix_ms();
 
@@ -207,7 +201,8 @@ static struct job_answer answer_of(struct arena *a, const struct job_record *r)
 	        .created_at = r->created_at,
 	        .ended_at = r->ended_at,
 	        .duration_ms = until > r->created_at ? until - r->created_at : 0,
-	        .logs = r->state == JOB_RUNNING ? (struct span){NULL, 0} : span_of(logs_json(a, r)),
+	        .logs = r->state == JOB_RUNNING ? (struct span){NULL, 0}
+	                                        : span_of(format_job_logs(a, r)),
 	};
 }
 
@@ -216,7 +211,7 @@ static int reply_job(struct request *rq, struct reply *reply, const struct job_r
 {
 	const struct artifact_filter filter = {
 	        .project_id = r->project_id, .job = r->id, .limit = FLEET_ARTIFACTS_MADE_MAX};
-	struct job_answer answer = answer_of(rq->arena, r);
+	struct job_answer answer = make_job_answer(rq->arena, r);
 	struct artifact_list kept;
 
 	if (*r->keep_root && r->state != JOB_RUNNING) {
@@ -228,7 +223,7 @@ static int reply_job(struct request *rq, struct reply *reply, const struct job_r
 	return 0;
 }
 
-static struct job_ref path_ref(struct request *rq, const char *conversation)
+static struct job_ref path_job_ref(struct request *rq, const char *conversation)
 {
 	return (struct job_ref){.project_id = api_project(rq),
 	                        .conversation = api_conversation(rq, conversation),
@@ -244,12 +239,11 @@ static int jobs_list(struct request *rq, const void *body, struct reply *reply, 
 	struct job_page page = {
 	        .project_id = api_project(rq),
 	        .conversation = api_conversation(rq, q->conversation),
-	        .state = q->present >> JOBS_STATUS & 1 ? statuses[q->status] : NULL,
+	        .state = row_is_given(q->present, JOBS_STATUS) ? statuses[q->status] : NULL,
 	        .before = q->before,
 	        .limit = q->limit ? q->limit : LIMIT_USUAL,
 	};
 	struct job_list found;
-	struct job_items out;
 	struct job_answer *items;
 
 	(void)body;
@@ -259,16 +253,15 @@ static int jobs_list(struct request *rq, const void *body, struct reply *reply, 
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct job_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(rq->arena, &found.items[i]);
-	out = (struct job_items){.items = {items, found.count, true}};
-	reply_json(reply, &job_list_shape, &out);
+		items[i] = make_job_answer(rq->arena, &found.items[i]);
+	reply_list(reply, &job_list_shape, items, found.count);
 	return 0;
 }
 
 static int job_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct job_query *q = rq->query;
-	const struct job_ref ref = path_ref(rq, q->conversation);
+	const struct job_ref ref = path_job_ref(rq, q->conversation);
 	struct job_record r;
 
 	(void)body;
@@ -278,8 +271,8 @@ static int job_get(struct request *rq, const void *body, struct reply *reply, st
 }
 
 /* A job that runs is asked of its sandbox's agent. */
-static int find_to_call(struct request *rq, const struct job_ref *ref, struct job_record *ret,
-                        struct error *err)
+static int find_callable_job(struct request *rq, const struct job_ref *ref, struct job_record *ret,
+                             struct error *err)
 {
 	struct request_sandbox sandbox;
 
@@ -289,23 +282,24 @@ static int find_to_call(struct request *rq, const struct job_ref *ref, struct jo
 	return ret->state == JOB_RUNNING ? request_may_call(rq, &sandbox, err) : 0;
 }
 
-static int job_stop_it(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int job_post_stop(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
 	const struct job_query *q = rq->query;
-	const struct job_ref ref = path_ref(rq, q->conversation);
+	const struct job_ref ref = path_job_ref(rq, q->conversation);
 	struct job_record r;
 
 	(void)body;
-	if (find_to_call(rq, &ref, &r, err) < 0 ||
+	if (find_callable_job(rq, &ref, &r, err) < 0 ||
 	    job_stop(api_of(rq)->jobs, rq->arena, &ref, &r, err) < 0)
 		return -1;
 	return reply_job(rq, reply, &r, err);
 }
 
 static void fill_logs(struct request *rq, const struct job_record *r, const struct job_logs *logs,
-                      struct logs_answer *ret)
+                      struct job_logs_answer *ret)
 {
-	*ret = (struct logs_answer){
+	*ret = (struct job_logs_answer){
 	        .result_id = r->id,
 	        .status = job_state_name(r->state),
 	        .out = arena_copy(rq->arena, logs->out[0]),
@@ -322,19 +316,19 @@ static void fill_logs(struct request *rq, const struct job_record *r, const stru
 static int job_logs_get(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct logs_query *q = rq->query;
-	const struct job_ref ref = path_ref(rq, q->conversation);
+	const struct job_logs_query *q = rq->query;
+	const struct job_ref ref = path_job_ref(rq, q->conversation);
 	struct job_logs_request wanted = {.max = q->tail ? (size_t)q->tail : TAIL_USUAL};
-	bool has_out = q->present >> LOGS_SINCE_STDOUT & 1;
-	bool has_err = q->present >> LOGS_SINCE_STDERR & 1;
-	struct logs_answer answer;
+	bool has_out = row_is_given(q->present, LOGS_SINCE_STDOUT);
+	bool has_err = row_is_given(q->present, LOGS_SINCE_STDERR);
+	struct job_logs_answer answer;
 	struct job_record r;
 	struct job_logs logs;
 
 	(void)body;
 	wanted.since[0] = has_out ? q->since_stdout : -(int64_t)wanted.max;
 	wanted.since[1] = has_err ? q->since_stderr : -(int64_t)wanted.max;
-	if (find_to_call(rq, &ref, &r, err) < 0 ||
+	if (find_callable_job(rq, &ref, &r, err) < 0 ||
 	    job_logs(api_of(rq)->jobs, rq->arena, &r, &wanted, &logs, err) < 0)
 		return -1;
 	fill_logs(rq, &r, &logs, &answer);
@@ -345,18 +339,19 @@ static int job_logs_get(struct request *rq, const void *body, struct reply *repl
 /* ---- from inside ---- */
 
 /* Agents of before tell only whether its time was over. */
-static const char *posted_cause(const struct complete_body *b)
+static const char *posted_cause(const struct job_complete_body *b)
 {
-	if (b->present >> COMPLETE_CAUSE & 1)
+	if (row_is_given(b->present, COMPLETE_CAUSE))
 		return agent_causes[b->cause];
 	if (b->timed_out)
 		return "timeout";
 	return b->signal > 0 ? "signal" : "exit";
 }
 
-static int job_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int job_post_completion(struct request *rq, const void *body, struct reply *reply,
+                               struct error *err)
 {
-	const struct complete_body *b = body;
+	const struct job_complete_body *b = body;
 	struct span token = account_bearer(request_header(rq, "Authorization"), NULL);
 	const struct job_completion completion = {
 	        .is_completed = b->status == 0,
@@ -385,11 +380,11 @@ const struct route jobs_routes[] = {
          .answer = &job_logs_shape, .handle = job_logs_get, TAG,
          .summary = "What it wrote: the tail, or from an offset on"},
         {HTTP_POST, BASE "/:job/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
-         .query = &job_query, .answer = &job_shape, .handle = job_stop_it, TAG,
+         .query = &job_query, .answer = &job_shape, .handle = job_post_stop, TAG,
          .summary = "End a background job and all that it started"},
         {HTTP_POST, "/sandbox-jobs/:job/complete", SCOPE_NONE, ROUTE_PUBLIC,
          .body_max = COMPLETE_BODY_MAX, .body = &complete_request, .status = 204,
-         .handle = job_post, TAG,
+         .handle = job_post_completion, TAG,
          .summary = "From inside a sandbox, by the job's own token: how it has ended"},
         {.path = NULL},
 };

@@ -7,6 +7,7 @@
 #include "edge/keys.h"
 #include "edge/tables.h"
 #include "store/accounts.h"
+#include "surface/native/answer.h"
 
 #define BASE "/api/sandbox/keys"
 
@@ -31,16 +32,16 @@ static const struct json_member key_request_members[] = {
 };
 static JSON_SHAPE(key_request, "KeyCreate", key_body, "A key to make");
 
-struct rotate_body {
+struct key_rotate_body {
 	int64_t grace_ms;
 };
 static const struct json_member rotate_request_members[] = {
-        JSON_WHOLE_MEMBER(rotate_body, grace_ms, .min = 0, .max = ACCOUNT_KEY_GRACE_MAX_MS,
+        JSON_WHOLE_MEMBER(key_rotate_body, grace_ms, .min = 0, .max = ACCOUNT_KEY_GRACE_MAX_MS,
                           .about = "how long the old text is valid still, at most 7 days; 0 = no "
                                    "longer"),
         JSON_END,
 };
-static JSON_SHAPE(rotate_request, "KeyRotate", rotate_body, "What becomes of the old text");
+static JSON_SHAPE(rotate_request, "KeyRotate", key_rotate_body, "What becomes of the old text");
 
 struct key_answer {
 	const char *id, *name, *prefix, *project, *key, *e2b_key, *member, *role;
@@ -69,19 +70,11 @@ static const struct json_member key_made_shape_members[] = {
 };
 static JSON_SHAPE(key_made_shape, "KeyMade", key_answer, "A new key, with its text");
 
-struct key_items {
-	struct json_list items;
-};
 static const struct json_member key_list_shape_members[] = {
-        JSON_LIST_MEMBER(key_items, items, &key_shape),
+        JSON_LIST_MEMBER(list_answer, items, &key_shape),
         JSON_END,
 };
-static JSON_SHAPE(key_list_shape, "KeyList", key_items, "Keys");
-
-static const char *or_null(const char *text)
-{
-	return text && text[0] ? text : NULL;
-}
+static JSON_SHAPE(key_list_shape, "KeyList", list_answer, "Keys");
 
 const char **api_scope_names(struct arena *a, int64_t scopes)
 {
@@ -95,14 +88,14 @@ const char **api_scope_names(struct arena *a, int64_t scopes)
 	return names;
 }
 
-static void fill_answer(struct arena *a, const struct key_record *r, struct key_answer *ret)
+static void fill_key_answer(struct arena *a, const struct key_record *r, struct key_answer *ret)
 {
 	*ret = (struct key_answer){
 	        .id = r->id,
 	        .name = r->name,
 	        .prefix = r->prefix,
-	        .member = or_null(r->user_id),
-	        .role = or_null(r->role),
+	        .member = text_or_null(r->user_id),
+	        .role = text_or_null(r->role),
 	        .project = r->project_id,
 	        .scopes = api_scope_names(a, r->scopes),
 	        .created_at = r->created_at,
@@ -116,21 +109,19 @@ static int keys_list(struct request *rq, const void *body, struct reply *reply, 
 {
 	struct key_list found;
 	struct key_answer *items;
-	struct key_items out;
 
 	(void)body;
 	if (store_key_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct key_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		fill_answer(rq->arena, &found.items[i], &items[i]);
-	out = (struct key_items){.items = {items, found.count, true}};
-	reply_json(reply, &key_list_shape, &out);
+		fill_key_answer(rq->arena, &found.items[i], &items[i]);
+	reply_list(reply, &key_list_shape, items, found.count);
 	return 0;
 }
 
-static int grant(struct request *rq, const struct key_body *b, struct key_record *r,
-                 struct error *err)
+static int grant_scopes(struct request *rq, const struct key_body *b, struct key_record *r,
+                        struct error *err)
 {
 	struct account_grant wanted = {.own = api_account(rq)->scopes, .names = b->scopes};
 	struct member_record member;
@@ -152,13 +143,13 @@ static int grant(struct request *rq, const struct key_body *b, struct key_record
 }
 
 /* The only answer that has a key's text. */
-static int answer_made(struct request *rq, struct reply *reply, const struct key_record *r,
-                       const struct account_key *key)
+static int reply_new_key(struct request *rq, struct reply *reply, const struct key_record *r,
+                         const struct account_key *key)
 {
 	char e2b[ACCOUNT_KEY_E2B_SIZE + 1];
 	struct key_answer answer;
 
-	fill_answer(rq->arena, r, &answer);
+	fill_key_answer(rq->arena, r, &answer);
 	account_key_write_e2b(key, e2b);
 	answer.key = key->text;
 	answer.e2b_key = e2b;
@@ -181,7 +172,7 @@ static int key_create(struct request *rq, const void *body, struct reply *reply,
 	const struct account_term term = {b->expires_at, b->expires_in_ms, record.created_at};
 
 	if (account_term_resolve(&term, &record.expires_at, err) < 0 ||
-	    grant(rq, b, &record, err) < 0)
+	    grant_scopes(rq, b, &record, err) < 0)
 		return -1;
 	account_key_generate(&key);
 	record.prefix = key.prefix;
@@ -190,12 +181,12 @@ static int key_create(struct request *rq, const void *body, struct reply *reply,
 		return -1;
 	api_audit_subject(rq, record.id);
 	reply_status(reply, 201);
-	return answer_made(rq, reply, &record, &key);
+	return reply_new_key(rq, reply, &record, &key);
 }
 
 static int key_rotate(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct rotate_body *b = body;
+	const struct key_rotate_body *b = body;
 	struct api *api = api_of(rq);
 	struct account_key key;
 	struct key_record record;
@@ -212,7 +203,7 @@ static int key_rotate(struct request *rq, const void *body, struct reply *reply,
 	if (store_key_rotate(api->store, rq->arena, &rotation, &record, err) < 0)
 		return -1;
 	api_key_cache_clear(api->keys);
-	return answer_made(rq, reply, &record, &key);
+	return reply_new_key(rq, reply, &record, &key);
 }
 
 static int key_revoke(struct request *rq, const void *body, struct reply *reply, struct error *err)

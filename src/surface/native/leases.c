@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/leases — the one warm sandbox of a key. */
-#include "fleet/lease.h"
-#include "fleet/usage.h"
-
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,7 +8,10 @@
 #include "edge/forward.h"
 #include "edge/idempotency.h"
 #include "edge/tables.h"
+#include "fleet/lease.h"
 #include "fleet/settings.h"
+#include "fleet/usage.h"
+#include "surface/native/answer.h"
 #include "surface/native/exec.h"
 #include "surface/native/resources.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- shapes ---- */
 
-struct acquire_body {
+struct lease_acquire_body {
 	const char *key, *template, *idempotency_key, *persistent_home;
 	struct json_map env, labels;
 	struct resources_body resources;
@@ -27,7 +27,7 @@ struct acquire_body {
 	int64_t wait_ms, persistent_disk_gb;
 	uint64_t present;
 };
-enum acquire_row {
+enum lease_acquire_row {
 	ACQUIRE_KEY,
 	ACQUIRE_TEMPLATE,
 	ACQUIRE_ENV,
@@ -42,68 +42,70 @@ enum acquire_row {
 	ACQUIRE_DISK,
 	ACQUIRE_UPDATE,
 };
-static const struct json_member acquire_request_members[] = {
+static const struct json_member lease_acquire_request_members[] = {
         [ACQUIRE_KEY] = JSON_TEXT_MEMBER(
-                acquire_body, key, .flags = JSON_REQUIRED, .min = 1, .max = LEASE_KEY_MAX,
+                lease_acquire_body, key, .flags = JSON_REQUIRED, .min = 1, .max = LEASE_KEY_MAX,
                 .about = "of a user, a workspace, a chat, a session", .example = "workspace:42"),
-        [ACQUIRE_TEMPLATE] = JSON_TEXT_MEMBER(acquire_body, template, .max = 128,
+        [ACQUIRE_TEMPLATE] = JSON_TEXT_MEMBER(lease_acquire_body, template, .max = 128,
                                               .about = "of the sandbox, should one be made; else "
                                                        "the server's default",
                                               .example = "base"),
-        [ACQUIRE_ENV] = JSON_TEXT_MAP_MEMBER(acquire_body, env, .max = 256, .flags = JSON_SECRET,
-                                             .about = "the same; never shown again"),
-        [ACQUIRE_LABELS] = JSON_TEXT_MAP_MEMBER(acquire_body, labels, .max = SANDBOX_LABELS_MAX - 1,
-                                                .about = "the same; " LEASE_LABEL " is added"),
-        [ACQUIRE_RESOURCES] = JSON_OBJECT_MEMBER(acquire_body, resources, &resources_request),
-        [ACQUIRE_INTERNET] = JSON_BOOL_MEMBER(acquire_body, internet,
+        [ACQUIRE_ENV] =
+                JSON_TEXT_MAP_MEMBER(lease_acquire_body, env, .max = 256, .flags = JSON_SECRET,
+                                     .about = "the same; never shown again"),
+        [ACQUIRE_LABELS] =
+                JSON_TEXT_MAP_MEMBER(lease_acquire_body, labels, .max = SANDBOX_LABELS_MAX - 1,
+                                     .about = "the same; " LEASE_LABEL " is added"),
+        [ACQUIRE_RESOURCES] = JSON_OBJECT_MEMBER(lease_acquire_body, resources, &resources_request),
+        [ACQUIRE_INTERNET] = JSON_BOOL_MEMBER(lease_acquire_body, internet,
                                               .about = "the same; false = no network at all"),
-        [ACQUIRE_PERSISTENT] = JSON_BOOL_MEMBER(acquire_body, persistent,
+        [ACQUIRE_PERSISTENT] = JSON_BOOL_MEMBER(lease_acquire_body, persistent,
                                                 .about = "the same; exempt from the idle reaper"),
         [ACQUIRE_CONTINUE] =
-                JSON_BOOL_MEMBER(acquire_body, goes_on, .name = "continue",
+                JSON_BOOL_MEMBER(lease_acquire_body, goes_on, .name = "continue",
                                  .about = "false: a fresh filesystem; what runs is ended, and the "
                                           "sandbox reset or, where that cannot be, replaced. "
                                           "Default true; of a run (header Atoll-Run) false, "
                                           "unless the files are that run's already"),
         [ACQUIRE_WAIT] =
-                JSON_WHOLE_MEMBER(acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
+                JSON_WHOLE_MEMBER(lease_acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
                                   .about = "for others who make it; 0 = 30 s"),
         [ACQUIRE_ONCE] =
-                JSON_TEXT_MEMBER(acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
+                JSON_TEXT_MEMBER(lease_acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
                                  .about = "the same as the header Idempotency-Key"),
-        [ACQUIRE_HOME] =
-                JSON_TEXT_MEMBER(acquire_body, persistent_home, .name = "persistentHome", .max = 58,
-                                 .about = "NAME: the volume home-NAME is at /home/user of the "
-                                          "sandbox that is made, and outlives it"),
+        [ACQUIRE_HOME] = JSON_TEXT_MEMBER(
+                lease_acquire_body, persistent_home, .name = "persistentHome", .max = 58,
+                .about = "NAME: the volume home-NAME is at /home/user of the "
+                         "sandbox that is made, and outlives it"),
         [ACQUIRE_DISK] = JSON_WHOLE_MEMBER(
-                acquire_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
+                lease_acquire_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
                 .max = 1 << 18,
                 .about = "GiB that volume can hold, when it is made (default: no limit)"),
         [ACQUIRE_UPDATE] = JSON_BOOL_MEMBER(
-                acquire_body, update,
+                lease_acquire_body, update,
                 .about = "what is given replaces that member of the lease's specification, and a "
                          "sandbox that was made otherwise is replaced, with its files; without it, "
                          "409 names what differs from the sandbox that is there"),
         JSON_END,
 };
-static const struct json_shape acquire_request = {
+static const struct json_shape lease_acquire_request = {
         .name = "LeaseAcquire",
         .about = "Whose sandbox, and what it is like should it have to be made",
-        .size = sizeof(struct acquire_body),
-        .members = acquire_request_members,
-        .present_offset = offsetof(struct acquire_body, present),
+        .size = sizeof(struct lease_acquire_body),
+        .members = lease_acquire_request_members,
+        .present_offset = offsetof(struct lease_acquire_body, present),
 };
 
-struct keep_body {
+struct lease_keep_body {
 	int64_t timeout_ms;
 };
-static const struct json_member keep_request_members[] = {
-        JSON_WHOLE_MEMBER(keep_body, timeout_ms, .name = "timeoutMs", .min = 0,
+static const struct json_member lease_keep_request_members[] = {
+        JSON_WHOLE_MEMBER(lease_keep_body, timeout_ms, .name = "timeoutMs", .min = 0,
                           .max = FLEET_KEEP_MAX_MS,
                           .about = "not idle for so long; 0 = as after any other use"),
         JSON_END,
 };
-static JSON_SHAPE(keep_request, "LeaseKeepAlive", keep_body, "For how long");
+static JSON_SHAPE(lease_keep_request, "LeaseKeepAlive", lease_keep_body, "For how long");
 
 struct lease_answer {
 	const char *key, *username, *sandbox_id, *status, *type, *node, *run;
@@ -156,7 +158,7 @@ struct lease_query {
 	const char *prefix, *page;
 	int64_t limit;
 };
-static const struct json_member list_query_members[] = {
+static const struct json_member lease_list_query_members[] = {
         JSON_TEXT_MEMBER(lease_query, prefix, .max = LEASE_KEY_MAX,
                          .about = "only keys that begin so"),
         JSON_TEXT_MEMBER(lease_query, page, .max = LEASE_KEY_MAX,
@@ -165,42 +167,38 @@ static const struct json_member list_query_members[] = {
                           .about = "items of a page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "LeaseListQuery", lease_query, "Which leases");
-static const struct json_member prefix_query_members[] = {
+static JSON_SHAPE(lease_list_query, "LeaseListQuery", lease_query, "Which leases");
+static const struct json_member lease_prefix_query_members[] = {
         JSON_TEXT_MEMBER(lease_query, prefix, .flags = JSON_REQUIRED, .min = 1,
                          .max = LEASE_KEY_MAX, .example = "workspace:42:"),
         JSON_END,
 };
-static JSON_SHAPE(prefix_query, "LeasePrefixQuery", lease_query, "Which leases");
+static JSON_SHAPE(lease_prefix_query, "LeasePrefixQuery", lease_query, "Which leases");
 
-struct lease_list_answer {
-	struct json_list items;
-	const char *next_page;
-};
 static const struct json_member lease_list_members[] = {
-        JSON_LIST_MEMBER(lease_list_answer, items, &lease_shape),
-        JSON_TEXT_MEMBER(lease_list_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_LIST_MEMBER(list_answer, items, &lease_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(lease_list, "LeaseList", lease_list_answer, "One page of leases");
-struct deleted_answer {
+static JSON_SHAPE(lease_list, "LeaseList", list_answer, "One page of leases");
+struct leases_deleted_answer {
 	int64_t deleted;
 };
 static const struct json_member deleted_shape_members[] = {
-        JSON_WHOLE_MEMBER(deleted_answer, deleted),
+        JSON_WHOLE_MEMBER(leases_deleted_answer, deleted),
         JSON_END,
 };
-static JSON_SHAPE(deleted_shape, "LeasesDeleted", deleted_answer, "How many there were");
+static JSON_SHAPE(deleted_shape, "LeasesDeleted", leases_deleted_answer, "How many there were");
 
 /* ---- record to answer ---- */
 
-static int64_t latest(int64_t a, int64_t b)
+static int64_t latest_time(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
-static void fill_answer(const struct request *rq, const struct lease_record *r,
-                        struct lease_answer *ret)
+static void fill_lease_answer(const struct request *rq, const struct lease_record *r,
+                              struct lease_answer *ret)
 {
 	bool is_ready = r->status == LEASE_READY;
 
@@ -216,30 +214,26 @@ static void fill_answer(const struct request *rq, const struct lease_record *r,
 	        .lock_version = r->lock_version,
 	        .total_usage_seconds =
 	                fleet_lease_usage_ms(api_of(rq)->fleet, r, clock_unix_ms()) / 1000,
-	        .last_activity_at = latest(r->last_activity_at, r->sandbox_activity_at),
+	        .last_activity_at = latest_time(r->last_activity_at, r->sandbox_activity_at),
 	        .created_at = r->created_at,
 	        .keep_until = r->keep_until,
 	        .specification = span_of(r->spec_json),
 	};
 }
 
-static int answer(const struct request *rq, struct reply *reply, const struct lease_record *r)
+static int reply_lease(const struct request *rq, struct reply *reply, const struct lease_record *r)
 {
 	struct lease_answer out;
 
-	fill_answer(rq, r, &out);
+	fill_lease_answer(rq, r, &out);
 	reply_json(reply, &lease_shape, &out);
 	return 0;
 }
 
 /* ---- handlers ---- */
 
-static bool has(uint64_t present, unsigned row)
-{
-	return present >> row & 1;
-}
-
-static struct fleet_create create_of(const struct request *rq, const struct acquire_body *b)
+static struct fleet_create make_create_request(const struct request *rq,
+                                               const struct lease_acquire_body *b)
 {
 	return (struct fleet_create){
 	        .key_id = api_account(rq)->key_id,
@@ -248,19 +242,19 @@ static struct fleet_create create_of(const struct request *rq, const struct acqu
 	        .env = b->env,
 	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
 	                      b->resources.pids},
-	        .internet = has(b->present, ACQUIRE_INTERNET) ? b->internet : -1,
+	        .internet = row_is_given(b->present, ACQUIRE_INTERNET) ? b->internet : -1,
 	        .persistent = b->persistent,
 	        .persistent_home = b->persistent_home,
 	        .persistent_home_mb = b->persistent_disk_gb * 1024,
 	};
 }
 
-static int answer_acquired(const struct request *rq, struct reply *reply,
-                           const struct fleet_leased *leased)
+static int reply_acquired_lease(const struct request *rq, struct reply *reply,
+                                const struct fleet_leased *leased)
 {
 	struct lease_answer out;
 
-	fill_answer(rq, &leased->lease, &out);
+	fill_lease_answer(rq, &leased->lease, &out);
 	out.created = leased->created;
 	out.reset = leased->reset;
 	reply_status(reply, leased->created ? 201 : 200);
@@ -294,10 +288,10 @@ static int acquire_once(struct request *rq, const char *key, struct fleet_lease 
 		if (strcmp(leased.sandbox.id, once.found.id) == 0)
 			leased.created = once.found.created;
 	}
-	return answer_acquired(rq, reply, &leased);
+	return reply_acquired_lease(rq, reply, &leased);
 }
 
-static int may_wait(void *rq, struct error *err)
+static int lease_may_wait(void *rq, struct error *err)
 {
 	return request_may_wait(rq, err);
 }
@@ -306,19 +300,19 @@ static int may_wait(void *rq, struct error *err)
 static int lease_acquire(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct acquire_body *b = body;
-	const struct fleet_create make = create_of(rq, b);
+	const struct lease_acquire_body *b = body;
+	const struct fleet_create make = make_create_request(rq, b);
 	struct fleet_lease request = {
 	        .project_id = api_project(rq),
 	        .key = b->key,
 	        .make = &make,
-	        .names_persistent = has(b->present, ACQUIRE_PERSISTENT),
+	        .names_persistent = row_is_given(b->present, ACQUIRE_PERSISTENT),
 	        .terms = b->update ? LEASE_TERMS_UPDATE : LEASE_TERMS_SAME,
-	        .is_fresh = has(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
+	        .is_fresh = row_is_given(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
 	        .wait_ms = b->wait_ms,
 	        .parks = api_can_park(rq),
 	        .awaited = api_awaited(rq),
-	        .may_wait = may_wait,
+	        .may_wait = lease_may_wait,
 	        .context = rq,
 	};
 	struct fleet_leased leased;
@@ -335,63 +329,63 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 		return acquire_once(rq, b->idempotency_key, &request, reply, err);
 	if (fleet_lease_acquire(api_of(rq)->fleet, rq->arena, &request, &leased, err) < 0)
 		return -1;
-	return answer_acquired(rq, reply, &leased);
+	return reply_acquired_lease(rq, reply, &leased);
 }
 
-static struct lease_ref path_ref(const struct request *rq)
+static struct lease_ref path_lease_ref(const struct request *rq)
 {
 	return (struct lease_ref){api_project(rq), request_param(rq, "key")};
 }
 
 static int lease_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct lease_ref ref = path_ref(rq);
+	const struct lease_ref ref = path_lease_ref(rq);
 	struct lease_record r;
 
 	(void)body;
 	if (fleet_lease_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer(rq, reply, &r);
+	return reply_lease(rq, reply, &r);
 }
 
 static int lease_keep(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct keep_body *b = body;
-	const struct lease_ref ref = path_ref(rq);
+	const struct lease_keep_body *b = body;
+	const struct lease_ref ref = path_lease_ref(rq);
 	struct lease_record r;
 
 	if (fleet_lease_keep(api_of(rq)->fleet, rq->arena, &ref, b->timeout_ms, &r, err) < 0)
 		return -1;
-	return answer(rq, reply, &r);
+	return reply_lease(rq, reply, &r);
 }
 
 static int lease_release(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct lease_ref ref = path_ref(rq);
+	const struct lease_ref ref = path_lease_ref(rq);
 	struct lease_record r;
 
 	(void)body;
 	if (fleet_lease_release(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer(rq, reply, &r);
+	return reply_lease(rq, reply, &r);
 }
 
 static int lease_pause(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct lease_ref ref = path_ref(rq);
+	const struct lease_ref ref = path_lease_ref(rq);
 	struct lease_record r;
 
 	(void)body;
 	if (fleet_lease_pause(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer(rq, reply, &r);
+	return reply_lease(rq, reply, &r);
 }
 
 static int lease_delete(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct lease_ref ref = path_ref(rq);
+	const struct lease_ref ref = path_lease_ref(rq);
 
 	(void)body;
 	if (fleet_lease_delete(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
@@ -401,8 +395,8 @@ static int lease_delete(struct request *rq, const void *body, struct reply *repl
 }
 
 /* 1: another server has some of the sandboxes, and is asked to delete them, and all the leases. */
-static int delete_elsewhere(struct request *rq, const struct lease_ref *prefix, struct reply *reply,
-                            struct error *err)
+static int delete_on_owner(struct request *rq, const struct lease_ref *prefix, struct reply *reply,
+                           struct error *err)
 {
 	if (!api_hop_is_allowed(rq) || fleet_lease_delete_ours(api_of(rq)->fleet, prefix, err) == 0)
 		return 0;
@@ -420,12 +414,12 @@ static int leases_delete(struct request *rq, const void *body, struct reply *rep
 {
 	const struct lease_query *q = rq->query;
 	const struct lease_ref prefix = {api_project(rq), q->prefix};
-	struct deleted_answer out;
+	struct leases_deleted_answer out;
 	uint64_t count;
 	int result;
 
 	(void)body;
-	result = delete_elsewhere(rq, &prefix, reply, err);
+	result = delete_on_owner(rq, &prefix, reply, err);
 	if (result != 0)
 		return result < 0 ? -1 : 0;
 	if (fleet_lease_delete_all(api_of(rq)->fleet, &prefix, &count, err) < 0)
@@ -445,7 +439,6 @@ static int leases_list(struct request *rq, const void *body, struct reply *reply
 	        .limit = q->limit ? (unsigned)q->limit : 100,
 	};
 	struct lease_list found;
-	struct lease_list_answer out;
 	struct lease_answer *items;
 
 	(void)body;
@@ -453,9 +446,8 @@ static int leases_list(struct request *rq, const void *body, struct reply *reply
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct lease_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		fill_answer(rq, &found.items[i], &items[i]);
-	out = (struct lease_list_answer){{items, found.count, true}, found.next};
-	reply_json(reply, &lease_list, &out);
+		fill_lease_answer(rq, &found.items[i], &items[i]);
+	reply_page(reply, &lease_list, (struct json_list){items, found.count, true}, found.next);
 	return 0;
 }
 
@@ -481,8 +473,8 @@ static int run_code(struct request *rq, struct api_target *t, const void *body, 
 	return code_run(rq, t, body, reply, err);
 }
 
-static int run_inside(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
-                      struct error *err)
+static int run_in_lease(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
+                        struct error *err)
 {
 	const struct lease_run *run = context;
 	struct request *rq = run->rq;
@@ -499,7 +491,7 @@ static int run_inside(void *context, const struct sandbox_record *r, struct flee
 }
 
 /* Nothing that was made by another call is missing when this is the first one. */
-static int lease_run(struct lease_run *run, struct error *err)
+static int run_with_lease(struct lease_run *run, struct error *err)
 {
 	struct request *rq = run->rq;
 	const struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
@@ -510,7 +502,7 @@ static int lease_run(struct lease_run *run, struct error *err)
 	                                    .use = &used,
 	                                    .parks = api_can_park(rq),
 	                                    .awaited = api_awaited(rq)};
-	const struct fleet_lease_use use = {run_inside, run};
+	const struct fleet_lease_use use = {run_in_lease, run};
 
 	if (api_describe_use(rq, &used, err) < 0)
 		return -1;
@@ -522,7 +514,7 @@ static int lease_exec_command(struct request *rq, const void *body, struct reply
 {
 	struct lease_run run = {rq, body, reply, run_command};
 
-	return exec_check(body, err) < 0 ? -1 : lease_run(&run, err);
+	return exec_check(body, err) < 0 ? -1 : run_with_lease(&run, err);
 }
 
 static int lease_exec_code(struct request *rq, const void *body, struct reply *reply,
@@ -530,27 +522,28 @@ static int lease_exec_code(struct request *rq, const void *body, struct reply *r
 {
 	struct lease_run run = {rq, body, reply, run_code};
 
-	return code_check(rq->arena, body, err) < 0 ? -1 : lease_run(&run, err);
+	return code_check(rq->arena, body, err) < 0 ? -1 : run_with_lease(&run, err);
 }
 
 #define TAG .tag = "leases"
 #define READ SCOPE_SANDBOX_READ
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route leases_routes[] = {
-        {HTTP_POST, BASE "/acquire", WRITE, ROUTE_QUICK | ROUTE_PROGRESS, .body = &acquire_request,
-         .answer = &acquired_shape, .handle = lease_acquire, TAG,
+        {HTTP_POST, BASE "/acquire", WRITE, ROUTE_QUICK | ROUTE_PROGRESS,
+         .body = &lease_acquire_request, .answer = &acquired_shape, .handle = lease_acquire, TAG,
          .summary = "The one warm sandbox of a key: found, started or made"},
-        {HTTP_GET, BASE, READ, .query = &list_query, .answer = &lease_list, .handle = leases_list,
-         TAG, .summary = "List leases by key"},
-        {HTTP_DELETE, BASE, WRITE, ROUTE_SLOW, .query = &prefix_query, .answer = &deleted_shape,
-         .handle = leases_delete, TAG,
+        {HTTP_GET, BASE, READ, .query = &lease_list_query, .answer = &lease_list,
+         .handle = leases_list, TAG, .summary = "List leases by key"},
+        {HTTP_DELETE, BASE, WRITE, ROUTE_SLOW, .query = &lease_prefix_query,
+         .answer = &deleted_shape, .handle = leases_delete, TAG,
          .summary = "Delete all leases whose keys begin so, with their sandboxes"},
         {HTTP_GET, BASE "/:key", READ, .answer = &lease_shape, .handle = lease_get, TAG,
          .summary = "Look at a lease"},
         {HTTP_DELETE, BASE "/:key", WRITE, ROUTE_SLOW, .status = 204, .handle = lease_delete, TAG,
          .summary = "Delete a lease and its sandbox"},
-        {HTTP_POST, BASE "/:key/keepalive", WRITE, .body = &keep_request, .answer = &lease_shape,
-         .handle = lease_keep, TAG, .summary = "Keep the sandbox from being idle for a while"},
+        {HTTP_POST, BASE "/:key/keepalive", WRITE, .body = &lease_keep_request,
+         .answer = &lease_shape, .handle = lease_keep, TAG,
+         .summary = "Keep the sandbox from being idle for a while"},
         {HTTP_POST, BASE "/:key/release", WRITE, .answer = &lease_shape, .handle = lease_release,
          TAG, .summary = "End its use; the sandbox stays warm"},
         {HTTP_POST, BASE "/:key/pause", WRITE, ROUTE_SLOW, .answer = &lease_shape,

@@ -10,32 +10,32 @@
 
 #define BASE "/api/sandbox/instances/:id"
 
-static struct fleet_ref path_ref(const struct request *rq)
+static struct fleet_ref path_sandbox_ref(const struct request *rq)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
 }
 
-struct resize_body {
+struct sandbox_resize_body {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
 };
 static const struct json_member resize_request_members[] = {
-        JSON_NUMBER_MEMBER(resize_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
+        JSON_NUMBER_MEMBER(sandbox_resize_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
                            .example = "2"),
-        JSON_WHOLE_MEMBER(resize_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
+        JSON_WHOLE_MEMBER(sandbox_resize_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
                           .example = "2048"),
-        JSON_WHOLE_MEMBER(resize_body, disk_mb, .min = 0, .max = 1 << 28,
+        JSON_WHOLE_MEMBER(sandbox_resize_body, disk_mb, .min = 0, .max = 1 << 28,
                           .about = "MiB; more of it, while it is stopped"),
-        JSON_WHOLE_MEMBER(resize_body, pids, .min = 0, .max = 1 << 22,
+        JSON_WHOLE_MEMBER(sandbox_resize_body, pids, .min = 0, .max = 1 << 22,
                           .about = "processes and threads"),
         JSON_END,
 };
-static JSON_SHAPE(resize_request, "SandboxResize", resize_body,
+static JSON_SHAPE(resize_request, "SandboxResize", sandbox_resize_body,
                   "Other limits; what is left out or 0 stays as it is");
 
 /* No more memory than the config that it was made from allows. */
-static int check_config(struct request *rq, const struct fleet_ref *ref,
-                        const struct sandbox_resources *change, struct error *err)
+static int check_config_limits(struct request *rq, const struct fleet_ref *ref,
+                               const struct sandbox_resources *change, struct error *err)
 {
 	struct sandbox_record r;
 	struct run_limits limits;
@@ -52,35 +52,36 @@ static int check_config(struct request *rq, const struct fleet_ref *ref,
 static int sandbox_resize(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct resize_body *b = body;
-	const struct fleet_ref ref = path_ref(rq);
+	const struct sandbox_resize_body *b = body;
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	const struct sandbox_resources change = {
 	        .cpu = b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb, .pids = b->pids};
 	struct sandbox_record r;
 
-	if (check_config(rq, &ref, &change, err) < 0 ||
+	if (check_config_limits(rq, &ref, &change, err) < 0 ||
 	    fleet_resize(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
 		return -1;
 	return sandbox_reply(rq, reply, &r);
 }
 
-struct env_body {
+struct sandbox_env_body {
 	struct json_map set;
 	const char **unset;
 };
 static const struct json_member env_request_members[] = {
-        JSON_TEXT_MAP_MEMBER(env_body, set, .max = 256, .flags = JSON_SECRET,
+        JSON_TEXT_MAP_MEMBER(sandbox_env_body, set, .max = 256, .flags = JSON_SECRET,
                              .about = "variables to add or to replace"),
-        JSON_TEXT_LIST_MEMBER(env_body, unset, .max = 256, .about = "names that go, before that"),
+        JSON_TEXT_LIST_MEMBER(sandbox_env_body, unset, .max = 256,
+                              .about = "names that go, before that"),
         JSON_END,
 };
-static JSON_SHAPE(env_request, "SandboxEnvironment", env_body,
+static JSON_SHAPE(env_request, "SandboxEnvironment", sandbox_env_body,
                   "A change of its own variables; those of its template stay");
 
 static int sandbox_env(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct env_body *b = body;
-	const struct fleet_ref ref = path_ref(rq);
+	const struct sandbox_env_body *b = body;
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	const struct fleet_environment change = {.set = &b->set,
 	                                         .unset = (const char *const *)b->unset};
 	struct sandbox_record r;

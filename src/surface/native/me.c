@@ -3,24 +3,24 @@
 #include "edge/caller.h"
 #include "edge/tables.h"
 
-struct me {
+struct me_answer {
 	const char *project, *project_name, *key, *key_name, *user, *role;
 	const char **scopes;
 	int64_t expires_at;
 };
 static const struct json_member me_shape_members[] = {
-        JSON_TEXT_MEMBER(me, project, .about = "that it acts in"),
-        JSON_TEXT_MEMBER(me, project_name),
-        JSON_TEXT_MEMBER(me, key, .about = "id of the key"),
-        JSON_TEXT_MEMBER(me, key_name),
-        JSON_TEXT_LIST_MEMBER(me, scopes, .about = "what it may do now"),
-        JSON_TEXT_MEMBER(me, user, .flags = JSON_NULLABLE,
+        JSON_TEXT_MEMBER(me_answer, project, .about = "that it acts in"),
+        JSON_TEXT_MEMBER(me_answer, project_name),
+        JSON_TEXT_MEMBER(me_answer, key, .about = "id of the key"),
+        JSON_TEXT_MEMBER(me_answer, key_name),
+        JSON_TEXT_LIST_MEMBER(me_answer, scopes, .about = "what it may do now"),
+        JSON_TEXT_MEMBER(me_answer, user, .flags = JSON_NULLABLE,
                          .about = "the member whom the key belongs to"),
-        JSON_TEXT_MEMBER(me, role, .flags = JSON_NULLABLE, .about = "his role now"),
-        JSON_TIME_MEMBER(me, expires_at, .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(me_answer, role, .flags = JSON_NULLABLE, .about = "his role now"),
+        JSON_TIME_MEMBER(me_answer, expires_at, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(me_shape, "Me", me, "The caller");
+static JSON_SHAPE(me_shape, "Me", me_answer, "The caller");
 
 static int me_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -28,14 +28,14 @@ static int me_get(struct request *rq, const void *body, struct reply *reply, str
 	const struct account_caller *account = &caller->account;
 	struct key_record key;
 	struct project_record project;
-	struct me out;
+	struct me_answer out;
 
 	(void)body;
 	if (store_key_find_by_hash(api_of(rq)->store, rq->arena, caller->key_hash, &key, err) < 0 ||
 	    store_project_find(api_of(rq)->store, rq->arena, account->project_id, &project, err) <
 	            0)
 		return -1;
-	out = (struct me){
+	out = (struct me_answer){
 	        .project = project.id,
 	        .project_name = project.name,
 	        .key = key.id,

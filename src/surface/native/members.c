@@ -5,6 +5,7 @@
 #include "edge/keys.h"
 #include "edge/tables.h"
 #include "store/accounts.h"
+#include "surface/native/answer.h"
 
 #define BASE "/v1/projects/:project/members"
 
@@ -36,16 +37,13 @@ static const struct json_member member_shape_members[] = {
 };
 static JSON_SHAPE(member_shape, "Member", member_body, "A user with a role in the project");
 
-struct member_items {
-	struct json_list items;
-};
 static const struct json_member member_list_shape_members[] = {
-        JSON_LIST_MEMBER(member_items, items, &member_shape),
+        JSON_LIST_MEMBER(list_answer, items, &member_shape),
         JSON_END,
 };
-static JSON_SHAPE(member_list_shape, "MemberList", member_items, "Members");
+static JSON_SHAPE(member_list_shape, "MemberList", list_answer, "Members");
 
-static struct member_body answer_of(const struct member_record *r)
+static struct member_body make_member_answer(const struct member_record *r)
 {
 	return (struct member_body){r->user_id, r->role, r->created_at, r->updated_at};
 }
@@ -55,7 +53,6 @@ static int members_list(struct request *rq, const void *body, struct reply *repl
 {
 	struct member_list found;
 	struct member_body *items;
-	struct member_items out;
 	const char *project;
 
 	(void)body;
@@ -64,15 +61,14 @@ static int members_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct member_body, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
-	out = (struct member_items){.items = {items, found.count, true}};
-	reply_json(reply, &member_list_shape, &out);
+		items[i] = make_member_answer(&found.items[i]);
+	reply_list(reply, &member_list_shape, items, found.count);
 	return 0;
 }
 
 /* Path and role to the record that is to be. */
-static int parse(struct request *rq, const struct member_body *b, struct member_record *ret,
-                 struct error *err)
+static int parse_member(struct request *rq, const struct member_body *b, struct member_record *ret,
+                        struct error *err)
 {
 	enum account_role role;
 
@@ -91,13 +87,13 @@ static int member_add(struct request *rq, const void *body, struct reply *reply,
 	struct member_record record;
 	struct member_body out;
 
-	if (account_user_check(b->user, err) < 0 || parse(rq, b, &record, err) < 0)
+	if (account_user_check(b->user, err) < 0 || parse_member(rq, b, &record, err) < 0)
 		return -1;
 	record.user_id = b->user;
 	if (store_member_insert(api_of(rq)->store, &record, err) < 0)
 		return -1;
 	api_audit_subject(rq, b->user);
-	out = answer_of(&record);
+	out = make_member_answer(&record);
 	reply_status(reply, 201);
 	reply_json(reply, &member_shape, &out);
 	return 0;
@@ -109,7 +105,7 @@ static int member_change(struct request *rq, const void *body, struct reply *rep
 	struct member_record record;
 	struct member_body out;
 
-	if (parse(rq, body, &record, err) < 0)
+	if (parse_member(rq, body, &record, err) < 0)
 		return -1;
 	record.user_id = request_param(rq, "user");
 	if (store_member_set_role(api_of(rq)->store, &record, err) < 0)
@@ -119,7 +115,7 @@ static int member_change(struct request *rq, const void *body, struct reply *rep
 	                      &record, err) < 0)
 		return -1;
 	api_audit_subject(rq, record.role);
-	out = answer_of(&record);
+	out = make_member_answer(&record);
 	reply_json(reply, &member_shape, &out);
 	return 0;
 }

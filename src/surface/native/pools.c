@@ -4,6 +4,7 @@
 
 #include "edge/caller.h"
 #include "edge/tables.h"
+#include "surface/native/answer.h"
 
 #define BASE "/api/sandbox/pools"
 #define NOT_GIVEN (-1)
@@ -60,14 +61,11 @@ static const struct json_member pool_shape_members[] = {
 };
 static JSON_SHAPE(pool_shape, "Pool", pool_answer, "Sandboxes that are prepared");
 
-struct pools_answer {
-	struct json_list items;
-};
 static const struct json_member pools_shape_members[] = {
-        JSON_LIST_MEMBER(pools_answer, items, &pool_shape),
+        JSON_LIST_MEMBER(list_answer, items, &pool_shape),
         JSON_END,
 };
-static JSON_SHAPE(pools_shape, "PoolList", pools_answer, "Pools");
+static JSON_SHAPE(pools_shape, "PoolList", list_answer, "Pools");
 
 static const struct json_member pool_body_members[] = {
         [POOL_MIN] = JSON_WHOLE_MEMBER(pool_body, min, .max = FLEET_POOL_MAX,
@@ -89,14 +87,14 @@ const struct json_shape pool_body_shape = {
         .present_offset = offsetof(struct pool_body, present),
 };
 
-static int64_t given(const struct pool_body *b, unsigned member, int64_t value)
+static int64_t given_or_unset(const struct pool_body *b, unsigned member, int64_t value)
 {
-	return b->present & UINT64_C(1) << member ? value : NOT_GIVEN;
+	return row_is_given(b->present, member) ? value : NOT_GIVEN;
 }
 
 static int check_network(const struct pool_body *b, bool server_internet, struct error *err)
 {
-	if (!(b->present & UINT64_C(1) << POOL_INTERNET) || b->internet == server_internet)
+	if (!row_is_given(b->present, POOL_INTERNET) || b->internet == server_internet)
 		return 0;
 	error_set(err, ERROR_UNSUPPORTED, 0, HERE,
 	          "a template's pool has the server's network: sandboxes %s internet",
@@ -113,20 +111,21 @@ int pool_body_parse(const struct pool_body *b, bool server_internet, struct flee
 		return -1;
 	if ((b->present & ~(UINT64_C(1) << POOL_INTERNET)) == 0)
 		return FAIL(err, ERROR_INVALID, "pool: give a target, 0 for none");
-	return fleet_pool_size(given(b, POOL_MIN, b->min), given(b, POOL_TARGET, b->target),
-	                       given(b, POOL_MAX, b->max), ret, err);
+	return fleet_pool_size(given_or_unset(b, POOL_MIN, b->min),
+	                       given_or_unset(b, POOL_TARGET, b->target),
+	                       given_or_unset(b, POOL_MAX, b->max), ret, err);
 }
 
 /* ---- answers ---- */
 
-static const char *state_of(const struct fleet_pool *pool)
+static const char *pool_state_name(const struct fleet_pool *pool)
 {
 	if (pool->is_failing)
 		return "failing";
 	return pool->state.ready < pool->state.min ? "filling" : "ready";
 }
 
-static struct pool_answer answer_of(const struct fleet_pool *pool)
+static struct pool_answer make_pool_answer(const struct fleet_pool *pool)
 {
 	const struct provider_pool *s = &pool->state;
 	struct pool_problem problem = {NULL, NULL, NULL};
@@ -135,7 +134,7 @@ static struct pool_answer answer_of(const struct fleet_pool *pool)
 		problem = (struct pool_problem){error_kind_get(pool->problem.code)->name,
 		                                pool->problem.text, pool->problem.hint};
 	return (struct pool_answer){
-	        .state = state_of(pool),
+	        .state = pool_state_name(pool),
 	        .problem = problem,
 	        .template = pool->template_name ? pool->template_name : s->template_dir,
 	        .template_id = pool->template_id,
@@ -167,7 +166,6 @@ static int pools_list(struct request *rq, UNUSED const void *body, struct reply 
 {
 	struct fleet_pools found;
 	struct pool_answer *items;
-	struct pools_answer out;
 
 	/* What is asked for is not every project's business. */
 	if (fleet_pools_list(api_of(rq)->fleet, rq->arena, api_project(rq), is_admin(rq), &found,
@@ -175,9 +173,8 @@ static int pools_list(struct request *rq, UNUSED const void *body, struct reply 
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct pool_answer, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
-	out = (struct pools_answer){.items = {items, found.count, true}};
-	reply_json(reply, &pools_shape, &out);
+		items[i] = make_pool_answer(&found.items[i]);
+	reply_list(reply, &pools_shape, items, found.count);
 	return 0;
 }
 
@@ -193,7 +190,7 @@ static int pool_put(struct request *rq, const void *body, struct reply *reply, s
 	if (pool_body_parse(body, api_of(rq)->config->internet, &change.size, err) < 0 ||
 	    fleet_pool_set(api_of(rq)->fleet, rq->arena, &change, &pool, err) < 0)
 		return -1;
-	out = answer_of(&pool);
+	out = make_pool_answer(&pool);
 	reply_json(reply, &pool_shape, &out);
 	return 0;
 }

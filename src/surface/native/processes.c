@@ -8,24 +8,22 @@
 #include "calls/process_answer.h"
 #include "calls/stream.h"
 #include "edge/tables.h"
+#include "surface/native/answer.h"
 #include "wire/agent_cause.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"
 
 /* ---- shapes ---- */
 
-struct process_list {
-	struct json_list items;
-};
 static const struct json_member process_list_members[] = {
-        JSON_LIST_MEMBER(process_list, items, &process_shape),
+        JSON_LIST_MEMBER(list_answer, items, &process_shape),
         JSON_END,
 };
-static JSON_SHAPE(process_list, "ProcessList", process_list, "Processes, oldest first");
+static JSON_SHAPE(process_list, "ProcessList", list_answer, "Processes, oldest first");
 
 /* ---- list and get ---- */
 
-struct gathered {
+struct process_scan {
 	struct buf *out;
 	uint64_t wanted; /* 0 = all */
 	uint64_t newest;
@@ -33,9 +31,9 @@ struct gathered {
 	unsigned count;
 };
 
-static void gather(void *context, const struct agent_process *p)
+static void scan_process(void *context, const struct agent_process *p)
 {
-	struct gathered *g = context;
+	struct process_scan *g = context;
 
 	if (p->process > g->newest)
 		g->newest = p->process;
@@ -49,17 +47,17 @@ static void gather(void *context, const struct agent_process *p)
 	g->count++;
 }
 
-static int list_processes(struct request *rq, const struct api_target *t, struct gathered *g,
+static int list_processes(struct request *rq, const struct api_target *t, struct process_scan *g,
                           struct error *err)
 {
-	return compute_processes(t->hold.provider, t->hold.id, gather, g, rq->deadline, err);
+	return compute_processes(t->hold.provider, t->hold.id, scan_process, g, rq->deadline, err);
 }
 
 static int processes_list(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct gathered g = {.out = reply_buf(reply, "application/json")};
+	struct process_scan g = {.out = reply_buf(reply, "application/json")};
 
 	(void)body;
 	buf_add_text(g.out, "{\"items\":[");
@@ -69,7 +67,7 @@ static int processes_list(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-static int process_number(struct request *rq, uint64_t *ret, struct error *err)
+static int parse_process_number(struct request *rq, uint64_t *ret, struct error *err)
 {
 	int64_t number;
 
@@ -82,10 +80,10 @@ static int process_number(struct request *rq, uint64_t *ret, struct error *err)
 static int process_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct gathered g = {.out = reply_buf(reply, "application/json")};
+	struct process_scan g = {.out = reply_buf(reply, "application/json")};
 
 	(void)body;
-	if (process_number(rq, &g.wanted, err) < 0 || api_target_open(rq, &t, err) < 0 ||
+	if (parse_process_number(rq, &g.wanted, err) < 0 || api_target_open(rq, &t, err) < 0 ||
 	    list_processes(rq, &t, &g, err) < 0)
 		return -1;
 	if (g.count == 0)
@@ -95,14 +93,14 @@ static int process_get(struct request *rq, const void *body, struct reply *reply
 
 /* ---- stdin ---- */
 
-struct feed {
+struct stdin_feed {
 	struct stream stream;
 	uint64_t process, bytes;
 	unsigned waiting; /* messages that were not answered yet */
 	bool end, body_ended;
 };
 
-static void answer_feed(struct feed *f, struct relay *relay)
+static void reply_feed_count(struct stdin_feed *f, struct relay *relay)
 {
 	AUTO(buf_done) struct buf out = BUF(64);
 
@@ -113,7 +111,7 @@ static void answer_feed(struct feed *f, struct relay *relay)
 	relay_answer(relay, 200, "application/json", buf_span(&out));
 }
 
-static int feed_send(struct feed *f, struct relay *relay, struct span bytes, bool end,
+static int feed_send(struct stdin_feed *f, struct relay *relay, struct span bytes, bool end,
                      struct error *err)
 {
 	struct agent_feed message = {.process = f->process, .end = end, .bytes = bytes};
@@ -126,7 +124,7 @@ static int feed_send(struct feed *f, struct relay *relay, struct span bytes, boo
 static int feed_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                           struct error *err)
 {
-	struct feed *f = CONTAINER_OF(s, struct feed, stream);
+	struct stdin_feed *f = CONTAINER_OF(s, struct stdin_feed, stream);
 
 	while (bytes.size > 0) {
 		size_t piece = bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX;
@@ -141,56 +139,56 @@ static int feed_on_client(struct stream *s, struct relay *relay, struct span byt
 	f->body_ended = true;
 	if (f->end && feed_send(f, relay, (struct span){NULL, 0}, true, err) < 0)
 		return -1;
-	answer_feed(f, relay);
+	reply_feed_count(f, relay);
 	return 0;
 }
 
 static int feed_on_message(struct stream *s, struct relay *relay, uint16_t type,
                            struct span payload, struct error *err)
 {
-	struct feed *f = CONTAINER_OF(s, struct feed, stream);
+	struct stdin_feed *f = CONTAINER_OF(s, struct stdin_feed, stream);
 
 	(void)payload;
 	if (type != AGENT_DONE || f->waiting == 0)
 		return stream_unexpected(type, err);
 	f->waiting--;
-	answer_feed(f, relay);
+	reply_feed_count(f, relay);
 	return 0;
 }
 
-static const struct stream_ops feed_ops = {
-        .size = sizeof(struct feed),
+static const struct stream_ops stdin_feed_ops = {
+        .size = sizeof(struct stdin_feed),
         .on_message = feed_on_message,
         .on_client = feed_on_client,
 };
 
-struct feed_query {
+struct stdin_query {
 	bool end;
 };
-static const struct json_member feed_query_members[] = {
-        JSON_BOOL_MEMBER(feed_query, end, .about = "close standard input after these bytes"),
+static const struct json_member stdin_query_members[] = {
+        JSON_BOOL_MEMBER(stdin_query, end, .about = "close standard input after these bytes"),
         JSON_END,
 };
-static JSON_SHAPE(feed_query, "StdinQuery", feed_query, "What follows the bytes");
+static JSON_SHAPE(stdin_query, "StdinQuery", stdin_query, "What follows the bytes");
 
 static int process_stdin(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct feed_query *q = rq->query;
+	const struct stdin_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct stream_options options = {.fd = -1};
 	uint64_t process;
-	struct feed *f;
+	struct stdin_feed *f;
 
 	(void)body;
-	if (process_number(rq, &process, err) < 0 || api_target_open(rq, &t, err) < 0)
+	if (parse_process_number(rq, &process, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
 	/* Each piece is a request of its own, so the connection carries none yet. */
 	if (provider_ops_of(t.hold.provider)
 	            ->compute->connect(t.hold.provider, t.hold.id, rq->deadline, &options.fd, err) <
 	    0)
 		return -1;
-	f = CONTAINER_OF(stream_new(&feed_ops, &t.hold), struct feed, stream);
+	f = CONTAINER_OF(stream_new(&stdin_feed_ops, &t.hold), struct stdin_feed, stream);
 	f->process = process;
 	f->end = q->end;
 	stream_start(&f->stream, reply, &options);
@@ -199,18 +197,18 @@ static int process_stdin(struct request *rq, const void *body, struct reply *rep
 
 /* ---- signal, delete ---- */
 
-struct signal_body {
+struct process_signal_body {
 	const char *signal;
 	bool tree;
 };
 static const struct json_member signal_request_members[] = {
-        JSON_TEXT_MEMBER(signal_body, signal, .flags = JSON_REQUIRED, .max = 16,
+        JSON_TEXT_MEMBER(process_signal_body, signal, .flags = JSON_REQUIRED, .max = 16,
                          .about = "SIGTERM, TERM or 15"),
-        JSON_BOOL_MEMBER(signal_body, tree,
+        JSON_BOOL_MEMBER(process_signal_body, tree,
                          .about = "everything it started, not only its process group"),
         JSON_END,
 };
-static JSON_SHAPE(signal_request, "Signal", signal_body, "A signal for a process");
+static JSON_SHAPE(signal_request, "Signal", process_signal_body, "A signal for a process");
 
 static int send_signal(struct request *rq, const struct api_target *t, uint16_t type,
                        const struct agent_signal *message, struct error *err)
@@ -227,11 +225,11 @@ static int send_signal(struct request *rq, const struct api_target *t, uint16_t 
 static int process_signal(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct signal_body *b = body;
+	const struct process_signal_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct agent_signal message = {.whole_tree = b->tree};
 
-	if (process_number(rq, &message.process, err) < 0 ||
+	if (parse_process_number(rq, &message.process, err) < 0 ||
 	    output_signal_parse(b->signal, &message.signal, err) < 0 ||
 	    api_target_open(rq, &t, err) < 0 ||
 	    send_signal(rq, &t, AGENT_SIGNAL, &message, err) < 0)
@@ -240,8 +238,8 @@ static int process_signal(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-static int await_end(struct request *rq, const struct api_target *t, const struct gathered *g,
-                     struct error *err)
+static int await_process_end(struct request *rq, const struct api_target *t,
+                             const struct process_scan *g, struct error *err)
 {
 	const struct compute_wait wait = {
 	        .process = g->wanted,
@@ -258,10 +256,10 @@ static int process_delete(struct request *rq, const void *body, struct reply *re
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct agent_signal message = {.signal = SIGKILL, .whole_tree = 1};
-	struct gathered g = {.out = NULL};
+	struct process_scan g = {.out = NULL};
 
 	(void)body;
-	if (process_number(rq, &message.process, err) < 0 || api_target_open(rq, &t, err) < 0)
+	if (parse_process_number(rq, &message.process, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
 	g.wanted = message.process;
 	if (list_processes(rq, &t, &g, err) < 0)
@@ -270,7 +268,7 @@ static int process_delete(struct request *rq, const void *body, struct reply *re
 		return FAIL(err, ERROR_NOT_FOUND, "there is no process %" PRIu64, g.wanted);
 	if (g.last.state == AGENT_PROCESS_RUNNING &&
 	    (send_signal(rq, &t, AGENT_SIGNAL, &message, err) < 0 ||
-	     await_end(rq, &t, &g, err) < 0))
+	     await_process_end(rq, &t, &g, err) < 0))
 		return -1;
 	if (send_signal(rq, &t, AGENT_FORGET, &message, err) < 0)
 		return -1;
@@ -280,22 +278,22 @@ static int process_delete(struct request *rq, const void *body, struct reply *re
 
 /* ---- wait, stream, logs ---- */
 
-struct wait_query {
+struct process_wait_query {
 	int64_t timeout_ms, output_limit_bytes;
 };
-static const struct json_member wait_query_members[] = {
-        JSON_WHOLE_MEMBER(wait_query, timeout_ms, .min = 0, .max = 3600 * 1000,
+static const struct json_member process_wait_query_members[] = {
+        JSON_WHOLE_MEMBER(process_wait_query, timeout_ms, .min = 0, .max = 3600 * 1000,
                           .about = "answer 504 if it still runs after so long; 0 = never"),
-        JSON_WHOLE_MEMBER(wait_query, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX,
+        JSON_WHOLE_MEMBER(process_wait_query, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX,
                           .name = "outputLimitBytes", .about = "kept per stream"),
         JSON_END,
 };
-static JSON_SHAPE(wait_query, "WaitQuery", wait_query, "How long to wait");
+static JSON_SHAPE(process_wait_query, "WaitQuery", process_wait_query, "How long to wait");
 
 static int process_wait(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct wait_query *q = rq->query;
+	const struct process_wait_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct command_attach attach = {
 	        .form = OUTPUT_RESULT,
@@ -305,58 +303,59 @@ static int process_wait(struct request *rq, const void *body, struct reply *repl
 	};
 
 	(void)body;
-	if (process_number(rq, &attach.process, err) < 0 || api_target_open(rq, &t, err) < 0)
+	if (parse_process_number(rq, &attach.process, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
 	return command_attach(rq, &t, &attach, reply, err);
 }
 
-struct stream_query {
+struct process_stream_query {
 	const char *stream, *since;
 	int64_t since_stdout, since_stderr, process;
 	bool follow;
 	uint64_t present;
 };
 enum { STREAM_FOLLOW };
-static const struct json_member stream_query_members[] = {
-        [STREAM_FOLLOW] = JSON_BOOL_MEMBER(stream_query, follow,
+static const struct json_member process_stream_query_members[] = {
+        [STREAM_FOLLOW] = JSON_BOOL_MEMBER(process_stream_query, follow,
                                            .about = "until its end (default), else what is there"),
-        JSON_TEXT_MEMBER(stream_query, stream, .max = 16,
+        JSON_TEXT_MEMBER(process_stream_query, stream, .max = 16,
                          .about = "sse, ndjson or text; else by Accept, else sse"),
         JSON_TEXT_MEMBER(
-                stream_query, since, .max = 64,
+                process_stream_query, since, .max = 64,
                 .about = "\"STDOUT.STDERR\" of the last event; Last-Event-ID does the same"),
-        JSON_WHOLE_MEMBER(stream_query, since_stdout, .min = 0,
+        JSON_WHOLE_MEMBER(process_stream_query, since_stdout, .min = 0,
                           .about = "offset of the first byte of stdout"),
-        JSON_WHOLE_MEMBER(stream_query, since_stderr, .min = 0),
+        JSON_WHOLE_MEMBER(process_stream_query, since_stderr, .min = 0),
         JSON_END,
 };
-static const struct json_shape stream_query = {
+static const struct json_shape process_stream_query = {
         .name = "StreamQuery",
-        .size = sizeof(struct stream_query),
-        .members = stream_query_members,
-        .present_offset = offsetof(struct stream_query, present),
+        .size = sizeof(struct process_stream_query),
+        .members = process_stream_query_members,
+        .present_offset = offsetof(struct process_stream_query, present),
 };
 static const struct json_member logs_query_members[] = {
-        [STREAM_FOLLOW] = JSON_BOOL_MEMBER(stream_query, follow, .about = "go on until its end"),
-        JSON_TEXT_MEMBER(stream_query, stream, .max = 16,
+        [STREAM_FOLLOW] =
+                JSON_BOOL_MEMBER(process_stream_query, follow, .about = "go on until its end"),
+        JSON_TEXT_MEMBER(process_stream_query, stream, .max = 16,
                          .about = "text, sse or ndjson; else by Accept, else text"),
-        JSON_TEXT_MEMBER(stream_query, since, .max = 64, .about = "as for …/stream"),
-        JSON_WHOLE_MEMBER(stream_query, since_stdout, .min = 0),
-        JSON_WHOLE_MEMBER(stream_query, since_stderr, .min = 0),
-        JSON_WHOLE_MEMBER(stream_query, process, .min = 1, .about = "else the newest"),
+        JSON_TEXT_MEMBER(process_stream_query, since, .max = 64, .about = "as for …/stream"),
+        JSON_WHOLE_MEMBER(process_stream_query, since_stdout, .min = 0),
+        JSON_WHOLE_MEMBER(process_stream_query, since_stderr, .min = 0),
+        JSON_WHOLE_MEMBER(process_stream_query, process, .min = 1, .about = "else the newest"),
         JSON_END,
 };
 static const struct json_shape logs_query = {
         .name = "LogsQuery",
-        .size = sizeof(struct stream_query),
+        .size = sizeof(struct process_stream_query),
         .members = logs_query_members,
-        .present_offset = offsetof(struct stream_query, present),
+        .present_offset = offsetof(struct process_stream_query, present),
 };
 
 static int fill_attach(struct request *rq, enum output_form fallback, struct command_attach *a,
                        struct error *err)
 {
-	const struct stream_query *q = rq->query;
+	const struct process_stream_query *q = rq->query;
 	const char *last = request_header(rq, "Last-Event-ID"), *since = q->since ? q->since : last;
 
 	if (output_form_parse(q->stream, request_header(rq, "Accept"), fallback, &a->form, err) < 0)
@@ -371,14 +370,14 @@ static int fill_attach(struct request *rq, enum output_form fallback, struct com
 static int process_stream(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct stream_query *q = rq->query;
+	const struct process_stream_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct command_attach attach = {
-	        .follow = !(q->present >> STREAM_FOLLOW & 1) || q->follow,
+	        .follow = !row_is_given(q->present, STREAM_FOLLOW) || q->follow,
 	};
 
 	(void)body;
-	if (process_number(rq, &attach.process, err) < 0 ||
+	if (parse_process_number(rq, &attach.process, err) < 0 ||
 	    fill_attach(rq, OUTPUT_SSE, &attach, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
 	return command_attach(rq, &t, &attach, reply, err);
@@ -387,10 +386,10 @@ static int process_stream(struct request *rq, const void *body, struct reply *re
 static int sandbox_logs(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct stream_query *q = rq->query;
+	const struct process_stream_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct command_attach attach = {.follow = q->follow, .process = (uint64_t)q->process};
-	struct gathered g = {.wanted = attach.process};
+	struct process_scan g = {.wanted = attach.process};
 
 	(void)body;
 	if (fill_attach(rq, OUTPUT_TEXT, &attach, err) < 0 || api_target_open(rq, &t, err) < 0 ||
@@ -416,14 +415,14 @@ const struct route processes_routes[] = {
         {HTTP_DELETE, BASE "/:process", SCOPE_SANDBOX_WRITE, ROUTE_CANCEL, .status = 204,
          .handle = process_delete, TAG, .summary = "Kill a process and forget its output"},
         {HTTP_POST, BASE "/:process/stdin", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY,
-         .query = &feed_query, .answer = &count_shape, .handle = process_stdin, TAG,
+         .query = &stdin_query, .answer = &count_shape, .handle = process_stdin, TAG,
          .summary = "Write the request's body to its standard input"},
         {HTTP_POST, BASE "/:process/signal", SCOPE_SANDBOX_WRITE, .body = &signal_request,
          .status = 204, .handle = process_signal, TAG, .summary = "Send it a signal"},
-        {HTTP_GET, BASE "/:process/wait", SCOPE_SANDBOX_READ, .query = &wait_query,
+        {HTTP_GET, BASE "/:process/wait", SCOPE_SANDBOX_READ, .query = &process_wait_query,
          .answer = &result_shape, .handle = process_wait, TAG,
          .summary = "Wait for its end; the collected result"},
-        {HTTP_GET, BASE "/:process/stream", SCOPE_SANDBOX_READ, .query = &stream_query,
+        {HTTP_GET, BASE "/:process/stream", SCOPE_SANDBOX_READ, .query = &process_stream_query,
          .handle = process_stream, TAG, .summary = "Its output as events, from any offset"},
         {HTTP_GET, "/api/sandbox/instances/:id/logs", SCOPE_SANDBOX_READ, .query = &logs_query,
          .handle = sandbox_logs, TAG, .summary = "What a command wrote, the newest by default"},

@@ -7,6 +7,7 @@
 #include "edge/tables.h"
 #include "fleet/usage.h"
 #include "store/accounts.h"
+#include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
 
 #define BASE "/v1/projects"
@@ -81,38 +82,36 @@ static JSON_SHAPE(project_shape, "Project", project_body,
                   "Owns keys, templates and sandboxes; an admin acts in it by the header "
                   "X-Atoll-Project");
 
-struct list_query {
+struct project_list_query {
 	const char *page;
 	int64_t limit;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, page, .max = 100, .about = "next_page of the page before"),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+static const struct json_member project_list_query_members[] = {
+        JSON_TEXT_MEMBER(project_list_query, page, .max = 100,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(project_list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "ProjectListQuery", list_query, "Which projects");
-struct list_answer {
-	struct json_list items;
-	const char *next_page;
-};
-static const struct json_member list_answer_members[] = {
+static JSON_SHAPE(project_list_query, "ProjectListQuery", project_list_query, "Which projects");
+static const struct json_member project_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &project_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(list_answer, "ProjectList", list_answer, "Projects by name");
+static JSON_SHAPE(project_list_shape, "ProjectList", list_answer, "Projects by name");
 
-struct delete_query {
+struct project_delete_query {
 	bool force;
 };
-static const struct json_member delete_query_members[] = {
-        JSON_BOOL_MEMBER(delete_query, force, .about = "delete its sandboxes, too"),
+static const struct json_member project_delete_query_members[] = {
+        JSON_BOOL_MEMBER(project_delete_query, force, .about = "delete its sandboxes, too"),
         JSON_END,
 };
-static JSON_SHAPE(delete_query, "ProjectDeleteQuery", delete_query, "How to delete");
+static JSON_SHAPE(project_delete_query, "ProjectDeleteQuery", project_delete_query,
+                  "How to delete");
 
-static struct project_body answer_of(const struct project_record *r)
+static struct project_body make_project_answer(const struct project_record *r)
 {
 	return (struct project_body){
 	        .id = r->id,
@@ -126,9 +125,9 @@ static struct project_body answer_of(const struct project_record *r)
 	};
 }
 
-static int answer(struct reply *reply, const struct project_record *r)
+static int reply_project(struct reply *reply, const struct project_record *r)
 {
-	const struct project_body out = answer_of(r);
+	const struct project_body out = make_project_answer(r);
 
 	reply_json(reply, &project_shape, &out);
 	return 0;
@@ -137,7 +136,7 @@ static int answer(struct reply *reply, const struct project_record *r)
 /* ---- list and get ---- */
 
 /* Who is no admin of the platform sees the one that he is in. */
-static int find_own(struct request *rq, struct project_list *ret, struct error *err)
+static int find_own_project(struct request *rq, struct project_list *ret, struct error *err)
 {
 	struct project_record *own = ARENA_NEW(rq->arena, struct project_record);
 
@@ -148,30 +147,30 @@ static int find_own(struct request *rq, struct project_list *ret, struct error *
 static int projects_list(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct project_list_query *q = rq->query;
 	int64_t limit = q->limit ? q->limit : PAGE_DEFAULT;
 	/* One more than asked for tells whether there is another page. */
 	const struct project_page page = {q->page ? q->page : "", limit + 1};
 	struct project_list found;
 	struct project_body *items;
-	struct list_answer out = {.next_page = NULL};
+	const char *next_page = NULL;
 
 	(void)body;
 	if (!(api_account(rq)->scopes & SCOPE_ADMIN)) {
-		if (find_own(rq, &found, err) < 0)
+		if (find_own_project(rq, &found, err) < 0)
 			return -1;
 	} else if (store_project_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0) {
 		return -1;
 	}
 	if ((int64_t)found.count > limit) {
 		found.count = (size_t)limit;
-		out.next_page = found.items[found.count - 1].name;
+		next_page = found.items[found.count - 1].name;
 	}
 	items = ARENA_ARRAY(rq->arena, struct project_body, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
-	out.items = (struct json_list){items, found.count, true};
-	reply_json(reply, &list_answer, &out);
+		items[i] = make_project_answer(&found.items[i]);
+	reply_page(reply, &project_list_shape, (struct json_list){items, found.count, true},
+	           next_page);
 	return 0;
 }
 
@@ -184,7 +183,7 @@ static int project_get(struct request *rq, const void *body, struct reply *reply
 	if (api_path_project(rq, &id, err) < 0 ||
 	    store_project_find(api_of(rq)->store, rq->arena, id, &record, err) < 0)
 		return -1;
-	return answer(reply, &record);
+	return reply_project(reply, &record);
 }
 
 /* ---- make and change ---- */
@@ -229,34 +228,29 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 		return -1;
 	api_audit_subject(rq, record.id);
 	reply_status(reply, 201);
-	return answer(reply, &record);
+	return reply_project(reply, &record);
 }
 
-struct change {
+struct project_change {
 	const struct project_body *body;
 	const struct sandbox_resources *caps;
 };
 
-static bool has(const struct project_body *b, unsigned row)
+static int edit_project(struct project_record *r, const void *context, struct error *err)
 {
-	return b->present >> row & 1;
-}
-
-static int edit(struct project_record *r, const void *context, struct error *err)
-{
-	const struct change *change = context;
+	const struct project_change *change = context;
 	const struct project_body *b = change->body;
 	const struct resource_limits_change limits = {
-	        has(b, PROJECT_DEFAULTS) ? &b->defaults : NULL,
-	        has(b, PROJECT_MAXIMUMS) ? &b->maximums : NULL,
+	        row_is_given(b->present, PROJECT_DEFAULTS) ? &b->defaults : NULL,
+	        row_is_given(b->present, PROJECT_MAXIMUMS) ? &b->maximums : NULL,
 	        change->caps,
 	};
 
-	if (has(b, PROJECT_NAME))
+	if (row_is_given(b->present, PROJECT_NAME))
 		r->name = b->name;
-	if (has(b, PROJECT_SANDBOXES_MAX))
+	if (row_is_given(b->present, PROJECT_SANDBOXES_MAX))
 		r->sandboxes_max = b->sandboxes_max;
-	if (has(b, PROJECT_STORAGE_MAX_MB))
+	if (row_is_given(b->present, PROJECT_STORAGE_MAX_MB))
 		r->storage_max_mb = b->storage_max_mb;
 	return limits.defaults || limits.maximums ? resource_limits_apply(&limits, r, err) : 0;
 }
@@ -264,10 +258,12 @@ static int edit(struct project_record *r, const void *context, struct error *err
 static int project_patch(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct change change = {body, &api_of(rq)->config->caps};
-	bool is_platforms = has(body, PROJECT_SANDBOXES_MAX) || has(body, PROJECT_MAXIMUMS) ||
-	                    has(body, PROJECT_STORAGE_MAX_MB);
-	struct project_edit request = {.edit = edit, .context = &change};
+	const struct project_body *b = body;
+	const struct project_change change = {b, &api_of(rq)->config->caps};
+	bool is_platforms = row_is_given(b->present, PROJECT_SANDBOXES_MAX) ||
+	                    row_is_given(b->present, PROJECT_MAXIMUMS) ||
+	                    row_is_given(b->present, PROJECT_STORAGE_MAX_MB);
+	struct project_edit request = {.edit = edit_project, .context = &change};
 	struct project_record record;
 
 	if (is_platforms && account_require(api_account(rq), SCOPE_ADMIN, err) < 0)
@@ -276,30 +272,31 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)
 		return -1;
 	fleet_project_changed(api_of(rq)->fleet, record.id);
-	return answer(reply, &record);
+	return reply_project(reply, &record);
 }
 
 /* ---- what it keeps ---- */
 
-struct storage_answer {
+struct project_storage_answer {
 	int64_t limit_mb, bytes, templates_bytes, snapshots_bytes, backups_bytes, volumes_bytes;
 };
-static const struct json_member storage_answer_members[] = {
-        JSON_WHOLE_MEMBER(storage_answer, limit_mb, .about = "0 = no limit"),
-        JSON_WHOLE_MEMBER(storage_answer, bytes, .about = "of all that follow"),
-        JSON_WHOLE_MEMBER(storage_answer, templates_bytes),
-        JSON_WHOLE_MEMBER(storage_answer, snapshots_bytes),
-        JSON_WHOLE_MEMBER(storage_answer, backups_bytes, .about = "archived sandboxes among them"),
-        JSON_WHOLE_MEMBER(storage_answer, volumes_bytes),
+static const struct json_member project_storage_answer_members[] = {
+        JSON_WHOLE_MEMBER(project_storage_answer, limit_mb, .about = "0 = no limit"),
+        JSON_WHOLE_MEMBER(project_storage_answer, bytes, .about = "of all that follow"),
+        JSON_WHOLE_MEMBER(project_storage_answer, templates_bytes),
+        JSON_WHOLE_MEMBER(project_storage_answer, snapshots_bytes),
+        JSON_WHOLE_MEMBER(project_storage_answer, backups_bytes,
+                          .about = "archived sandboxes among them"),
+        JSON_WHOLE_MEMBER(project_storage_answer, volumes_bytes),
         JSON_END,
 };
-static JSON_SHAPE(storage_answer, "ProjectStorage", storage_answer,
+static JSON_SHAPE(project_storage_answer, "ProjectStorage", project_storage_answer,
                   "What a project keeps, as it was measured last, and what it may keep");
 
 static int project_storage(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	struct storage_answer out;
+	struct project_storage_answer out;
 	struct fleet_storage found;
 	const char *id;
 
@@ -307,9 +304,10 @@ static int project_storage(struct request *rq, const void *body, struct reply *r
 	if (api_path_project(rq, &id, err) < 0 ||
 	    fleet_project_storage(api_of(rq)->fleet, id, &found, err) < 0)
 		return -1;
-	out = (struct storage_answer){found.limit_mb,     found.bytes,      found.of.templates,
-	                              found.of.snapshots, found.of.backups, found.of.volumes};
-	reply_json(reply, &storage_answer, &out);
+	out = (struct project_storage_answer){found.limit_mb,     found.bytes,
+	                                      found.of.templates, found.of.snapshots,
+	                                      found.of.backups,   found.of.volumes};
+	reply_json(reply, &project_storage_answer, &out);
 	return 0;
 }
 
@@ -319,7 +317,7 @@ static int project_delete(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct api_caller *caller = rq->caller;
-	const struct delete_query *q = rq->query;
+	const struct project_delete_query *q = rq->query;
 	struct api *api = api_of(rq);
 	const char *id;
 	int result;
@@ -341,8 +339,8 @@ static int project_delete(struct request *rq, const void *body, struct reply *re
 
 #define TAG .tag = "projects"
 const struct route projects_routes[] = {
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
-         .handle = projects_list, TAG,
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &project_list_query,
+         .answer = &project_list_shape, .handle = projects_list, TAG,
          .summary = "List all projects, or the caller's when he is no admin of the platform"},
         {HTTP_POST, BASE, SCOPE_ADMIN, .body = &project_request, .answer = &project_shape,
          .status = 201, .handle = project_create, TAG, .summary = "Make a project"},
@@ -350,10 +348,10 @@ const struct route projects_routes[] = {
          .handle = project_get, TAG, .summary = "Get a project; 'me' is the caller's own"},
         {HTTP_PATCH, BASE "/:project", SCOPE_PROJECT_WRITE, .body = &project_change,
          .answer = &project_shape, .handle = project_patch, TAG, .summary = "Change a project"},
-        {HTTP_GET, BASE "/:project/storage", SCOPE_SANDBOX_READ, .answer = &storage_answer,
+        {HTTP_GET, BASE "/:project/storage", SCOPE_SANDBOX_READ, .answer = &project_storage_answer,
          .handle = project_storage, TAG,
          .summary = "What a project keeps on the disk, and how much it may"},
-        {HTTP_DELETE, BASE "/:project", SCOPE_ADMIN, ROUTE_SLOW, .query = &delete_query,
+        {HTTP_DELETE, BASE "/:project", SCOPE_ADMIN, ROUTE_SLOW, .query = &project_delete_query,
          .status = 204, .handle = project_delete, TAG,
          .summary = "Delete a project and all that is its own"},
         {.path = NULL},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/recordings — what windows showed, as asciicast files; docs/terminals.md. */
-#include "terminal/recording.h"
-
 #include "calls/download.h"
 #include "edge/caller.h"
 #include "edge/tables.h"
+#include "surface/native/answer.h"
+#include "terminal/recording.h"
 
 #define BASE "/api/sandbox/recordings"
 #define CONTENT_TYPE "application/x-asciicast"
@@ -24,14 +24,11 @@ static const struct json_member recording_shape_members[] = {
 };
 static JSON_SHAPE(recording_shape, "Recording", recording_answer, "What a window showed");
 
-struct recording_list {
-	struct json_list items;
-};
 static const struct json_member recording_list_members[] = {
-        JSON_LIST_MEMBER(recording_list, items, &recording_shape),
+        JSON_LIST_MEMBER(list_answer, items, &recording_shape),
         JSON_END,
 };
-static JSON_SHAPE(recording_list, "RecordingList", recording_list,
+static JSON_SHAPE(recording_list, "RecordingList", list_answer,
                   "Recordings that are whole, by sandbox, then by time");
 
 static int recordings_list(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -52,8 +49,7 @@ static int recordings_list(struct request *rq, UNUSED const void *body, struct r
 		        .size_bytes = found.items[i].size,
 		        .started_at = found.items[i].started_at,
 		};
-	reply_json(reply, &recording_list,
-	           &(struct recording_list){{items, found.count, .present = true}});
+	reply_list(reply, &recording_list, items, found.count);
 	return 0;
 }
 

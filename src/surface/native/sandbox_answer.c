@@ -7,21 +7,22 @@
 #include "edge/tables.h"
 #include "fleet/preview.h"
 #include "provider/agent_health.h"
+#include "surface/native/answer.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
 
 /* ---- shapes ---- */
 
-struct event_answer {
+struct last_event_answer {
 	int64_t at;
 	const char *text;
 };
 static const struct json_member last_event_shape_members[] = {
-        JSON_TIME_MEMBER(event_answer, at),
-        JSON_TEXT_MEMBER(event_answer, text),
+        JSON_TIME_MEMBER(last_event_answer, at),
+        JSON_TEXT_MEMBER(last_event_answer, text),
         JSON_END,
 };
-static JSON_SHAPE(last_event_shape, "LastEvent", event_answer, "What happened to it last");
+static JSON_SHAPE(last_event_shape, "LastEvent", last_event_answer, "What happened to it last");
 
 struct sandbox_preview_answer {
 	bool enabled, is_public, sharing_enabled;
@@ -40,22 +41,24 @@ static const struct json_member sandbox_preview_shape_members[] = {
 static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
                   "What of it may be seen; more at /preview");
 
-struct origin_answer {
+struct sandbox_origin_answer {
 	const char *kind, *snapshot, *snapshot_name, *sandbox, *sandbox_name;
 };
 static const struct json_member sandbox_origin_members[] = {
-        JSON_TEXT_MEMBER(origin_answer, kind, .flags = JSON_NULLABLE,
+        JSON_TEXT_MEMBER(sandbox_origin_answer, kind, .flags = JSON_NULLABLE,
                          .about = "template or snapshot; a fork is of a snapshot, too"),
-        JSON_TEXT_MEMBER(origin_answer, snapshot, .flags = JSON_NULLABLE, .about = "its id"),
-        JSON_TEXT_MEMBER(origin_answer, snapshot_name, .flags = JSON_NULLABLE,
+        JSON_TEXT_MEMBER(sandbox_origin_answer, snapshot, .flags = JSON_NULLABLE,
+                         .about = "its id"),
+        JSON_TEXT_MEMBER(sandbox_origin_answer, snapshot_name, .flags = JSON_NULLABLE,
                          .about = "null: it is removed"),
-        JSON_TEXT_MEMBER(origin_answer, sandbox, .flags = JSON_NULLABLE,
+        JSON_TEXT_MEMBER(sandbox_origin_answer, sandbox, .flags = JSON_NULLABLE,
                          .about = "id of the one that the snapshot was taken of: of a fork, the "
                                   "one that was forked"),
-        JSON_TEXT_MEMBER(origin_answer, sandbox_name, .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(sandbox_origin_answer, sandbox_name, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(sandbox_origin, "SandboxOrigin", origin_answer, "What a sandbox was made of");
+static JSON_SHAPE(sandbox_origin, "SandboxOrigin", sandbox_origin_answer,
+                  "What a sandbox was made of");
 
 static const struct json_member lineage_step_shape_members[] = {
         JSON_TEXT_MEMBER(lineage_step, kind, .about = "snapshot or template"),
@@ -70,13 +73,13 @@ static const struct json_member lineage_step_shape_members[] = {
 JSON_SHAPE(lineage_step_shape, "LineageStep", lineage_step, "What files lie on");
 
 static const struct json_member attached_volume_members[] = {
-        JSON_TEXT_MEMBER(volume_answer, volume, .about = "its name"),
-        JSON_TEXT_MEMBER(volume_answer, volume_id),
-        JSON_TEXT_MEMBER(volume_answer, path, .about = "where it is inside"),
-        JSON_BOOL_MEMBER(volume_answer, read_only),
+        JSON_TEXT_MEMBER(attached_volume_answer, volume, .about = "its name"),
+        JSON_TEXT_MEMBER(attached_volume_answer, volume_id),
+        JSON_TEXT_MEMBER(attached_volume_answer, path, .about = "where it is inside"),
+        JSON_BOOL_MEMBER(attached_volume_answer, read_only),
         JSON_END,
 };
-JSON_SHAPE(attached_volume, "AttachedVolume", volume_answer, "A volume of a sandbox");
+JSON_SHAPE(attached_volume, "AttachedVolume", attached_volume_answer, "A volume of a sandbox");
 
 struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason, *agent;
@@ -91,8 +94,8 @@ struct sandbox_answer {
 	int64_t awake_until;
 	struct sandbox_preview_answer preview;
 	struct native_egress egress;
-	struct event_answer last_event;
-	struct origin_answer made_from;
+	struct last_event_answer last_event;
+	struct sandbox_origin_answer made_from;
 	struct json_list lineage, volumes;
 };
 static const struct json_member sandbox_shape_members[] = {
@@ -153,11 +156,6 @@ JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "One isolated computer");
 
 /* ---- where it comes from ---- */
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 struct json_list lineage_answer(struct arena *a, const struct relation_list *relations,
                                 const struct lineage_step *template)
 {
@@ -168,45 +166,46 @@ struct json_list lineage_answer(struct arena *a, const struct relation_list *rel
 		const struct relation_record *r = &relations->items[i];
 
 		if (r->kind == RELATION_BELOW)
-			steps[count++] = (struct lineage_step){"snapshot", r->id, or_null(r->name),
-			                                       or_null(r->sandbox_id),
-			                                       or_null(r->sandbox_name)};
+			steps[count++] = (struct lineage_step){
+			        "snapshot", r->id, text_or_null(r->name),
+			        text_or_null(r->sandbox_id), text_or_null(r->sandbox_name)};
 	}
 	steps[count++] = *template;
 	return (struct json_list){steps, count, true};
 }
 
-static struct json_list volumes_answer(struct arena *a, const struct relation_list *relations)
+static struct json_list make_volume_list(struct arena *a, const struct relation_list *relations)
 {
-	struct volume_answer *items = ARENA_ARRAY(a, struct volume_answer, relations->count + 1);
+	struct attached_volume_answer *items =
+	        ARENA_ARRAY(a, struct attached_volume_answer, relations->count + 1);
 	size_t count = 0;
 
 	for (size_t i = 0; i < relations->count; i++) {
 		const struct relation_record *r = &relations->items[i];
 
 		if (r->kind == RELATION_VOLUME)
-			items[count++] =
-			        (struct volume_answer){r->name, r->id, r->path, r->is_read_only};
+			items[count++] = (struct attached_volume_answer){r->name, r->id, r->path,
+			                                                 r->is_read_only};
 	}
 	return (struct json_list){items, count, true};
 }
 
-static struct origin_answer origin_of(const struct relation_list *relations)
+static struct sandbox_origin_answer find_origin(const struct relation_list *relations)
 {
 	for (size_t i = 0; i < relations->count; i++) {
 		const struct relation_record *r = &relations->items[i];
 
 		if (r->kind == RELATION_ORIGIN)
-			return (struct origin_answer){"snapshot", r->id, or_null(r->name),
-			                              or_null(r->sandbox_id),
-			                              or_null(r->sandbox_name)};
+			return (struct sandbox_origin_answer){
+			        "snapshot", r->id, text_or_null(r->name),
+			        text_or_null(r->sandbox_id), text_or_null(r->sandbox_name)};
 	}
-	return (struct origin_answer){.kind = "template"};
+	return (struct sandbox_origin_answer){.kind = "template"};
 }
 
 /* ---- record to answer ---- */
 
-static const char **env_names_of(struct arena *a, const char *env_json)
+static const char **list_env_names(struct arena *a, const char *env_json)
 {
 	const struct json_value *env;
 	const char **names;
@@ -222,22 +221,22 @@ static const char **env_names_of(struct arena *a, const char *env_json)
 	return names;
 }
 
-static const char *isolation_of(const char *provider)
+static const char *provider_isolation(const char *provider)
 {
 	const struct provider_ops *ops = provider_find(provider);
 
 	return ops ? ops->isolation : "none";
 }
 
-static const char *agent_of(const struct sandbox_record *r)
+static const char *agent_state_name(const struct sandbox_record *r)
 {
 	if (r->actual != SANDBOX_STARTED)
 		return NULL;
 	return agent_health_is_unresponsive(r->id) ? "unresponsive" : "ok";
 }
 
-static void fill_answer(struct request *rq, const struct sandbox_record *r,
-                        struct sandbox_answer *ret)
+static void fill_sandbox_answer(struct request *rq, const struct sandbox_record *r,
+                                struct sandbox_answer *ret)
 {
 	struct arena *a = rq->arena;
 	bool runs =
@@ -249,15 +248,15 @@ static void fill_answer(struct request *rq, const struct sandbox_record *r,
 	        .state = sandbox_state_name(r->actual),
 	        .desired_state = sandbox_state_name(r->desired),
 	        .reason = sandbox_reason_name(r->reason),
-	        .agent = agent_of(r),
+	        .agent = agent_state_name(r),
 	        .template = r->template_name,
 	        .provider = r->provider,
-	        .isolation = isolation_of(r->provider),
+	        .isolation = provider_isolation(r->provider),
 	        .region = r->region,
 	        .project = r->project_id,
 	        .network = r->network == SANDBOX_NETWORK_INTERNET ? "internet" : "blocked",
 	        .labels = r->labels_json[0] ? span_of(r->labels_json) : SPAN("{}"),
-	        .env_names = env_names_of(a, r->env_json),
+	        .env_names = list_env_names(a, r->env_json),
 	        .resources = {r->resources.cpu, r->resources.memory_mb, r->resources.disk_mb,
 	                      r->resources.pids, r->disk_is_advisory},
 	        .persistent = r->persistent,
@@ -284,7 +283,7 @@ int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_
 {
 	struct sandbox_answer out;
 
-	fill_answer(rq, r, &out);
+	fill_sandbox_answer(rq, r, &out);
 	reply_json(reply, &sandbox_shape, &out);
 	return 0;
 }
@@ -295,7 +294,7 @@ struct json_list sandbox_answers(struct request *rq, const struct sandbox_record
 	struct sandbox_answer *items = ARENA_ARRAY(rq->arena, struct sandbox_answer, count);
 
 	for (size_t i = 0; i < count; i++)
-		fill_answer(rq, &records[i], &items[i]);
+		fill_sandbox_answer(rq, &records[i], &items[i]);
 	return (struct json_list){items, count, true};
 }
 
@@ -303,17 +302,17 @@ int sandbox_reply_whole(struct request *rq, struct reply *reply, const struct sa
                         struct error *err)
 {
 	const struct lineage_step template = {
-	        .kind = "template", .id = r->template_id, .name = or_null(r->template_name)};
+	        .kind = "template", .id = r->template_id, .name = text_or_null(r->template_name)};
 	struct relation_list relations;
 	struct sandbox_answer out;
 
-	fill_answer(rq, r, &out);
+	fill_sandbox_answer(rq, r, &out);
 	if (fleet_preview_ports(api_of(rq)->fleet, rq->arena, r, &out.preview.ports, err) < 0 ||
 	    store_relations_of(api_of(rq)->store, rq->arena, r->id, &relations, err) < 0)
 		return -1;
-	out.made_from = origin_of(&relations);
+	out.made_from = find_origin(&relations);
 	out.lineage = lineage_answer(rq->arena, &relations, &template);
-	out.volumes = volumes_answer(rq->arena, &relations);
+	out.volumes = make_volume_list(rq->arena, &relations);
 	reply_json(reply, &sandbox_shape, &out);
 	return 0;
 }
@@ -338,8 +337,8 @@ int sandbox_answers_related(struct request *rq, const struct sandbox_record *rec
 	for (size_t i = 0; i < count; i++) {
 		const struct relation_list own = relations_of(&all, records[i].id);
 
-		items[i].made_from = origin_of(&own);
-		items[i].volumes = volumes_answer(rq->arena, &own);
+		items[i].made_from = find_origin(&own);
+		items[i].volumes = make_volume_list(rq->arena, &own);
 	}
 	*ret = answers;
 	return 0;

@@ -14,7 +14,7 @@ MUST_CHECK int sandbox_reply_whole(struct request *rq, struct reply *reply,
 MUST_CHECK int sandbox_answers_related(struct request *rq, const struct sandbox_record *records,
                                        size_t count, struct json_list *ret, struct error *err);
 
-struct volume_answer {
+struct attached_volume_answer {
 	const char *volume, *volume_id, *path;
 	bool read_only;
 };

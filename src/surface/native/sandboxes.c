@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances — sandboxes themselves: made, found, started, stopped, deleted. */
-#include "surface/native/resources.h"
-
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
 #include "calls/configs.h"
 #include "edge/caller.h"
 #include "edge/idempotency.h"
@@ -14,7 +11,9 @@
 #include "fleet/backups.h"
 #include "fleet/egress.h"
 #include "fleet/settings.h"
+#include "surface/native/answer.h"
 #include "surface/native/egress.h"
+#include "surface/native/resources.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/instances"
@@ -47,24 +46,26 @@ JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are i
 
 static const char *const networks[] = {"blocked", "internet", NULL};
 
-struct mount_body {
+struct sandbox_mount_body {
 	const char *volume, *path, *subpath;
 	bool read_only;
 };
 static const struct json_member mount_request_members[] = {
-        JSON_TEXT_MEMBER(mount_body, volume, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
-                         .about = "name or id"),
-        JSON_TEXT_MEMBER(mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
+        JSON_TEXT_MEMBER(sandbox_mount_body, volume, .flags = JSON_REQUIRED,
+                         .max = SANDBOX_NAME_MAX, .about = "name or id"),
+        JSON_TEXT_MEMBER(sandbox_mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "absolute (default /workspace)", .example = "/data"),
-        JSON_BOOL_MEMBER(mount_body, read_only, .about = "any number of sandboxes may read it"),
-        JSON_TEXT_MEMBER(mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+        JSON_BOOL_MEMBER(sandbox_mount_body, read_only,
+                         .about = "any number of sandboxes may read it"),
+        JSON_TEXT_MEMBER(sandbox_mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "a folder of it, made when it is missing (default all of it)",
                          .example = "users/alice"),
         JSON_END,
 };
-static JSON_SHAPE(mount_request, "SandboxVolume", mount_body, "A volume, and where it is to be");
+static JSON_SHAPE(mount_request, "SandboxVolume", sandbox_mount_body,
+                  "A volume, and where it is to be");
 
-struct create_body {
+struct sandbox_create_body {
 	struct native_egress egress;
 	const char *template, *name, *region, *snapshot, *config;
 	struct json_map labels, env;
@@ -80,7 +81,7 @@ struct create_body {
 	int64_t persistent_disk_gb;
 	uint64_t present;
 };
-enum create_row {
+enum sandbox_create_row {
 	CREATE_TEMPLATE,
 	CREATE_NAME,
 	CREATE_REGION,
@@ -92,139 +93,135 @@ enum create_row {
 	CREATE_PREVIEW,
 };
 #define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
-static const struct json_member create_request_members[] = {
-        [CREATE_TEMPLATE] = JSON_TEXT_MEMBER(create_body, template, .max = 128,
+static const struct json_member sandbox_create_request_members[] = {
+        [CREATE_TEMPLATE] = JSON_TEXT_MEMBER(sandbox_create_body, template, .max = 128,
                                              .about = "name or id; else the server's default",
                                              .example = "base"),
-        [CREATE_NAME] = JSON_TEXT_MEMBER(create_body, name, .max = SANDBOX_NAME_MAX,
+        [CREATE_NAME] = JSON_TEXT_MEMBER(sandbox_create_body, name, .max = SANDBOX_NAME_MAX,
                                          .about = "unique in the project; else generated"),
-        [CREATE_REGION] = JSON_TEXT_MEMBER(create_body, region, .max = 64,
+        [CREATE_REGION] = JSON_TEXT_MEMBER(sandbox_create_body, region, .max = 64,
                                            .about = "a label of where; kept as it is"),
-        [CREATE_LABELS] = JSON_TEXT_MAP_MEMBER(create_body, labels, .max = SANDBOX_LABELS_MAX,
-                                               .about = "for finding it again"),
-        [CREATE_ENV] = JSON_TEXT_MAP_MEMBER(create_body, env, .max = 256, .flags = JSON_SECRET,
-                                            .about = "environment of every command, over the "
-                                                     "template's; never shown again"),
-        [CREATE_RESOURCES] = JSON_OBJECT_MEMBER(create_body, resources, &resources_request),
-        [CREATE_INTERNET] =
-                JSON_BOOL_MEMBER(create_body, internet, .about = "false = no network at all"),
-        [CREATE_NETWORK] = JSON_CHOICE_MEMBER(create_body, network, .choices = networks,
+        [CREATE_LABELS] =
+                JSON_TEXT_MAP_MEMBER(sandbox_create_body, labels, .max = SANDBOX_LABELS_MAX,
+                                     .about = "for finding it again"),
+        [CREATE_ENV] =
+                JSON_TEXT_MAP_MEMBER(sandbox_create_body, env, .max = 256, .flags = JSON_SECRET,
+                                     .about = "environment of every command, over the "
+                                              "template's; never shown again"),
+        [CREATE_RESOURCES] = JSON_OBJECT_MEMBER(sandbox_create_body, resources, &resources_request),
+        [CREATE_INTERNET] = JSON_BOOL_MEMBER(sandbox_create_body, internet,
+                                             .about = "false = no network at all"),
+        [CREATE_NETWORK] = JSON_CHOICE_MEMBER(sandbox_create_body, network, .choices = networks,
                                               .about = "the same as internet, by name"),
         [CREATE_PREVIEW] =
-                JSON_BOOL_MEMBER(create_body, preview_enabled, .name = "previewEnabled",
+                JSON_BOOL_MEMBER(sandbox_create_body, preview_enabled, .name = "previewEnabled",
                                  .about = "false = nothing of it is seen (default true)"),
-        JSON_BOOL_MEMBER(create_body, preview_public, .name = "previewPublic",
+        JSON_BOOL_MEMBER(sandbox_create_body, preview_public, .name = "previewPublic",
                          .about = "links to its previews may be shared (default false)"),
-        JSON_OBJECT_MEMBER(create_body, egress, &native_egress_shape,
+        JSON_OBJECT_MEMBER(sandbox_create_body, egress, &native_egress_shape,
                            .about = "which addresses it may reach; else all that the server "
                                     "lets its sandboxes reach"),
-        JSON_TEXT_MEMBER(create_body, config, .max = 64,
+        JSON_TEXT_MEMBER(sandbox_create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes, for what is "
                                   "not given here"),
-        JSON_TEXT_MEMBER(create_body, snapshot, .max = 64,
+        JSON_TEXT_MEMBER(sandbox_create_body, snapshot, .max = 64,
                          .about = "name or id: begin with its files, on its template"),
-        JSON_BOOL_MEMBER(create_body, persistent, .about = "exempt from the idle reaper"),
+        JSON_BOOL_MEMBER(sandbox_create_body, persistent, .about = "exempt from the idle reaper"),
         JSON_WHOLE_MEMBER(
-                create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
+                sandbox_create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
                 .about = "so long after its creation an ephemeral one is deleted and a persistent "
                          "one stopped, its files kept; 0 = never"),
-        JSON_WHOLE_MEMBER(create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
+        JSON_WHOLE_MEMBER(sandbox_create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
                           .about = "delete it when nobody used it for so long; 0 = the server's"),
-        JSON_WHOLE_MEMBER(create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
+        JSON_WHOLE_MEMBER(sandbox_create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
                           .about =
                                   "whatever it does: an ephemeral one is deleted so long after its "
                                   "creation, a persistent one stopped so long after its last "
                                   "start; 0 = the server's"),
-        JSON_WHOLE_MEMBER(create_body, auto_pause_ms, .name = "autoPauseMs", .min = -1,
+        JSON_WHOLE_MEMBER(sandbox_create_body, auto_pause_ms, .name = "autoPauseMs", .min = -1,
                           .max = DURATION_MAX,
                           .about = "pause it when nobody used it for so long; 0 = the server's, "
                                    "-1 = never"),
-        JSON_WHOLE_MEMBER(create_body, auto_stop_ms, .name = "autoStopMs", .min = -1,
+        JSON_WHOLE_MEMBER(sandbox_create_body, auto_stop_ms, .name = "autoStopMs", .min = -1,
                           .max = DURATION_MAX,
                           .about = "stop it when nobody used it for so long; 0 = the server's, "
                                    "-1 = never"),
-        JSON_WHOLE_MEMBER(create_body, auto_delete_ms, .name = "autoDeleteMs", .min = 0,
+        JSON_WHOLE_MEMBER(sandbox_create_body, auto_delete_ms, .name = "autoDeleteMs", .min = 0,
                           .max = DURATION_MAX,
                           .about = "delete it so long after it was stopped, persistent or not; 0 "
                                    "= never"),
-        JSON_WHOLE_MEMBER(create_body, auto_archive_ms, .name = "autoArchiveMs", .min = 0,
+        JSON_WHOLE_MEMBER(sandbox_create_body, auto_archive_ms, .name = "autoArchiveMs", .min = 0,
                           .max = DURATION_MAX,
                           .about = "move its files to the blob store so long after it was "
                                    "stopped; 0 = never"),
-        JSON_TEXT_MEMBER(create_body, volume, .max = SANDBOX_NAME_MAX,
+        JSON_TEXT_MEMBER(sandbox_create_body, volume, .max = SANDBOX_NAME_MAX,
                          .about = "name or id of one to write to, at /workspace"),
-        JSON_LIST_MEMBER(create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
+        JSON_LIST_MEMBER(sandbox_create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
                          .about = "or several, each where it is wanted"),
-        JSON_TEXT_MEMBER(create_body, persistent_home, .name = "persistentHome", .max = 58,
+        JSON_TEXT_MEMBER(sandbox_create_body, persistent_home, .name = "persistentHome", .max = 58,
                          .about = "KEY: the volume home-KEY is at /home/user, and made if need be"),
-        JSON_WHOLE_MEMBER(create_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
-                          .max = 1 << 18,
+        JSON_WHOLE_MEMBER(sandbox_create_body, persistent_disk_gb, .name = "persistentDiskGb",
+                          .min = 1, .max = 1 << 18,
                           .about = "GiB that volume can hold, when it is made (default: no "
                                    "limit)"),
         JSON_END,
 };
-static const struct json_shape create_request = {
+static const struct json_shape sandbox_create_request = {
         .name = "SandboxCreate",
         .about = "What to make",
-        .size = sizeof(struct create_body),
-        .members = create_request_members,
-        .present_offset = offsetof(struct create_body, present),
+        .size = sizeof(struct sandbox_create_body),
+        .members = sandbox_create_request_members,
+        .present_offset = offsetof(struct sandbox_create_body, present),
 };
 
-struct create_query {
+struct sandbox_create_query {
 	bool wait;
 	uint64_t present;
 };
-static const struct json_member create_query_members[] = {
-        JSON_BOOL_MEMBER(create_query, wait,
+static const struct json_member sandbox_create_query_members[] = {
+        JSON_BOOL_MEMBER(sandbox_create_query, wait,
                          .about = "false, or the header Prefer: respond-async: answer at "
                                   "once, with 202, in state pending (default true)"),
         JSON_END,
 };
-static const struct json_shape create_query = {
+static const struct json_shape sandbox_create_query = {
         .name = "SandboxCreateQuery",
-        .size = sizeof(struct create_query),
-        .members = create_query_members,
-        .present_offset = offsetof(struct create_query, present),
+        .size = sizeof(struct sandbox_create_query),
+        .members = sandbox_create_query_members,
+        .present_offset = offsetof(struct sandbox_create_query, present),
 };
 
-struct list_query {
+struct sandbox_list_query {
 	const char *state, *name, *template, *label, *page;
 	int64_t limit;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, state, .max = 16, .about = "only these; deleted ones too"),
-        JSON_TEXT_MEMBER(list_query, name, .max = 64),
-        JSON_TEXT_MEMBER(list_query, template, .max = 128),
-        JSON_TEXT_MEMBER(list_query, label, .max = 512, .about = "KEY=VALUE"),
-        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+static const struct json_member sandbox_list_query_members[] = {
+        JSON_TEXT_MEMBER(sandbox_list_query, state, .max = 16,
+                         .about = "only these; deleted ones too"),
+        JSON_TEXT_MEMBER(sandbox_list_query, name, .max = 64),
+        JSON_TEXT_MEMBER(sandbox_list_query, template, .max = 128),
+        JSON_TEXT_MEMBER(sandbox_list_query, label, .max = 512, .about = "KEY=VALUE"),
+        JSON_TEXT_MEMBER(sandbox_list_query, page, .max = 256,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(sandbox_list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "SandboxListQuery", list_query, "Which sandboxes");
+static JSON_SHAPE(sandbox_list_query, "SandboxListQuery", sandbox_list_query, "Which sandboxes");
 
-struct list_answer {
-	struct json_list items;
-	const char *next_page;
-};
-static const struct json_member list_answer_members[] = {
+static const struct json_member sandbox_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &sandbox_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(list_answer, "SandboxList", list_answer, "One page of sandboxes");
+static JSON_SHAPE(sandbox_list_shape, "SandboxList", list_answer, "One page of sandboxes");
 
 /* ---- handlers ---- */
 
-static bool has(uint64_t present, unsigned row)
+static int choose_internet(const struct sandbox_create_body *b, int *ret, struct error *err)
 {
-	return present >> row & 1;
-}
-
-static int internet_of(const struct create_body *b, int *ret, struct error *err)
-{
-	bool by_flag = has(b->present, CREATE_INTERNET), by_name = has(b->present, CREATE_NETWORK);
+	bool by_flag = row_is_given(b->present, CREATE_INTERNET),
+	     by_name = row_is_given(b->present, CREATE_NETWORK);
 
 	if (by_flag && by_name && b->internet != (b->network == SANDBOX_NETWORK_INTERNET))
 		return FAIL(err, ERROR_INVALID, "internet and network contradict each other");
@@ -267,10 +264,10 @@ static int create_once(struct request *rq, struct fleet_create *request, struct 
 	return 0;
 }
 
-static int volumes_of(struct arena *a, const struct create_body *b, struct fleet_create *ret,
-                      struct error *err)
+static int fill_mounts(struct arena *a, const struct sandbox_create_body *b,
+                       struct fleet_create *ret, struct error *err)
 {
-	const struct mount_body *items = b->volumes.items;
+	const struct sandbox_mount_body *items = b->volumes.items;
 	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->volumes.count + 1);
 
 	if (b->persistent_disk_gb && !b->persistent_home)
@@ -310,8 +307,8 @@ static bool prefers_async(const struct request *rq)
 static int sandbox_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct create_body *b = body;
-	const struct create_query *query = rq->query;
+	const struct sandbox_create_body *b = body;
+	const struct sandbox_create_query *query = rq->query;
 	const struct api_config_use config = {b->config, NULL};
 	bool is_async = prefers_async(rq);
 	struct sandbox_record record;
@@ -326,7 +323,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .env = b->env,
 	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
 	                      b->resources.pids},
-	        .preview_off = has(b->present, CREATE_PREVIEW) && !b->preview_enabled,
+	        .preview_off = row_is_given(b->present, CREATE_PREVIEW) && !b->preview_enabled,
 	        .preview_public = b->preview_public,
 	        .persistent = b->persistent,
 	        .timeout_ms = b->timeout_ms,
@@ -336,13 +333,13 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .idle_stop_ms = b->auto_stop_ms,
 	        .archive_after_ms = b->auto_archive_ms,
 	        .delete_after_ms = b->auto_delete_ms,
-	        .wait = !is_async && (!has(query->present, 0) || query->wait),
+	        .wait = !is_async && (!row_is_given(query->present, 0) || query->wait),
 	        .awaited = api_awaited_if_parking(rq),
 	};
 
-	if (internet_of(b, &request.internet, err) < 0 ||
+	if (choose_internet(b, &request.internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, &config, &request, err) < 0) ||
-	    volumes_of(rq->arena, b, &request, err) < 0 ||
+	    fill_mounts(rq->arena, b, &request, err) < 0 ||
 	    native_egress_text(rq->arena, &b->egress, &request.egress, err) < 0 ||
 	    create_once(rq, &request, reply, &record, err) < 0)
 		return -1;
@@ -373,7 +370,7 @@ static int parse_label(struct arena *a, const char *text, struct sandbox_filter 
 static int sandbox_list(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct sandbox_list_query *q = rq->query;
 	struct sandbox_filter filter = {
 	        .project_id = api_project(rq),
 	        .state = -1,
@@ -383,7 +380,7 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 	        .limit = q->limit ? (unsigned)q->limit : 100,
 	};
 	struct sandbox_list found;
-	struct list_answer out;
+	struct json_list items;
 	enum sandbox_state state;
 
 	(void)body;
@@ -396,14 +393,13 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	if (sandbox_answers_related(rq, found.items, found.count, &out.items, err) < 0)
+	if (sandbox_answers_related(rq, found.items, found.count, &items, err) < 0)
 		return -1;
-	out.next_page = found.next_page;
-	reply_json(reply, &list_answer, &out);
+	reply_page(reply, &sandbox_list_shape, items, found.next_page);
 	return 0;
 }
 
-static struct fleet_ref path_ref(const struct request *rq)
+static struct fleet_ref path_sandbox_ref(const struct request *rq)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
 }
@@ -413,7 +409,7 @@ typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_
 
 static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
 {
-	struct fleet_ref ref = path_ref(rq);
+	struct fleet_ref ref = path_sandbox_ref(rq);
 	struct sandbox_record record;
 
 	ref.awaited = api_awaited_if_parking(rq);
@@ -424,7 +420,7 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 
 static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct sandbox_record record;
 
 	(void)body;
@@ -472,34 +468,34 @@ static int sandbox_resume(struct request *rq, const void *body, struct reply *re
 
 #define HOUR_MS (3600 * INT64_C(1000))
 
-struct keepalive_body {
+struct sandbox_keepalive_body {
 	int64_t timeout_ms;
 };
 static const struct json_member keepalive_request_members[] = {
-        JSON_WHOLE_MEMBER(keepalive_body, timeout_ms, .name = "timeoutMs", .flags = JSON_REQUIRED,
-                          .min = 1, .max = FLEET_KEEP_MAX_MS,
+        JSON_WHOLE_MEMBER(sandbox_keepalive_body, timeout_ms, .name = "timeoutMs",
+                          .flags = JSON_REQUIRED, .min = 1, .max = FLEET_KEEP_MAX_MS,
                           .about = "from now; never shortens what was given before",
                           .example = "600000"),
         JSON_END,
 };
-static JSON_SHAPE(keepalive_request, "SandboxKeepalive", keepalive_body,
+static JSON_SHAPE(keepalive_request, "SandboxKeepalive", sandbox_keepalive_body,
                   "How long idleness is to do nothing to it");
 
-struct persist_body {
+struct sandbox_persist_body {
 	int64_t hours;
 };
 static const struct json_member persist_request_members[] = {
-        JSON_WHOLE_MEMBER(persist_body, hours, .flags = JSON_REQUIRED, .min = 0,
+        JSON_WHOLE_MEMBER(sandbox_persist_body, hours, .flags = JSON_REQUIRED, .min = 0,
                           .max = FLEET_KEEP_MAX_MS / HOUR_MS,
                           .about = "from now; 0 ends it, and a keepalive with it", .example = "24"),
         JSON_END,
 };
-static JSON_SHAPE(persist_request, "SandboxPersist", persist_body,
+static JSON_SHAPE(persist_request, "SandboxPersist", sandbox_persist_body,
                   "How long idleness is to do nothing to it");
 
-static int keep(struct request *rq, struct reply *reply, int64_t keep_ms, struct error *err)
+static int keep_awake(struct request *rq, struct reply *reply, int64_t keep_ms, struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct sandbox_record record;
 
 	if (fleet_keep(api_of(rq)->fleet, rq->arena, &ref, keep_ms, &record, err) < 0)
@@ -510,23 +506,23 @@ static int keep(struct request *rq, struct reply *reply, int64_t keep_ms, struct
 static int sandbox_keepalive(struct request *rq, const void *body, struct reply *reply,
                              struct error *err)
 {
-	const struct keepalive_body *b = body;
+	const struct sandbox_keepalive_body *b = body;
 
-	return keep(rq, reply, b->timeout_ms, err);
+	return keep_awake(rq, reply, b->timeout_ms, err);
 }
 
 static int sandbox_persist(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct persist_body *b = body;
+	const struct sandbox_persist_body *b = body;
 
-	return keep(rq, reply, b->hours * HOUR_MS, err);
+	return keep_awake(rq, reply, b->hours * HOUR_MS, err);
 }
 
 static int sandbox_egress_put(struct request *rq, const void *body, struct reply *reply,
                               struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct sandbox_record record;
 	const char *egress;
 
@@ -538,63 +534,58 @@ static int sandbox_egress_put(struct request *rq, const void *body, struct reply
 
 /* ---- stats and events ---- */
 
-struct stats_answer {
+struct sandbox_stats_answer {
 	int64_t sampled_at, uptime_ms, cpu_usage_us, memory_bytes, memory_limit_bytes;
 	int64_t disk_bytes, disk_limit_bytes, pids, pids_limit;
 	int64_t network_in_bytes, network_out_bytes, oom_kills;
 	double cpu_percent; /* of the time since its start */
 };
 static const struct json_member stats_shape_members[] = {
-        JSON_TIME_MEMBER(stats_answer, sampled_at),
-        JSON_WHOLE_MEMBER(stats_answer, uptime_ms),
-        JSON_WHOLE_MEMBER(stats_answer, cpu_usage_us, .about = "since its start"),
-        JSON_NUMBER_MEMBER(stats_answer, cpu_percent,
+        JSON_TIME_MEMBER(sandbox_stats_answer, sampled_at),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, uptime_ms),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, cpu_usage_us, .about = "since its start"),
+        JSON_NUMBER_MEMBER(sandbox_stats_answer, cpu_percent,
                            .about = "of one vCPU, on average since its start; take two samples of "
                                     "cpu_usage_us for a shorter time"),
-        JSON_WHOLE_MEMBER(stats_answer, memory_bytes),
-        JSON_WHOLE_MEMBER(stats_answer, memory_limit_bytes),
-        JSON_WHOLE_MEMBER(stats_answer, disk_bytes,
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, memory_bytes),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, memory_limit_bytes),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, disk_bytes,
                           .about = "files on top of the template; -1 = not known"),
-        JSON_WHOLE_MEMBER(stats_answer, disk_limit_bytes),
-        JSON_WHOLE_MEMBER(stats_answer, pids),
-        JSON_WHOLE_MEMBER(stats_answer, pids_limit),
-        JSON_WHOLE_MEMBER(stats_answer, network_in_bytes),
-        JSON_WHOLE_MEMBER(stats_answer, network_out_bytes),
-        JSON_WHOLE_MEMBER(stats_answer, oom_kills),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, disk_limit_bytes),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, pids),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, pids_limit),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, network_in_bytes),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, network_out_bytes),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, oom_kills),
         JSON_END,
 };
-static JSON_SHAPE(stats_shape, "Stats", stats_answer, "What a sandbox uses now");
-
-static int64_t whole(uint64_t value)
-{
-	return value > INT64_MAX ? -1 : (int64_t)value;
-}
+static JSON_SHAPE(stats_shape, "Stats", sandbox_stats_answer, "What a sandbox uses now");
 
 static int sandbox_stats(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct sandbox_record r;
 	struct provider_stats s;
-	struct stats_answer out;
+	struct sandbox_stats_answer out;
 
 	(void)body;
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
 	    fleet_stats(api_of(rq)->fleet, &r, &s, err) < 0)
 		return -1;
-	out = (struct stats_answer){
+	out = (struct sandbox_stats_answer){
 	        .sampled_at = s.sampled_unix_ms,
 	        .uptime_ms = s.uptime_ms,
-	        .cpu_usage_us = whole(s.cpu_usage_us),
-	        .memory_bytes = whole(s.memory_bytes),
-	        .memory_limit_bytes = whole(s.memory_limit_bytes),
-	        .disk_bytes = whole(s.disk_bytes),
-	        .disk_limit_bytes = whole(s.disk_limit_bytes),
-	        .pids = whole(s.pids),
-	        .pids_limit = whole(s.pids_limit),
-	        .network_in_bytes = whole(s.network_in_bytes),
-	        .network_out_bytes = whole(s.network_out_bytes),
-	        .oom_kills = whole(s.oom_kills),
+	        .cpu_usage_us = whole_or_unknown(s.cpu_usage_us),
+	        .memory_bytes = whole_or_unknown(s.memory_bytes),
+	        .memory_limit_bytes = whole_or_unknown(s.memory_limit_bytes),
+	        .disk_bytes = whole_or_unknown(s.disk_bytes),
+	        .disk_limit_bytes = whole_or_unknown(s.disk_limit_bytes),
+	        .pids = whole_or_unknown(s.pids),
+	        .pids_limit = whole_or_unknown(s.pids_limit),
+	        .network_in_bytes = whole_or_unknown(s.network_in_bytes),
+	        .network_out_bytes = whole_or_unknown(s.network_out_bytes),
+	        .oom_kills = whole_or_unknown(s.oom_kills),
 	};
 	if (s.uptime_ms > 0)
 		out.cpu_percent = (double)s.cpu_usage_us / 10.0 / (double)s.uptime_ms;
@@ -604,11 +595,12 @@ static int sandbox_stats(struct request *rq, const void *body, struct reply *rep
 
 #define TAG .tag = "sandboxes"
 const struct route sandboxes_routes[] = {
-        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_PROGRESS, .query = &create_query,
-         .body = &create_request, .answer = &sandbox_shape, .status = 201, .handle = sandbox_create,
-         TAG, .summary = "Create and start a sandbox"},
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
-         .handle = sandbox_list, TAG, .summary = "List sandboxes, newest first"},
+        {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_PROGRESS,
+         .query = &sandbox_create_query, .body = &sandbox_create_request, .answer = &sandbox_shape,
+         .status = 201, .handle = sandbox_create, TAG, .summary = "Create and start a sandbox"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &sandbox_list_query,
+         .answer = &sandbox_list_shape, .handle = sandbox_list, TAG,
+         .summary = "List sandboxes, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &sandbox_shape, .handle = sandbox_get,
          TAG, .summary = "Get a sandbox by id or name"},
         {HTTP_POST, BASE "/:id/start", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/secrets — the keys of what is encrypted in the database. */
-#include "store/secrets.h"
-
 #include "base/log.h"
 #include "edge/caller.h"
 #include "edge/tables.h"
+#include "store/secrets.h"
 
-struct rotation {
+struct secret_rotation_answer {
 	int64_t resealed;
 };
 static const struct json_member rotation_shape_members[] = {
-        JSON_WHOLE_MEMBER(rotation, resealed, .about = "values that were encrypted anew"),
+        JSON_WHOLE_MEMBER(secret_rotation_answer, resealed,
+                          .about = "values that were encrypted anew"),
         JSON_END,
 };
-static JSON_SHAPE(rotation_shape, "SecretRotation", rotation, "What a rotation has done");
+static JSON_SHAPE(rotation_shape, "SecretRotation", secret_rotation_answer,
+                  "What a rotation has done");
 
 static int secrets_rotate(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	struct rotation answer;
+	struct secret_rotation_answer answer;
 	uint64_t resealed;
 
 	(void)body;

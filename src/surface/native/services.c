@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/services — commands that are kept running; docs/services.md. */
-#include "fleet/services.h"
-
 #include <string.h>
 
 #include "edge/caller.h"
 #include "edge/tables.h"
+#include "fleet/services.h"
+#include "surface/native/answer.h"
 
 #define BASE "/api/sandbox/instances/:id/services"
 #define TAIL_USUAL (64 * 1024)
@@ -99,59 +99,56 @@ static const struct json_member service_shape_members[] = {
 };
 static JSON_SHAPE(service_shape, "Service", service_answer, "A command that is kept running");
 
-struct service_items {
-	struct json_list items;
-};
 static const struct json_member service_list_shape_members[] = {
-        JSON_LIST_MEMBER(service_items, items, &service_shape),
+        JSON_LIST_MEMBER(list_answer, items, &service_shape),
         JSON_END,
 };
-static JSON_SHAPE(service_list_shape, "ServiceList", service_items, "Services, by name");
+static JSON_SHAPE(service_list_shape, "ServiceList", list_answer, "Services, by name");
 
-struct log_query {
+struct service_log_query {
 	int64_t since_stdout, since_stderr, tail;
 	uint64_t present;
 };
 enum { LOG_SINCE_STDOUT, LOG_SINCE_STDERR };
 static const struct json_member service_log_query_members[] = {
-        [LOG_SINCE_STDOUT] = JSON_WHOLE_MEMBER(log_query, since_stdout, .min = 0,
+        [LOG_SINCE_STDOUT] = JSON_WHOLE_MEMBER(service_log_query, since_stdout, .min = 0,
                                                .about = "from this byte on, else the tail"),
-        [LOG_SINCE_STDERR] = JSON_WHOLE_MEMBER(log_query, since_stderr, .min = 0),
-        JSON_WHOLE_MEMBER(log_query, tail, .min = 1, .max = AGENT_SERVICE_LOG_MAX,
+        [LOG_SINCE_STDERR] = JSON_WHOLE_MEMBER(service_log_query, since_stderr, .min = 0),
+        JSON_WHOLE_MEMBER(service_log_query, tail, .min = 1, .max = AGENT_SERVICE_LOG_MAX,
                           .about = "bytes of each stream at most, default 65536"),
         JSON_END,
 };
 static const struct json_shape service_log_query = {
         .name = "ServiceLogQuery",
-        .size = sizeof(struct log_query),
+        .size = sizeof(struct service_log_query),
         .members = service_log_query_members,
-        .present_offset = offsetof(struct log_query, present),
+        .present_offset = offsetof(struct service_log_query, present),
 };
-struct log_answer {
+struct service_log_answer {
 	const char *name, *out, *err;
 	int64_t out_offset, err_offset, out_next, err_next, out_end, err_end;
 };
 static const struct json_member service_log_shape_members[] = {
-        JSON_TEXT_MEMBER(log_answer, name),
-        JSON_TEXT_MEMBER(log_answer, out, .name = "stdout"),
-        JSON_TEXT_MEMBER(log_answer, err, .name = "stderr"),
-        JSON_WHOLE_MEMBER(log_answer, out_offset, .name = "stdout_offset",
+        JSON_TEXT_MEMBER(service_log_answer, name),
+        JSON_TEXT_MEMBER(service_log_answer, out, .name = "stdout"),
+        JSON_TEXT_MEMBER(service_log_answer, err, .name = "stderr"),
+        JSON_WHOLE_MEMBER(service_log_answer, out_offset, .name = "stdout_offset",
                           .about = "of its first byte; what is before it is lost, or was not "
                                    "wanted"),
-        JSON_WHOLE_MEMBER(log_answer, err_offset, .name = "stderr_offset"),
-        JSON_WHOLE_MEMBER(log_answer, out_next, .name = "stdout_next",
+        JSON_WHOLE_MEMBER(service_log_answer, err_offset, .name = "stderr_offset"),
+        JSON_WHOLE_MEMBER(service_log_answer, out_next, .name = "stdout_next",
                           .about = "since_stdout of the next call"),
-        JSON_WHOLE_MEMBER(log_answer, err_next, .name = "stderr_next"),
-        JSON_WHOLE_MEMBER(log_answer, out_end, .name = "stdout_bytes",
+        JSON_WHOLE_MEMBER(service_log_answer, err_next, .name = "stderr_next"),
+        JSON_WHOLE_MEMBER(service_log_answer, out_end, .name = "stdout_bytes",
                           .about = "written in all, over its runs since the sandbox was started"),
-        JSON_WHOLE_MEMBER(log_answer, err_end, .name = "stderr_bytes"),
+        JSON_WHOLE_MEMBER(service_log_answer, err_end, .name = "stderr_bytes"),
         JSON_END,
 };
-static JSON_SHAPE(service_log_shape, "ServiceLog", log_answer, "What a service wrote");
+static JSON_SHAPE(service_log_shape, "ServiceLog", service_log_answer, "What a service wrote");
 
 /* ---- between views and shapes ---- */
 
-static struct service_answer answer_of(const struct fleet_service_view *v)
+static struct service_answer make_service_answer(const struct fleet_service_view *v)
 {
 	const struct service_record *r = &v->record;
 	const struct agent_service_state *agent = &v->agent;
@@ -186,12 +183,12 @@ static struct service_answer answer_of(const struct fleet_service_view *v)
 
 static void reply_service(struct reply *reply, const struct fleet_service_view *v)
 {
-	struct service_answer answer = answer_of(v);
+	struct service_answer answer = make_service_answer(v);
 
 	reply_json(reply, &service_shape, &answer);
 }
 
-static struct fleet_ref sandbox_ref(struct request *rq)
+static struct fleet_ref path_sandbox_ref(struct request *rq)
 {
 	return (struct fleet_ref){.project_id = api_project(rq),
 	                          .id_or_name = request_param(rq, "id")};
@@ -200,7 +197,7 @@ static struct fleet_ref sandbox_ref(struct request *rq)
 /* All that is told of services is asked of the sandbox's agent. */
 static int may_call_sandbox(struct request *rq, struct error *err)
 {
-	const struct fleet_ref ref = sandbox_ref(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct request_sandbox sandbox;
 	struct sandbox_record r;
 
@@ -210,7 +207,7 @@ static int may_call_sandbox(struct request *rq, struct error *err)
 	return request_may_call(rq, &sandbox, err);
 }
 
-static struct fleet_service_ref service_ref_of(struct request *rq)
+static struct fleet_service_ref path_service_ref(struct request *rq)
 {
 	return (struct fleet_service_ref){.project_id = api_project(rq),
 	                                  .sandbox = request_param(rq, "id"),
@@ -222,7 +219,7 @@ static struct fleet_service_ref service_ref_of(struct request *rq)
 static int services_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = sandbox_ref(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct fleet_service_views views;
 	struct service_answer *answers;
 
@@ -231,16 +228,15 @@ static int services_list(struct request *rq, UNUSED const void *body, struct rep
 		return -1;
 	answers = ARENA_ARRAY(rq->arena, struct service_answer, views.count + 1);
 	for (size_t i = 0; i < views.count; i++)
-		answers[i] = answer_of(&views.items[i]);
-	reply_json(reply, &service_list_shape,
-	           &(struct service_items){{answers, views.count, .present = true}});
+		answers[i] = make_service_answer(&views.items[i]);
+	reply_list(reply, &service_list_shape, answers, views.count);
 	return 0;
 }
 
 static int service_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	const struct fleet_service_ref ref = service_ref_of(rq);
+	const struct fleet_service_ref ref = path_service_ref(rq);
 	struct fleet_service_view view;
 
 	if (may_call_sandbox(rq, err) < 0 ||
@@ -251,8 +247,8 @@ static int service_get(struct request *rq, UNUSED const void *body, struct reply
 }
 
 /* Program and arguments as one list; NULL without a program. */
-static int words_of(struct arena *a, const struct service_body *b, const char *const **ret,
-                    struct error *err)
+static int make_service_args(struct arena *a, const struct service_body *b, const char *const **ret,
+                             struct error *err)
 {
 	const char **words;
 	size_t count = 0;
@@ -279,7 +275,7 @@ static int words_of(struct arena *a, const struct service_body *b, const char *c
 static int service_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct service_body *b = body;
-	const struct fleet_ref ref = sandbox_ref(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct fleet_service service = {
 	        .name = request_param(rq, "service"),
 	        .command = b->command,
@@ -294,17 +290,18 @@ static int service_put(struct request *rq, const void *body, struct reply *reply
 	};
 	struct fleet_service_view view;
 
-	if (words_of(rq->arena, b, &service.args, err) < 0 || may_call_sandbox(rq, err) < 0 ||
+	if (make_service_args(rq->arena, b, &service.args, err) < 0 ||
+	    may_call_sandbox(rq, err) < 0 ||
 	    fleet_service_put(api_of(rq)->fleet, rq->arena, &ref, &service, &view, err) < 0)
 		return -1;
 	reply_service(reply, &view);
 	return 0;
 }
 
-static int act(struct request *rq, enum fleet_service_verb verb, struct reply *reply,
-               struct error *err)
+static int run_service_verb(struct request *rq, enum fleet_service_verb verb, struct reply *reply,
+                            struct error *err)
 {
-	const struct fleet_service_ref ref = service_ref_of(rq);
+	const struct fleet_service_ref ref = path_service_ref(rq);
 	struct fleet_service_view view;
 
 	if (may_call_sandbox(rq, err) < 0 ||
@@ -320,29 +317,29 @@ static int act(struct request *rq, enum fleet_service_verb verb, struct reply *r
 static int service_start(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	return act(rq, FLEET_SERVICE_START, reply, err);
+	return run_service_verb(rq, FLEET_SERVICE_START, reply, err);
 }
 
 static int service_stop(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	return act(rq, FLEET_SERVICE_STOP, reply, err);
+	return run_service_verb(rq, FLEET_SERVICE_STOP, reply, err);
 }
 
 static int service_restart(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
-	return act(rq, FLEET_SERVICE_RESTART, reply, err);
+	return run_service_verb(rq, FLEET_SERVICE_RESTART, reply, err);
 }
 
 static int service_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	return act(rq, FLEET_SERVICE_REMOVE, reply, err);
+	return run_service_verb(rq, FLEET_SERVICE_REMOVE, reply, err);
 }
 
 /* A text ends with NUL; one that is written is shown as what is no text. */
-static const char *text_of(struct arena *a, struct span bytes)
+static const char *replace_nul_bytes(struct arena *a, struct span bytes)
 {
 	AUTO(buf_done) struct buf text = BUF(3 * AGENT_SERVICE_LOG_MAX + 1);
 	const char *nul;
@@ -361,26 +358,26 @@ static const char *text_of(struct arena *a, struct span bytes)
 static int service_logs(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct log_query *q = rq->query;
+	const struct service_log_query *q = rq->query;
 	struct fleet_service_log_request wanted = {.max = q->tail ? (size_t)q->tail : TAIL_USUAL};
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct fleet_service_ref ref = service_ref_of(rq);
+	struct fleet_service_ref ref = path_service_ref(rq);
 	struct fleet_service_log log;
-	struct log_answer answer;
+	struct service_log_answer answer;
 
 	wanted.since[0] =
-	        q->present >> LOG_SINCE_STDOUT & 1 ? q->since_stdout : -(int64_t)wanted.max;
+	        row_is_given(q->present, LOG_SINCE_STDOUT) ? q->since_stdout : -(int64_t)wanted.max;
 	wanted.since[1] =
-	        q->present >> LOG_SINCE_STDERR & 1 ? q->since_stderr : -(int64_t)wanted.max;
+	        row_is_given(q->present, LOG_SINCE_STDERR) ? q->since_stderr : -(int64_t)wanted.max;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
 	ref.sandbox = t.record.id;
 	if (fleet_service_log(api_of(rq)->fleet, rq->arena, &ref, &wanted, &log, err) < 0)
 		return -1;
-	answer = (struct log_answer){
+	answer = (struct service_log_answer){
 	        .name = ref.name,
-	        .out = text_of(rq->arena, log.out[0]),
-	        .err = text_of(rq->arena, log.out[1]),
+	        .out = replace_nul_bytes(rq->arena, log.out[0]),
+	        .err = replace_nul_bytes(rq->arena, log.out[1]),
 	        .out_offset = (int64_t)log.offset[0],
 	        .err_offset = (int64_t)log.offset[1],
 	        .out_next = (int64_t)(log.offset[0] + log.out[0].size),

@@ -5,16 +5,12 @@
 
 #include "edge/tables.h"
 #include "store/accounts.h"
+#include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
 
 #define DAY_S ((int64_t)86400)
 #define TERMINAL_TTL_S 3600
 #define STORAGE "local"
-
-static bool has(uint64_t present, unsigned row)
-{
-	return present >> row & 1;
-}
 
 /* ---- limits ---- */
 
@@ -45,27 +41,27 @@ int resource_limits_apply(const struct resource_limits_change *change, struct pr
 	return 0;
 }
 
-struct resource_config {
+struct resource_config_answer {
 	struct resource_limits defaults, maximums, platform, caps, effective;
 };
 static const struct json_member resource_config_shape_members[] = {
-        JSON_OBJECT_MEMBER(resource_config, defaults, &resource_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config_answer, defaults, &resource_limits_shape,
                            .about = "what the project sets"),
-        JSON_OBJECT_MEMBER(resource_config, maximums, &resource_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config_answer, maximums, &resource_limits_shape,
                            .about = "that no sandbox of the project exceeds; 0 = the caps alone"),
-        JSON_OBJECT_MEMBER(resource_config, platform, &resource_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config_answer, platform, &resource_limits_shape,
                            .about = "what holds where the project sets nothing"),
-        JSON_OBJECT_MEMBER(resource_config, caps, &resource_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config_answer, caps, &resource_limits_shape,
                            .about = "that nothing may exceed"),
-        JSON_OBJECT_MEMBER(resource_config, effective, &resource_limits_shape,
+        JSON_OBJECT_MEMBER(resource_config_answer, effective, &resource_limits_shape,
                            .about = "of a sandbox that asks for nothing"),
         JSON_END,
 };
-static JSON_SHAPE(resource_config_shape, "ResourceConfig", resource_config,
+static JSON_SHAPE(resource_config_shape, "ResourceConfig", resource_config_answer,
                   "Default and greatest limits of the project's sandboxes");
 
 /* The defaults stand for themselves, the maximums are an object. */
-struct resource_body {
+struct resource_config_body {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
 	struct resource_limits maximums;
@@ -74,25 +70,26 @@ struct resource_body {
 enum { RESOURCE_MAXIMUMS };
 static const struct json_member resource_request_members[] = {
         [RESOURCE_MAXIMUMS] = JSON_OBJECT_MEMBER(
-                resource_body, maximums, &resource_limits_shape,
+                resource_config_body, maximums, &resource_limits_shape,
                 .about = "only by an admin of the platform; left as they are when absent"),
-        JSON_NUMBER_MEMBER(resource_body, cpu, .min = 0, .max = 1024,
+        JSON_NUMBER_MEMBER(resource_config_body, cpu, .min = 0, .max = 1024,
                            .about = "vCPUs; 0 = not set"),
-        JSON_WHOLE_MEMBER(resource_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB"),
-        JSON_WHOLE_MEMBER(resource_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
-        JSON_WHOLE_MEMBER(resource_body, pids, .min = 0, .max = 1 << 22),
+        JSON_WHOLE_MEMBER(resource_config_body, memory_mb, .min = 0, .max = 1 << 24,
+                          .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_config_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
+        JSON_WHOLE_MEMBER(resource_config_body, pids, .min = 0, .max = 1 << 22),
         JSON_END,
 };
 static const struct json_shape resource_request = {
         .name = "ResourceConfigPut",
         .about = "The project's default limits; what is left out is not set",
-        .size = sizeof(struct resource_body),
+        .size = sizeof(struct resource_config_body),
         .members = resource_request_members,
-        .present_offset = offsetof(struct resource_body, present),
+        .present_offset = offsetof(struct resource_config_body, present),
 };
 
-static int answer_resources(struct request *rq, struct reply *reply,
-                            const struct project_record *project)
+static int reply_resources(struct request *rq, struct reply *reply,
+                           const struct project_record *project)
 {
 	const struct config *config = api_of(rq)->config;
 	const struct sandbox_resources layers[] = {project->defaults, config->defaults};
@@ -100,7 +97,7 @@ static int answer_resources(struct request *rq, struct reply *reply,
 	        sandbox_resources_resolve(layers, COUNT_OF(layers), &project->maximums);
 	const struct sandbox_resources effective =
 	        sandbox_resources_resolve(&within, 1, &config->caps);
-	const struct resource_config answer = {
+	const struct resource_config_answer answer = {
 	        .defaults = resource_limits_from(&project->defaults),
 	        .maximums = resource_limits_from(&project->maximums),
 	        .platform = resource_limits_from(&config->defaults),
@@ -120,7 +117,7 @@ static int resource_config_get(struct request *rq, const void *body, struct repl
 	(void)body;
 	if (store_project_find(api_of(rq)->store, rq->arena, api_project(rq), &project, err) < 0)
 		return -1;
-	return answer_resources(rq, reply, &project);
+	return reply_resources(rq, reply, &project);
 }
 
 static int edit_limits(struct project_record *r, const void *context, struct error *err)
@@ -131,9 +128,9 @@ static int edit_limits(struct project_record *r, const void *context, struct err
 static int resource_config_put(struct request *rq, const void *body, struct reply *reply,
                                struct error *err)
 {
-	const struct resource_body *b = body;
+	const struct resource_config_body *b = body;
 	const struct resource_limits defaults = {b->cpu, b->memory_mb, b->disk_mb, b->pids};
-	bool has_maximums = has(b->present, RESOURCE_MAXIMUMS);
+	bool has_maximums = row_is_given(b->present, RESOURCE_MAXIMUMS);
 	const struct resource_limits_change change = {
 	        .defaults = &defaults,
 	        .maximums = has_maximums ? &b->maximums : NULL,
@@ -147,13 +144,13 @@ static int resource_config_put(struct request *rq, const void *body, struct repl
 	                       &(struct project_edit){api_project(rq), edit_limits, &change},
 	                       &project, err) < 0)
 		return -1;
-	return answer_resources(rq, reply, &project);
+	return reply_resources(rq, reply, &project);
 }
 
 /* ---- settings ---- */
 
 /* In the order of enum sandbox_idle_time, and first. */
-struct settings {
+struct settings_body {
 	int64_t idle_seconds[SANDBOX_IDLE_COUNT];
 	int64_t terminal_ttl_seconds, artifacts_max_mb, artifacts_keep_seconds;
 	const char *default_isolation, *default_storage_provider;
@@ -170,7 +167,7 @@ enum {
 	[which] = {                                                                                \
 	        .kind = JSON_WHOLE,                                                                \
 	        .name = (name_),                                                                   \
-	        .offset = offsetof(struct settings, idle_seconds[which]),                          \
+	        .offset = offsetof(struct settings_body, idle_seconds[which]),                     \
 	        .min = (min_),                                                                     \
 	        .max = 366 * DAY_S,                                                                \
 	        .about = about_ "; 0 = the platform's",                                            \
@@ -186,36 +183,36 @@ enum {
 	                 "an ephemeral sandbox is removed at this age, a persistent one stopped "  \
 	                 "so long after its last start"),                                          \
 	        [SETTINGS_TERMINAL_TTL] = JSON_WHOLE_MEMBER(                                       \
-	                settings, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,               \
+	                settings_body, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,          \
 	                .about = "a terminal without a byte for so long is closed; 0 = the "       \
 	                         "platform's"),                                                    \
 	        [SETTINGS_ARTIFACTS_MAX] = JSON_WHOLE_MEMBER(                                      \
-	                settings, artifacts_max_mb, .min = 0, .max = 1 << 30,                      \
+	                settings_body, artifacts_max_mb, .min = 0, .max = 1 << 30,                 \
 	                .about = "MiB of artifacts that are kept; 0 = the platform's"),            \
 	        [SETTINGS_ARTIFACTS_KEEP] = JSON_WHOLE_MEMBER(                                     \
-	                settings, artifacts_keep_seconds, .min = 0, .max = 3660 * DAY_S,           \
+	                settings_body, artifacts_keep_seconds, .min = 0, .max = 3660 * DAY_S,      \
 	                .about = "an artifact is removed after so long; 0 = the platform's"),      \
 	        [SETTINGS_RECORD] = JSON_BOOL_MEMBER(                                              \
-	                settings, record_terminals,                                                \
+	                settings_body, record_terminals,                                           \
 	                .about =                                                                   \
 	                        "keep what every new window of a terminal shows, as a recording"), \
-	        JSON_TEXT_MEMBER(settings, default_isolation, .max = 64,                           \
+	        JSON_TEXT_MEMBER(settings_body, default_isolation, .max = 64,                      \
 	                         .about = "of new templates: what the server's provider gives"),   \
-	        JSON_TEXT_MEMBER(settings, default_storage_provider, .max = 64,                    \
+	        JSON_TEXT_MEMBER(settings_body, default_storage_provider, .max = 64,               \
 	                         .about = "where volumes and backups lie: local")
 static const struct json_member settings_shape_members[] = {SETTINGS_ROWS, JSON_END};
-static JSON_SHAPE(settings_shape, "Settings", settings, "What holds in the project");
+static JSON_SHAPE(settings_shape, "Settings", settings_body, "What holds in the project");
 static const struct json_shape settings_request = {
         .name = "SettingsPut",
         .about = "What is given replaces what was",
-        .size = sizeof(struct settings),
+        .size = sizeof(struct settings_body),
         .members = settings_shape_members,
-        .present_offset = offsetof(struct settings, present),
+        .present_offset = offsetof(struct settings_body, present),
 };
 
 /* What holds: never is -1 of those that may be, and 0 of the others. */
-static void fill_idle(const struct config *config, const struct project_record *p,
-                      struct settings *ret)
+static void fill_idle_times(const struct config *config, const struct project_record *p,
+                            struct settings_body *ret)
 {
 	const struct sandbox_idle layers[] = {
 	        p->idle,
@@ -231,9 +228,9 @@ static void fill_idle(const struct config *config, const struct project_record *
 			ret->idle_seconds[i] = -1;
 }
 
-static int answer_settings(struct request *rq, struct reply *reply, const struct project_record *p)
+static int reply_settings(struct request *rq, struct reply *reply, const struct project_record *p)
 {
-	struct settings answer = {
+	struct settings_body answer = {
 	        .terminal_ttl_seconds =
 	                p->terminal_ttl_ms > 0 ? p->terminal_ttl_ms / 1000 : TERMINAL_TTL_S,
 	        .artifacts_max_mb = p->artifacts_max_mb > 0 ? p->artifacts_max_mb
@@ -247,7 +244,7 @@ static int answer_settings(struct request *rq, struct reply *reply, const struct
 	        .default_storage_provider = STORAGE,
 	};
 
-	fill_idle(api_of(rq)->config, p, &answer);
+	fill_idle_times(api_of(rq)->config, p, &answer);
 	reply_json(reply, &settings_shape, &answer);
 	return 0;
 }
@@ -260,30 +257,31 @@ static int settings_get(struct request *rq, const void *body, struct reply *repl
 	(void)body;
 	if (store_project_find(api_of(rq)->store, rq->arena, api_project(rq), &project, err) < 0)
 		return -1;
-	return answer_settings(rq, reply, &project);
+	return reply_settings(rq, reply, &project);
 }
 
 static int edit_settings(struct project_record *r, const void *context, struct error *err)
 {
-	const struct settings *s = context;
+	const struct settings_body *s = context;
 
 	(void)err;
-	if (has(s->present, SETTINGS_TERMINAL_TTL))
+	if (row_is_given(s->present, SETTINGS_TERMINAL_TTL))
 		r->terminal_ttl_ms = s->terminal_ttl_seconds * 1000;
-	if (has(s->present, SETTINGS_ARTIFACTS_MAX))
+	if (row_is_given(s->present, SETTINGS_ARTIFACTS_MAX))
 		r->artifacts_max_mb = s->artifacts_max_mb;
-	if (has(s->present, SETTINGS_ARTIFACTS_KEEP))
+	if (row_is_given(s->present, SETTINGS_ARTIFACTS_KEEP))
 		r->artifacts_keep_ms = s->artifacts_keep_seconds * 1000;
-	if (has(s->present, SETTINGS_RECORD))
+	if (row_is_given(s->present, SETTINGS_RECORD))
 		r->record_terminals = s->record_terminals;
 	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
-		if (has(s->present, i))
+		if (row_is_given(s->present, i))
 			r->idle.ms[i] = s->idle_seconds[i] < 0 ? -1 : s->idle_seconds[i] * 1000;
 	return 0;
 }
 
 /* There is one of each: another one is refused by name, not kept and forgotten. */
-static int check_only(const struct provider_ops *ops, const struct settings *s, struct error *err)
+static int check_fixed_settings(const struct provider_ops *ops, const struct settings_body *s,
+                                struct error *err)
 {
 	if (s->default_isolation && strcmp(s->default_isolation, ops->isolation) != 0)
 		return FAIL(err, ERROR_UNSUPPORTED,
@@ -303,10 +301,10 @@ static int settings_put(struct request *rq, const void *body, struct reply *repl
 	const struct project_edit edit = {api_project(rq), edit_settings, body};
 	struct project_record project;
 
-	if (check_only(provider_ops_of(api_of(rq)->provider), body, err) < 0 ||
+	if (check_fixed_settings(provider_ops_of(api_of(rq)->provider), body, err) < 0 ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &edit, &project, err) < 0)
 		return -1;
-	return answer_settings(rq, reply, &project);
+	return reply_settings(rq, reply, &project);
 }
 
 #define TAG .tag = "projects"

@@ -5,6 +5,7 @@
 #include "edge/caller.h"
 #include "edge/tables.h"
 #include "fleet/backups.h"
+#include "surface/native/answer.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/snapshots"
@@ -49,17 +50,17 @@ struct snapshot_answer {
 	bool backup;
 	struct json_list backups, lineage;
 };
-struct snapshot_backup {
+struct snapshot_backup_answer {
 	const char *id, *name, *state, *blob;
 };
 static const struct json_member snapshot_backup_shape_members[] = {
-        JSON_TEXT_MEMBER(snapshot_backup, id),
-        JSON_TEXT_MEMBER(snapshot_backup, name),
-        JSON_TEXT_MEMBER(snapshot_backup, state, .about = "making or ready"),
-        JSON_TEXT_MEMBER(snapshot_backup, blob, .about = "its name in the blob store"),
+        JSON_TEXT_MEMBER(snapshot_backup_answer, id),
+        JSON_TEXT_MEMBER(snapshot_backup_answer, name),
+        JSON_TEXT_MEMBER(snapshot_backup_answer, state, .about = "making or ready"),
+        JSON_TEXT_MEMBER(snapshot_backup_answer, blob, .about = "its name in the blob store"),
         JSON_END,
 };
-static JSON_SHAPE(snapshot_backup_shape, "SnapshotBackup", snapshot_backup,
+static JSON_SHAPE(snapshot_backup_shape, "SnapshotBackup", snapshot_backup_answer,
                   "A backup of a snapshot");
 static const struct json_member snapshot_shape_members[] = {
         JSON_TEXT_MEMBER(snapshot_answer, id),
@@ -94,82 +95,75 @@ static const struct json_member snapshot_shape_members[] = {
 JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer,
            "The files of a sandbox as they were at one moment");
 
-struct list_query {
+struct snapshot_list_query {
 	const char *sandbox, *page;
 	int64_t limit;
 };
-static const struct json_member list_query_members[] = {
-        JSON_TEXT_MEMBER(list_query, sandbox, .max = 64,
+static const struct json_member snapshot_list_query_members[] = {
+        JSON_TEXT_MEMBER(snapshot_list_query, sandbox, .max = 64,
                          .about = "name or id: only those that were taken of it"),
-        JSON_TEXT_MEMBER(list_query, page, .max = 256, .about = "next_page of the page before"),
-        JSON_WHOLE_MEMBER(list_query, limit, .min = 1, .max = 1000,
+        JSON_TEXT_MEMBER(snapshot_list_query, page, .max = 256,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(snapshot_list_query, limit, .min = 1, .max = 1000,
                           .about = "items of a page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(list_query, "SnapshotListQuery", list_query, "Which snapshots");
+static JSON_SHAPE(snapshot_list_query, "SnapshotListQuery", snapshot_list_query, "Which snapshots");
 
-struct list_answer {
-	struct json_list items;
-	const char *next_page;
-};
-static const struct json_member list_answer_members[] = {
+static const struct json_member snapshot_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &snapshot_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(list_answer, "SnapshotList", list_answer, "One page of snapshots");
+static JSON_SHAPE(snapshot_list_shape, "SnapshotList", list_answer, "One page of snapshots");
 
-struct fork_body {
+struct sandbox_fork_body {
 	const char *name;
 	int64_t count;
 };
 static const struct json_member fork_request_members[] = {
-        JSON_WHOLE_MEMBER(fork_body, count, .min = 1, .max = FLEET_FORK_MAX,
+        JSON_WHOLE_MEMBER(sandbox_fork_body, count, .min = 1, .max = FLEET_FORK_MAX,
                           .about = "how many (default 1)"),
-        JSON_TEXT_MEMBER(fork_body, name, .max = SANDBOX_NAME_MAX,
+        JSON_TEXT_MEMBER(sandbox_fork_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "of several: NAME-1, NAME-2 …; else generated"),
         JSON_END,
 };
-static JSON_SHAPE(fork_request, "Fork", fork_body, "How many forks to make");
+static JSON_SHAPE(fork_request, "Fork", sandbox_fork_body, "How many forks to make");
 
-struct fork_answer {
+struct sandbox_fork_answer {
 	struct json_list items, volumes, volumes_left_out;
 	struct snapshot_answer snapshot;
 };
-static const struct json_member fork_answer_members[] = {
-        JSON_LIST_MEMBER(fork_answer, items, &sandbox_shape),
-        JSON_OBJECT_MEMBER(fork_answer, snapshot, &snapshot_shape),
-        JSON_LIST_MEMBER(fork_answer, volumes, &attached_volume,
+static const struct json_member sandbox_fork_answer_members[] = {
+        JSON_LIST_MEMBER(sandbox_fork_answer, items, &sandbox_shape),
+        JSON_OBJECT_MEMBER(sandbox_fork_answer, snapshot, &snapshot_shape),
+        JSON_LIST_MEMBER(sandbox_fork_answer, volumes, &attached_volume,
                          .about = "that each has as the first one has them: those that it reads"),
-        JSON_LIST_MEMBER(fork_answer, volumes_left_out, &attached_volume,
+        JSON_LIST_MEMBER(sandbox_fork_answer, volumes_left_out, &attached_volume,
                          .about = "that the first one writes to, and the forks do not have"),
         JSON_END,
 };
-static JSON_SHAPE(fork_answer, "Forked", fork_answer, "The forks, and the snapshot they lie on");
+static JSON_SHAPE(sandbox_fork_answer, "Forked", sandbox_fork_answer,
+                  "The forks, and the snapshot they lie on");
 
-struct restore_body {
+struct snapshot_restore_body {
 	bool is_new;
 	const char *name;
 };
 static const struct json_member restore_request_members[] = {
-        JSON_BOOL_MEMBER(restore_body, is_new, .name = "new",
+        JSON_BOOL_MEMBER(snapshot_restore_body, is_new, .name = "new",
                          .about = "a new sandbox with its files, on its template; its own stays as "
                                   "it is (default false: its own, or a new one when that is "
                                   "deleted)"),
-        JSON_TEXT_MEMBER(restore_body, name, .max = SANDBOX_NAME_MAX,
+        JSON_TEXT_MEMBER(snapshot_restore_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "a new one with this name"),
         JSON_END,
 };
-static JSON_SHAPE(restore_request, "SnapshotRestore", restore_body, "Where to restore to");
+static JSON_SHAPE(restore_request, "SnapshotRestore", snapshot_restore_body, "Where to restore to");
 
 /* ---- record to answer ---- */
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
-static struct snapshot_answer answer_of(const struct snapshot_record *r)
+static struct snapshot_answer make_snapshot_answer(const struct snapshot_record *r)
 {
 	return (struct snapshot_answer){
 	        .id = r->id,
@@ -177,12 +171,12 @@ static struct snapshot_answer answer_of(const struct snapshot_record *r)
 	        .project = r->project_id,
 	        .sandbox = r->sandbox_id,
 	        .sandbox_name = r->sandbox_name,
-	        .parent = or_null(r->parent_id),
+	        .parent = text_or_null(r->parent_id),
 	        .template = r->template_name,
 	        .provider = r->provider,
 	        .state = snapshot_state_name(r->state),
 	        .method = r->method,
-	        .because = or_null(r->because),
+	        .because = text_or_null(r->because),
 	        .depth = r->depth,
 	        .frozen_ms = (double)r->frozen_us / 1000,
 	        .created_at = r->created_at,
@@ -191,7 +185,7 @@ static struct snapshot_answer answer_of(const struct snapshot_record *r)
 
 int snapshot_reply(struct reply *reply, const struct snapshot_record *r)
 {
-	const struct snapshot_answer out = answer_of(r);
+	const struct snapshot_answer out = make_snapshot_answer(r);
 
 	reply_json(reply, &snapshot_shape, &out);
 	return 0;
@@ -200,8 +194,8 @@ int snapshot_reply(struct reply *reply, const struct snapshot_record *r)
 static void add_backups(struct arena *a, const struct relation_list *relations,
                         struct snapshot_answer *ret)
 {
-	struct snapshot_backup *items =
-	        ARENA_ARRAY(a, struct snapshot_backup, relations->count + 1);
+	struct snapshot_backup_answer *items =
+	        ARENA_ARRAY(a, struct snapshot_backup_answer, relations->count + 1);
 	size_t count = 0;
 
 	for (size_t i = 0; i < relations->count; i++) {
@@ -209,15 +203,15 @@ static void add_backups(struct arena *a, const struct relation_list *relations,
 
 		if (r->kind != RELATION_BACKUP)
 			continue;
-		items[count++] = (struct snapshot_backup){r->id, r->name, r->state,
-		                                          fleet_backup_blob(a, r->id)};
+		items[count++] = (struct snapshot_backup_answer){r->id, r->name, r->state,
+		                                                 fleet_backup_blob(a, r->id)};
 		if (strcmp(r->state, backup_state_name(BACKUP_READY)) == 0)
 			ret->backup = true;
 	}
 	ret->backups = (struct json_list){items, count, true};
 }
 
-static struct fleet_ref path_ref(struct request *rq)
+static struct fleet_ref path_snapshot_ref(struct request *rq)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id"), NULL,
 	                          api_awaited_if_parking(rq)};
@@ -226,7 +220,7 @@ static struct fleet_ref path_ref(struct request *rq)
 /* ---- handlers ---- */
 
 /* What has just begun, as a relation of its snapshot. */
-static struct relation_list backup_of(struct arena *a, const struct backup_record *r)
+static struct relation_list make_backup_relation(struct arena *a, const struct backup_record *r)
 {
 	struct relation_record *relation = ARENA_ARRAY(a, struct relation_record, 1);
 
@@ -240,9 +234,9 @@ static struct relation_list backup_of(struct arena *a, const struct backup_recor
 int snapshot_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct snapshot_body *b = body;
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_snapshot_ref(rq);
 	const struct fleet_snapshot request = {.name = b->name,
-	                                       .sync = !(b->present >> SNAPSHOT_SYNC & 1) ||
+	                                       .sync = !row_is_given(b->present, SNAPSHOT_SYNC) ||
 	                                               b->sync,
 	                                       .memory = b->memory};
 	struct fleet *fleet = api_of(rq)->fleet;
@@ -254,54 +248,55 @@ int snapshot_create(struct request *rq, const void *body, struct reply *reply, s
 	               : fleet_snapshot(fleet, rq->arena, &ref, &request, &made.snapshot, err)) < 0)
 		return -1;
 	if (b->backup)
-		backups = backup_of(rq->arena, &made.backup);
-	out = answer_of(&made.snapshot);
+		backups = make_backup_relation(rq->arena, &made.backup);
+	out = make_snapshot_answer(&made.snapshot);
 	add_backups(rq->arena, &backups, &out);
 	reply_status(reply, 201);
 	reply_json(reply, &snapshot_shape, &out);
 	return 0;
 }
 
-static struct json_list volumes_of(struct arena *a, const struct mount_list *mounts)
+static struct json_list make_attached_volumes(struct arena *a, const struct mount_list *mounts)
 {
-	struct volume_answer *items = ARENA_ARRAY(a, struct volume_answer, mounts->count + 1);
+	struct attached_volume_answer *items =
+	        ARENA_ARRAY(a, struct attached_volume_answer, mounts->count + 1);
 
 	for (size_t i = 0; i < mounts->count; i++) {
 		const struct mount_record *m = &mounts->items[i];
 
-		items[i] = (struct volume_answer){m->volume_name, m->volume_id, m->path,
-		                                  m->is_read_only};
+		items[i] = (struct attached_volume_answer){m->volume_name, m->volume_id, m->path,
+		                                           m->is_read_only};
 	}
 	return (struct json_list){items, mounts->count, true};
 }
 
 static int fork_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct fork_body *b = body;
-	const struct fleet_ref ref = path_ref(rq);
+	const struct sandbox_fork_body *b = body;
+	const struct fleet_ref ref = path_snapshot_ref(rq);
 	const struct fleet_fork request = {.name = b->name,
 	                                   .count = b->count ? (unsigned)b->count : 1,
 	                                   .key_id = api_account(rq)->key_id};
 	struct fleet_forked made;
-	struct fork_answer out;
+	struct sandbox_fork_answer out;
 
 	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
 		return -1;
-	out = (struct fork_answer){
+	out = (struct sandbox_fork_answer){
 	        .items = sandbox_answers(rq, made.sandboxes, made.count),
-	        .snapshot = answer_of(&made.snapshot),
-	        .volumes = volumes_of(rq->arena, &made.mounts),
-	        .volumes_left_out = volumes_of(rq->arena, &made.left_out),
+	        .snapshot = make_snapshot_answer(&made.snapshot),
+	        .volumes = make_attached_volumes(rq->arena, &made.mounts),
+	        .volumes_left_out = make_attached_volumes(rq->arena, &made.left_out),
 	};
 	reply_status(reply, 201);
-	reply_json(reply, &fork_answer, &out);
+	reply_json(reply, &sandbox_fork_answer, &out);
 	return 0;
 }
 
 static int snapshot_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct list_query *q = rq->query;
+	const struct snapshot_list_query *q = rq->query;
 	const struct fleet_ref sandbox = {api_project(rq), q->sandbox};
 	struct snapshot_filter filter = {
 	        .project_id = api_project(rq),
@@ -312,7 +307,6 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 	struct relation_list backups = {.count = 0};
 	struct snapshot_list found;
 	struct snapshot_answer *items;
-	struct list_answer out;
 
 	if (api_resolve_sandbox_id(rq, &sandbox, &filter.sandbox_id, err) < 0 ||
 	    store_snapshot_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
@@ -328,18 +322,18 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 	for (size_t i = 0; i < found.count; i++) {
 		const struct relation_list own = relations_of(&backups, found.items[i].id);
 
-		items[i] = answer_of(&found.items[i]);
+		items[i] = make_snapshot_answer(&found.items[i]);
 		add_backups(rq->arena, &own, &items[i]);
 	}
-	out = (struct list_answer){{items, found.count, true}, found.next_page};
-	reply_json(reply, &list_answer, &out);
+	reply_page(reply, &snapshot_list_shape, (struct json_list){items, found.count, true},
+	           found.next_page);
 	return 0;
 }
 
 static int snapshot_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_snapshot_ref(rq);
 	struct snapshot_record found;
 	struct snapshot_answer out;
 	struct relation_list relations;
@@ -350,7 +344,7 @@ static int snapshot_get(struct request *rq, UNUSED const void *body, struct repl
 		return -1;
 	template.id = found.template_id;
 	template.name = found.template_name;
-	out = answer_of(&found);
+	out = make_snapshot_answer(&found);
 	out.lineage = lineage_answer(rq->arena, &relations, &template);
 	add_backups(rq->arena, &relations, &out);
 	reply_json(reply, &snapshot_shape, &out);
@@ -360,7 +354,7 @@ static int snapshot_get(struct request *rq, UNUSED const void *body, struct repl
 static int snapshot_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_snapshot_ref(rq);
 
 	if (fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;
@@ -371,8 +365,8 @@ static int snapshot_delete(struct request *rq, UNUSED const void *body, struct r
 static int snapshot_restore(struct request *rq, const void *body, struct reply *reply,
                             struct error *err)
 {
-	const struct restore_body *b = body;
-	const struct fleet_ref ref = path_ref(rq);
+	const struct snapshot_restore_body *b = body;
+	const struct fleet_ref ref = path_snapshot_ref(rq);
 	const struct fleet_restore request = {
 	        .is_new = b->is_new || b->name, .name = b->name, .key_id = api_account(rq)->key_id};
 	struct fleet_restored restored;
@@ -384,10 +378,10 @@ static int snapshot_restore(struct request *rq, const void *body, struct reply *
 	return sandbox_reply(rq, reply, &restored.sandbox);
 }
 
-static int instance_reset(struct request *rq, UNUSED const void *body, struct reply *reply,
-                          struct error *err)
+static int sandbox_reset(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct fleet_ref ref = path_ref(rq);
+	const struct fleet_ref ref = path_snapshot_ref(rq);
 	struct sandbox_record r;
 
 	if (fleet_reset(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
@@ -401,13 +395,14 @@ const struct route snapshots_routes[] = {
          .body = &snapshot_request, .answer = &snapshot_shape, .status = 201,
          .handle = snapshot_create, TAG, .summary = "Take a snapshot of a sandbox's files"},
         {HTTP_POST, INSTANCE "/fork", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &fork_request,
-         .answer = &fork_answer, .status = 201, .handle = fork_create, TAG,
+         .answer = &sandbox_fork_answer, .status = 201, .handle = fork_create, TAG,
          .summary = "Take a snapshot and make sandboxes of it; the first one goes on"},
         {HTTP_POST, INSTANCE "/reset", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
-         .answer = &sandbox_shape, .handle = instance_reset, TAG,
+         .answer = &sandbox_shape, .handle = sandbox_reset, TAG,
          .summary = "End all processes and give a sandbox the files that it was made with"},
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &list_query, .answer = &list_answer,
-         .handle = snapshot_list, TAG, .summary = "List snapshots, newest first"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &snapshot_list_query,
+         .answer = &snapshot_list_shape, .handle = snapshot_list, TAG,
+         .summary = "List snapshots, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &snapshot_shape,
          .handle = snapshot_get, TAG, .summary = "Get a snapshot by id or name"},
         {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES, .status = 204,

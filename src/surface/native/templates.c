@@ -10,6 +10,7 @@
 #include "edge/tables.h"
 #include "fleet/build.h"
 #include "fleet/warm.h"
+#include "surface/native/answer.h"
 #include "surface/native/idle.h"
 #include "surface/native/pools.h"
 #include "wire/agent_warm.h"
@@ -60,28 +61,26 @@ static const struct json_member template_shape_members[] = {
 };
 static JSON_SHAPE(template_shape, "Template", template_answer, "What sandboxes start from");
 
-struct template_items {
-	struct json_list items;
-};
 static const struct json_member template_list_shape_members[] = {
-        JSON_LIST_MEMBER(template_items, items, &template_shape),
+        JSON_LIST_MEMBER(list_answer, items, &template_shape),
         JSON_END,
 };
-static JSON_SHAPE(template_list_shape, "TemplateList", template_items, "Templates");
+static JSON_SHAPE(template_list_shape, "TemplateList", list_answer, "Templates");
 
-struct import_query {
+struct template_import_query {
 	const char *name, *format, *description;
 };
-static const struct json_member import_query_members[] = {
-        JSON_TEXT_MEMBER(import_query, name, .flags = JSON_REQUIRED, .max = 63),
+static const struct json_member template_import_query_members[] = {
+        JSON_TEXT_MEMBER(template_import_query, name, .flags = JSON_REQUIRED, .max = 63),
         JSON_TEXT_MEMBER(
-                import_query, format, .max = 32,
+                template_import_query, format, .max = 32,
                 .about = "tar (default; plain, gzip, xz or zstd), oci, docker-archive or backup "
                          "(the template of a full backup)"),
-        JSON_TEXT_MEMBER(import_query, description, .max = 1000),
+        JSON_TEXT_MEMBER(template_import_query, description, .max = 1000),
         JSON_END,
 };
-static JSON_SHAPE(import_query, "TemplateImportQuery", import_query, "What the body is");
+static JSON_SHAPE(template_import_query, "TemplateImportQuery", template_import_query,
+                  "What the body is");
 
 struct template_resources {
 	double cpu;
@@ -175,24 +174,24 @@ static const struct json_shape template_change = {
         .present_offset = offsetof(struct template_body, present),
 };
 
-struct seed_answer {
+struct template_seed_answer {
 	int64_t added;
 };
 static const struct json_member seed_shape_members[] = {
-        JSON_WHOLE_MEMBER(seed_answer, added),
+        JSON_WHOLE_MEMBER(template_seed_answer, added),
         JSON_END,
 };
-static JSON_SHAPE(seed_shape, "TemplatesSeeded", seed_answer, "How many were missing");
+static JSON_SHAPE(seed_shape, "TemplatesSeeded", template_seed_answer, "How many were missing");
 
 /* ---- record to answer ---- */
 
-static struct span raw_or(const char *json, struct span otherwise)
+static struct span json_or_default(const char *json, struct span otherwise)
 {
 	return json && json[0] ? span_of(json) : otherwise;
 }
 
-static void fill_answer(struct arena *a, const struct template_record *r,
-                        struct template_answer *ret)
+static void fill_template_answer(struct arena *a, const struct template_record *r,
+                                 struct template_answer *ret)
 {
 	static const char *const states[] = {
 	        [TEMPLATE_PENDING] = "pending",
@@ -214,10 +213,10 @@ static void fill_answer(struct arena *a, const struct template_record *r,
 	        .isolation = r->isolation,
 	        .user = r->user,
 	        .workdir = r->workdir,
-	        .env = raw_or(r->env_json, SPAN("{}")),
-	        .entrypoint = raw_or(r->entrypoint_json, SPAN("[]")),
-	        .ports = raw_or(r->ports_json, SPAN("[]")),
-	        .warm = raw_or(r->warm_json, SPAN("[]")),
+	        .env = json_or_default(r->env_json, SPAN("{}")),
+	        .entrypoint = json_or_default(r->entrypoint_json, SPAN("[]")),
+	        .ports = json_or_default(r->ports_json, SPAN("[]")),
+	        .warm = json_or_default(r->warm_json, SPAN("[]")),
 	        .ready_command = *r->ready ? r->ready : NULL,
 	        .is_built = *r->snapshot_id != '\0',
 	        .size_bytes = r->size_bytes,
@@ -240,16 +239,14 @@ static int templates_list(struct request *rq, const void *body, struct reply *re
 {
 	struct template_list found;
 	struct template_answer *items;
-	struct template_items out;
 
 	(void)body;
 	if (store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct template_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		fill_answer(rq->arena, &found.items[i], &items[i]);
-	out = (struct template_items){.items = {items, found.count, true}};
-	reply_json(reply, &template_list_shape, &out);
+		fill_template_answer(rq->arena, &found.items[i], &items[i]);
+	reply_list(reply, &template_list_shape, items, found.count);
 	return 0;
 }
 
@@ -263,7 +260,7 @@ static int template_get(struct request *rq, const void *body, struct reply *repl
 	if (store_template_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                        request_param(rq, "template"), &record, err) < 0)
 		return -1;
-	fill_answer(rq->arena, &record, &out);
+	fill_template_answer(rq->arena, &record, &out);
 	reply_json(reply, &template_shape, &out);
 	return 0;
 }
@@ -271,7 +268,7 @@ static int template_get(struct request *rq, const void *body, struct reply *repl
 static int templates_seed(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	struct seed_answer out;
+	struct template_seed_answer out;
 	unsigned added;
 
 	(void)body;
@@ -295,7 +292,7 @@ static int template_delete(struct request *rq, const void *body, struct reply *r
 
 /* ---- import: on a thread of the lane ---- */
 
-struct import_job {
+struct template_import_task {
 	struct arena arena; /* of the request's texts and the answer */
 	struct api *api;
 	struct fleet_import request;
@@ -308,7 +305,8 @@ struct import_job {
 	const char *from; /* a template; NULL = the request's image */
 };
 
-static int run_import(struct import_job *job, struct template_record *ret, struct error *err)
+static int run_import(struct template_import_task *job, struct template_record *ret,
+                      struct error *err)
 {
 	struct fleet *fleet = job->api->fleet;
 	const struct fleet_derive derive = {job->request.project_id, job->request.name, job->from,
@@ -319,29 +317,30 @@ static int run_import(struct import_job *job, struct template_record *ret, struc
 	return fleet_template_import(fleet, &job->arena, &job->request, ret, err);
 }
 
-static int work_import(void *state, int fd, struct buf *json, struct error *err)
+static int finish_import(void *state, int fd, struct buf *json, struct error *err)
 {
-	struct import_job *job = state;
+	struct template_import_task *job = state;
 	struct template_record record;
 	struct template_answer answer;
 
 	job->request.source_fd = fd;
 	if (run_import(job, &record, err) < 0)
 		return -1;
-	fill_answer(&job->arena, &record, &answer);
+	fill_template_answer(&job->arena, &record, &answer);
 	json_write(json, &template_shape, &answer);
 	return 0;
 }
 
-static void import_job_free(void *state)
+static void import_task_free(void *state)
 {
-	struct import_job *job = state;
+	struct template_import_task *job = state;
 
 	arena_done(&job->arena);
 	free(job);
 }
 
-static const struct receiver_upload_ops import_ops = {.work = work_import, .done = import_job_free};
+static const struct receiver_upload_ops import_ops = {.work = finish_import,
+                                                      .done = import_task_free};
 
 static const char *copy_text(struct arena *a, const char *text)
 {
@@ -373,7 +372,7 @@ static void copy_map(struct arena *a, struct json_map *map)
 	map->pairs = pairs;
 }
 
-static void copy_warm(struct import_job *job, const struct fleet_warm *from)
+static void copy_warm(struct template_import_task *job, const struct fleet_warm *from)
 {
 	struct fleet_warm_one *items;
 
@@ -389,7 +388,7 @@ static void copy_warm(struct import_job *job, const struct fleet_warm *from)
 }
 
 /* The request's texts are gone when the worker reads them. */
-static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
+static void copy_recipe(struct template_import_task *job, const struct fleet_recipe *from)
 {
 	struct fleet_recipe *r = &job->recipe;
 	int64_t *ports;
@@ -424,9 +423,10 @@ static void copy_recipe(struct import_job *job, const struct fleet_recipe *from)
 	job->request.recipe = r;
 }
 
-static struct import_job *import_job_new(struct api *api, const struct fleet_import *request)
+static struct template_import_task *import_task_new(struct api *api,
+                                                    const struct fleet_import *request)
 {
-	struct import_job *job = calloc(1, sizeof(*job));
+	struct template_import_task *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		abort();
@@ -461,11 +461,11 @@ static int start_import(struct request *rq, const struct fleet_import *request, 
 	                                          .project_id = request->project_id,
 	                                          .what = "the image",
 	                                          .bytes_max = IMAGE_BYTES_MAX};
-	struct import_job *job;
+	struct template_import_task *job;
 
 	if (image_name_check(request->name, err) < 0)
 		return -1;
-	job = import_job_new(api, request);
+	job = import_task_new(api, request);
 	job->from = copy_text(&job->arena, from);
 	options.state = job;
 	if (request->format == IMAGE_REGISTRY)
@@ -476,7 +476,7 @@ static int start_import(struct request *rq, const struct fleet_import *request, 
 static int template_import(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct import_query *q = rq->query;
+	const struct template_import_query *q = rq->query;
 	struct fleet_import request = {
 	        .project_id = api_project(rq),
 	        .name = q->name,
@@ -547,12 +547,12 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	};
 	*resources = (struct sandbox_resources){b->resources.cpu, b->resources.memory_mb,
 	                                        b->resources.disk_mb, b->resources.pids};
-	if (b->present & 1u << TEMPLATE_RESOURCES)
+	if (row_is_given(b->present, TEMPLATE_RESOURCES))
 		ret->resources = resources;
 	*idle = idle_body_parse(&b->idle);
-	if (b->present & 1u << TEMPLATE_IDLE)
+	if (row_is_given(b->present, TEMPLATE_IDLE))
 		ret->idle = idle;
-	if (b->present & 1u << TEMPLATE_POOL) {
+	if (row_is_given(b->present, TEMPLATE_POOL)) {
 		if (pool_body_parse(&b->pool, api_of(rq)->config->internet, pool, err) < 0)
 			return -1;
 		ret->pool = pool;
@@ -600,7 +600,7 @@ static int template_patch(struct request *rq, const void *body, struct reply *re
 	if (recipe_parse(rq, body, &recipe, err) < 0 ||
 	    fleet_template_change(api_of(rq)->fleet, rq->arena, &ref, &recipe, &record, err) < 0)
 		return -1;
-	fill_answer(rq->arena, &record, &out);
+	fill_template_answer(rq->arena, &record, &out);
 	reply_json(reply, &template_shape, &out);
 	return 0;
 }
@@ -614,9 +614,9 @@ const struct route templates_routes[] = {
          .summary = "Make a template from a registry's image or another template"},
         {HTTP_POST, BASE "/seed", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .answer = &seed_shape,
          .handle = templates_seed, TAG, .summary = "Add the default templates that are missing"},
-        {HTTP_POST, BASE "/import", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY, .query = &import_query,
-         .answer = &template_shape, .status = 201, .handle = template_import, TAG,
-         .summary = "Make a template from the request's body"},
+        {HTTP_POST, BASE "/import", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY,
+         .query = &template_import_query, .answer = &template_shape, .status = 201,
+         .handle = template_import, TAG, .summary = "Make a template from the request's body"},
         {HTTP_GET, BASE "/:template", SCOPE_SANDBOX_READ, .answer = &template_shape,
          .handle = template_get, TAG, .summary = "Get a template by name or id"},
         {HTTP_PATCH, BASE "/:template", SCOPE_TEMPLATE_WRITE, .body = &template_change,

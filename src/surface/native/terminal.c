@@ -20,7 +20,7 @@
 #include "edge/tables.h"
 #include "edge/text.h"
 #include "edge/tickets.h"
-#include "surface/native/rooms.h"
+#include "surface/native/viewers.h"
 #include "surface/native/windows.h"
 #include "terminal/recording.h"
 #include "wire/agent_cause.h"
@@ -79,8 +79,8 @@ static const struct json_member terminal_shape_members[] = {
 static JSON_SHAPE(terminal_shape, "TerminalSession", terminal_answer, "An open terminal");
 
 /* Its path opens the WebSocket by itself: a browser cannot send a key with that. */
-static void answer_with(struct request *rq, const struct api_target *t,
-                        struct terminal_answer *answer, struct reply *reply)
+static void reply_terminal(struct request *rq, const struct api_target *t,
+                           struct terminal_answer *answer, struct reply *reply)
 {
 	const struct api_caller *caller = rq->caller;
 	struct api_ticket ticket;
@@ -122,8 +122,9 @@ int terminal_open_options(struct request *rq, const struct api_target *t,
 	return 0;
 }
 
-static int start(struct request *rq, const struct api_target *t, const struct terminal_body *b,
-                 struct terminal_answer *ret, struct error *err)
+static int start_terminal(struct request *rq, const struct api_target *t,
+                          const struct terminal_body *b, struct terminal_answer *ret,
+                          struct error *err)
 {
 	struct terminal_at at = {api_of(rq)->terminals, &t->hold, b->name, rq->deadline, NULL};
 	struct terminal_wish wish = {
@@ -150,7 +151,7 @@ static int start(struct request *rq, const struct api_target *t, const struct te
 	return 0;
 }
 
-static int parse_number(struct span text, uint64_t *ret, struct error *err)
+static int parse_process_number(struct span text, uint64_t *ret, struct error *err)
 {
 	int64_t number;
 
@@ -160,8 +161,8 @@ static int parse_number(struct span text, uint64_t *ret, struct error *err)
 	return 0;
 }
 
-static int session_open(struct request *rq, const void *body, struct reply *reply,
-                        struct error *err)
+static int terminal_session_open(struct request *rq, const void *body, struct reply *reply,
+                                 struct error *err)
 {
 	const struct terminal_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -176,22 +177,22 @@ static int session_open(struct request *rq, const void *body, struct reply *repl
 		if (!span_equals_text(id, t.record.id))
 			return FAIL(err, ERROR_NOT_FOUND, "this sandbox has no terminal '%s'",
 			            b->session);
-		if (parse_number(rest, &process, err) < 0)
+		if (parse_process_number(rest, &process, err) < 0)
 			return -1;
 		answer.process = (int64_t)process;
-	} else if (start(rq, &t, b, &answer, err) < 0) {
+	} else if (start_terminal(rq, &t, b, &answer, err) < 0) {
 		return -1;
 	}
-	answer_with(rq, &t, &answer, reply);
+	reply_terminal(rq, &t, &answer, reply);
 	return 0;
 }
 
 /* ---- the WebSocket ---- */
 
-struct terminal {
+struct terminal_stream {
 	struct stream stream;
 	struct api *api;
-	struct room_viewer room;
+	struct connected_viewer viewer;
 	bool takes_over; /* from the start */
 	uint64_t next;   /* of terminal_missed */
 	struct buf out;
@@ -199,32 +200,32 @@ struct terminal {
 
 static void terminal_done(struct stream *s)
 {
-	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
 
-	terminal_viewer_remove(t->api->terminals, &t->room.viewer);
+	terminal_viewer_remove(t->api->terminals, &t->viewer.viewer);
 	buf_done(&t->out);
 }
 
-static void take_over(struct terminal *t)
+static void take_over_terminal(struct terminal_stream *t)
 {
-	const struct terminal_viewer *v = &t->room.viewer;
+	const struct terminal_viewer *v = &t->viewer.viewer;
 
-	if (terminal_viewer_take_over(t->api->terminals, &t->room.viewer) > 0)
-		room_tell(t->api, &(struct room_news){ROOM_TAKEN_OVER, v->sandbox, v->process,
-		                                      v->id, v->who});
+	if (terminal_viewer_take_over(t->api->terminals, &t->viewer.viewer) > 0)
+		viewers_announce(t->api, &(struct viewer_event){VIEWER_TAKEN_OVER, v->sandbox,
+		                                                v->process, v->id, v->who});
 }
 
 static void terminal_on_start(struct stream *s, struct relay *relay)
 {
-	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
 
-	t->room.relay = relay;
-	terminal_viewer_add(t->api->terminals, &t->room.viewer);
+	t->viewer.relay = relay;
+	terminal_viewer_add(t->api->terminals, &t->viewer.viewer);
 	if (t->takes_over)
-		take_over(t);
+		take_over_terminal(t);
 }
 
-struct control {
+struct terminal_control {
 	int type;
 	int64_t rows, columns, cols;
 	const char *signal;
@@ -232,30 +233,31 @@ struct control {
 enum { CONTROL_RESIZE, CONTROL_SIGNAL, CONTROL_EOF, CONTROL_TAKEOVER };
 static const char *const control_types[] = {"resize", "signal", "eof", "takeover", NULL};
 static const struct json_member control_shape_members[] = {
-        JSON_CHOICE_MEMBER(control, type, .flags = JSON_REQUIRED, .choices = control_types),
-        JSON_WHOLE_MEMBER(control, rows, .min = 1, .max = 10000),
-        JSON_WHOLE_MEMBER(control, columns, .min = 1, .max = 10000),
-        JSON_WHOLE_MEMBER(control, cols, .min = 1, .max = 10000),
-        JSON_TEXT_MEMBER(control, signal, .max = 16),
+        JSON_CHOICE_MEMBER(terminal_control, type, .flags = JSON_REQUIRED,
+                           .choices = control_types),
+        JSON_WHOLE_MEMBER(terminal_control, rows, .min = 1, .max = 10000),
+        JSON_WHOLE_MEMBER(terminal_control, columns, .min = 1, .max = 10000),
+        JSON_WHOLE_MEMBER(terminal_control, cols, .min = 1, .max = 10000),
+        JSON_TEXT_MEMBER(terminal_control, signal, .max = 16),
         JSON_END,
 };
-static JSON_SHAPE(control_shape, "TerminalControl", control, "A message of the client");
+static JSON_SHAPE(control_shape, "TerminalControl", terminal_control, "A message of the client");
 
 static int run_control(struct stream *s, struct relay *relay, struct span text, struct error *err)
 {
-	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
-	struct control c;
+	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
+	struct terminal_control c;
 	struct agent_resize resize;
 	struct agent_signal signal = {.process = 0};
 
 	if (json_parse(&s->arena, text, &control_shape, &c, err) < 0)
 		return -1;
 	if (c.type == CONTROL_TAKEOVER) {
-		if (t->room.viewer.may_write)
-			take_over(t);
+		if (t->viewer.viewer.may_write)
+			take_over_terminal(t);
 		return 0;
 	}
-	if (!t->room.viewer.writes)
+	if (!t->viewer.viewer.writes)
 		return 0;
 	switch (c.type) {
 	case CONTROL_RESIZE:
@@ -274,8 +276,8 @@ static int run_control(struct stream *s, struct relay *relay, struct span text, 
 static int terminal_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                               struct error *err)
 {
-	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
-	struct terminal_viewer *v = &t->room.viewer;
+	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
+	struct terminal_viewer *v = &t->viewer.viewer;
 	int result;
 
 	(void)last;
@@ -286,8 +288,8 @@ static int terminal_on_client(struct stream *s, struct relay *relay, struct span
 			return 0;
 		stream_send_bytes(relay, AGENT_STDIN, bytes);
 		if (terminal_viewer_types(t->api->terminals, v))
-			room_tell(t->api, &(struct room_news){ROOM_TYPING, v->sandbox, v->process,
-			                                      v->id, v->who});
+			viewers_announce(t->api, &(struct viewer_event){VIEWER_TYPING, v->sandbox,
+			                                                v->process, v->id, v->who});
 		return 0;
 	}
 	result = run_control(s, relay, bytes, err);
@@ -295,23 +297,25 @@ static int terminal_on_client(struct stream *s, struct relay *relay, struct span
 	return result;
 }
 
-static void tell(struct terminal *t, struct relay *relay)
+static void write_event(struct terminal_stream *t, struct relay *relay)
 {
 	relay_write_text_message(relay, buf_span(&t->out));
 	buf_done(&t->out);
 }
 
-static void tell_started(struct terminal *t, struct relay *relay, const struct agent_process *p)
+static void write_started_event(struct terminal_stream *t, struct relay *relay,
+                                const struct agent_process *p)
 {
 	buf_addf(&t->out,
 	         "{\"type\":\"started\",\"process\":%" PRIu64
 	         ",\"pid\":%u,\"tty\":%s,\"viewer\":%" PRIu64 ",\"writes\":%s}",
 	         p->process, p->pid, p->flags & AGENT_EXEC_TTY ? "true" : "false",
-	         t->room.viewer.id, t->room.viewer.writes ? "true" : "false");
-	tell(t, relay);
+	         t->viewer.viewer.id, t->viewer.viewer.writes ? "true" : "false");
+	write_event(t, relay);
 }
 
-static void tell_exit(struct terminal *t, struct relay *relay, const struct agent_process *p)
+static void write_exit_event(struct terminal_stream *t, struct relay *relay,
+                             const struct agent_process *p)
 {
 	char signal[16];
 
@@ -323,43 +327,44 @@ static void tell_exit(struct terminal *t, struct relay *relay, const struct agen
 		buf_add_text(&t->out, "null");
 	buf_addf(&t->out, ",\"timed_out\":%s,\"cause\":\"%s\"}", p->timed_out ? "true" : "false",
 	         agent_process_cause(p));
-	tell(t, relay);
+	write_event(t, relay);
 	t->stream.ended = true;
 	relay_finish(relay);
 }
 
-static void tell_dropped(struct terminal *t, struct relay *relay, uint64_t bytes)
+static void write_dropped_event(struct terminal_stream *t, struct relay *relay, uint64_t bytes)
 {
 	if (bytes == 0)
 		return;
 	buf_addf(&t->out, "{\"type\":\"dropped\",\"bytes\":%" PRIu64 "}", bytes);
-	tell(t, relay);
+	write_event(t, relay);
 }
 
-static void tell_output(struct terminal *t, struct relay *relay, const struct agent_output *o)
+static void write_output(struct terminal_stream *t, struct relay *relay,
+                         const struct agent_output *o)
 {
 	if (o->stream == AGENT_STDOUT) {
-		tell_dropped(t, relay, terminal_missed(&t->next, o));
+		write_dropped_event(t, relay, terminal_missed(&t->next, o));
 		relay_write(relay, o->bytes);
 		return;
 	}
 	buf_addf(&t->out, "{\"type\":\"stderr\",\"offset\":%" PRIu64 ",", o->offset);
 	text_write(&t->out, "data", "encoding", o->bytes);
 	buf_add_byte(&t->out, '}');
-	tell(t, relay);
+	write_event(t, relay);
 }
 
 static int terminal_on_message(struct stream *s, struct relay *relay, uint16_t type,
                                struct span payload, struct error *err)
 {
-	struct terminal *t = CONTAINER_OF(s, struct terminal, stream);
+	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
 	struct agent_process p;
 	struct agent_output o;
 
 	if (type == AGENT_OUTPUT) {
 		if (stream_decode(s, payload, agent_output_shape, &o, sizeof(o), err) < 0)
 			return -1;
-		tell_output(t, relay, &o);
+		write_output(t, relay, &o);
 		return 0;
 	}
 	if (type != AGENT_STARTED && type != AGENT_EXIT)
@@ -367,37 +372,37 @@ static int terminal_on_message(struct stream *s, struct relay *relay, uint16_t t
 	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
 		return -1;
 	if (type == AGENT_STARTED)
-		tell_started(t, relay, &p);
+		write_started_event(t, relay, &p);
 	else
-		tell_exit(t, relay, &p);
+		write_exit_event(t, relay, &p);
 	arena_done(&s->arena); /* output needs none */
 	return 0;
 }
 
 static const struct stream_ops terminal_ops = {
-        .size = sizeof(struct terminal),
+        .size = sizeof(struct terminal_stream),
         .on_start = terminal_on_start,
         .on_message = terminal_on_message,
         .on_client = terminal_on_client,
         .done = terminal_done,
 };
 
-struct attach_query {
+struct terminal_attach_query {
 	const char *since, *ticket;
 	bool read_only, takeover;
 };
-static const struct json_member attach_query_members[] = {
-        JSON_TEXT_MEMBER(attach_query, since, .max = 64,
+static const struct json_member terminal_attach_query_members[] = {
+        JSON_TEXT_MEMBER(terminal_attach_query, since, .max = 64,
                          .about = "offset of the first byte wanted, \"STDOUT\" or "
                                   "\"STDOUT.STDERR\" (default: from the beginning)"),
-        JSON_BOOL_MEMBER(attach_query, read_only, .about = "only look"),
-        JSON_BOOL_MEMBER(attach_query, takeover,
+        JSON_BOOL_MEMBER(terminal_attach_query, read_only, .about = "only look"),
+        JSON_BOOL_MEMBER(terminal_attach_query, takeover,
                          .about = "those who could type can only look from now on"),
-        JSON_TEXT_MEMBER(attach_query, ticket, .max = API_TICKET_TEXT_MAX,
+        JSON_TEXT_MEMBER(terminal_attach_query, ticket, .max = API_TICKET_TEXT_MAX,
                          .about = "of POST …/terminal, instead of a key"),
         JSON_END,
 };
-static JSON_SHAPE(attach_query, "AttachQuery", attach_query, "Where to begin");
+static JSON_SHAPE(terminal_attach_query, "AttachQuery", terminal_attach_query, "Where to begin");
 
 const char *terminal_who(const struct request *rq)
 {
@@ -415,10 +420,10 @@ static void set_viewer(struct terminal_viewer *v, const struct request *rq,
 	(void)snprintf(v->peer, sizeof(v->peer), "%s", rq->peer);
 }
 
-static int attach(struct request *rq, struct api_target *t, uint64_t process, struct reply *reply,
-                  struct error *err)
+static int attach_to_process(struct request *rq, struct api_target *t, uint64_t process,
+                             struct reply *reply, struct error *err)
 {
-	const struct attach_query *q = rq->query;
+	const struct terminal_attach_query *q = rq->query;
 	struct stream_options options = {.fd = -1, .request = AGENT_ATTACH};
 	struct agent_attach message = {
 	        .process = process,
@@ -426,7 +431,7 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 	        .until_end = 1,
 	};
 	struct terminal_open settings;
-	struct terminal *terminal;
+	struct terminal_stream *terminal;
 	struct stream *s;
 
 	if (q->takeover && q->read_only)
@@ -440,13 +445,13 @@ static int attach(struct request *rq, struct api_target *t, uint64_t process, st
 		return -1;
 	options.idle_timeout_ms = settings.ttl_ms;
 	s = stream_new(&terminal_ops, &t->hold);
-	terminal = CONTAINER_OF(s, struct terminal, stream);
+	terminal = CONTAINER_OF(s, struct terminal_stream, stream);
 	terminal->out = BUF(1024 * 1024);
 	terminal->api = api_of(rq);
 	terminal->takes_over = q->takeover;
 	terminal->next = message.since[0];
-	set_viewer(&terminal->room.viewer, rq, t, process);
-	terminal->room.viewer.may_write = terminal->room.viewer.writes = !q->read_only;
+	set_viewer(&terminal->viewer.viewer, rq, t, process);
+	terminal->viewer.viewer.may_write = terminal->viewer.viewer.writes = !q->read_only;
 	return stream_start_websocket(s, rq, reply, &options, err);
 }
 
@@ -459,10 +464,10 @@ static int terminal_attach(struct request *rq, const void *body, struct reply *r
 
 	(void)body;
 	(void)span_split(&rest, '.', &id);
-	if (parse_number(rest, &process, err) < 0 ||
+	if (parse_process_number(rest, &process, err) < 0 ||
 	    api_target_open_id(rq, arena_copy(rq->arena, id), &t, err) < 0)
 		return -1;
-	return attach(rq, &t, process, reply, err);
+	return attach_to_process(rq, &t, process, reply, err);
 }
 
 static int process_attach(struct request *rq, const void *body, struct reply *reply,
@@ -472,22 +477,22 @@ static int process_attach(struct request *rq, const void *body, struct reply *re
 	uint64_t process;
 
 	(void)body;
-	if (parse_number(span_of(request_param(rq, "process")), &process, err) < 0 ||
+	if (parse_process_number(span_of(request_param(rq, "process")), &process, err) < 0 ||
 	    api_target_open(rq, &t, err) < 0)
 		return -1;
-	return attach(rq, &t, process, reply, err);
+	return attach_to_process(rq, &t, process, reply, err);
 }
 
 #define TAG .tag = "terminals"
 const struct route terminal_routes[] = {
         {HTTP_POST, "/api/sandbox/instances/:id/terminal", SCOPE_SANDBOX_WRITE,
          .body = &terminal_request, .answer = &terminal_shape, .status = 201,
-         .handle = session_open, TAG, .summary = "Open a terminal"},
+         .handle = terminal_session_open, TAG, .summary = "Open a terminal"},
         {HTTP_GET, "/api/sandbox/terminal/:session/browser", SCOPE_SANDBOX_WRITE, ROUTE_WEBSOCKET,
-         .query = &attach_query, .handle = terminal_attach, TAG,
+         .query = &terminal_attach_query, .handle = terminal_attach, TAG,
          .summary = "A terminal as a WebSocket"},
         {HTTP_GET, "/api/sandbox/instances/:id/processes/:process/attach", SCOPE_SANDBOX_WRITE,
-         ROUTE_WEBSOCKET, .query = &attach_query, .handle = process_attach, TAG,
+         ROUTE_WEBSOCKET, .query = &terminal_attach_query, .handle = process_attach, TAG,
          .summary = "A process as a WebSocket"},
         {.path = NULL},
 };

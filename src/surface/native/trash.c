@@ -4,6 +4,7 @@
 #include "edge/caller.h"
 #include "edge/tables.h"
 #include "fleet/trash.h"
+#include "surface/native/answer.h"
 
 #define STOP_ALL_MS 20000 /* of one call */
 
@@ -24,14 +25,11 @@ static const struct json_member trash_item_shape_members[] = {
 };
 static JSON_SHAPE(trash_item_shape, "TrashItem", trash_item, "Something that can be brought back");
 
-struct trash_answer {
-	struct json_list items;
-};
 static const struct json_member trash_answer_members[] = {
-        JSON_LIST_MEMBER(trash_answer, items, &trash_item_shape),
+        JSON_LIST_MEMBER(list_answer, items, &trash_item_shape),
         JSON_END,
 };
-static JSON_SHAPE(trash_answer, "TrashList", trash_answer, "What can be brought back");
+static JSON_SHAPE(trash_answer, "TrashList", list_answer, "What can be brought back");
 
 struct trash_query {
 	bool all;
@@ -47,7 +45,7 @@ static int trash_list(struct request *rq, const void *body, struct reply *reply,
 {
 	const struct trash_query *query = rq->query;
 	struct fleet_trash_list list;
-	struct trash_answer answer = {0};
+	struct list_answer answer = {0};
 	struct trash_item *items;
 
 	(void)body;
@@ -68,21 +66,22 @@ static int trash_list(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
-struct delete_query {
+struct sandbox_delete_query {
 	bool keep;
 };
-static const struct json_member delete_query_members[] = {
-        JSON_BOOL_MEMBER(delete_query, keep,
+static const struct json_member sandbox_delete_query_members[] = {
+        JSON_BOOL_MEMBER(sandbox_delete_query, keep,
                          .about = "its files stay in the trash for the option deleted_keep, and "
                                   "POST …/undelete brings them back; default: deleted at once"),
         JSON_END,
 };
-static JSON_SHAPE(delete_query, "SandboxDeleteQuery", delete_query, "For how long it is deleted");
+static JSON_SHAPE(sandbox_delete_query, "SandboxDeleteQuery", sandbox_delete_query,
+                  "For how long it is deleted");
 
 static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct delete_query *query = rq->query;
+	const struct sandbox_delete_query *query = rq->query;
 	const struct fleet_ref ref = {.project_id = api_project(rq),
 	                              .id_or_name = request_param(rq, "id"),
 	                              .awaited = api_awaited_if_parking(rq)};
@@ -129,20 +128,21 @@ static const struct json_member stopped_shape_members[] = {
 };
 static JSON_SHAPE(stopped_shape, "StoppedAll", fleet_stopped, "How many were stopped");
 
-struct stop_query {
+struct stop_all_query {
 	bool for_good;
 };
-static const struct json_member stop_query_members[] = {
-        JSON_BOOL_MEMBER(stop_query, for_good,
+static const struct json_member stop_all_query_members[] = {
+        JSON_BOOL_MEMBER(stop_all_query, for_good,
                          .about = "the server ends next: from now on, and for a minute more than "
                                   "'drain', nothing is made or started (503, Retry-After)"),
         JSON_END,
 };
-static JSON_SHAPE(stop_query, "StopAllQuery", stop_query, "What comes after it");
+static JSON_SHAPE(stop_all_query, "StopAllQuery", stop_all_query, "What comes after it");
 
-static int stop_all(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int stop_all_sandboxes(struct request *rq, const void *body, struct reply *reply,
+                              struct error *err)
 {
-	const struct stop_query *query = rq->query;
+	const struct stop_all_query *query = rq->query;
 	const struct fleet_stop how = {deadline_after(STOP_ALL_MS), query->for_good};
 	struct fleet_stopped stopped;
 
@@ -159,16 +159,16 @@ const struct route trash_routes[] = {
          .query = &trash_query, .answer = &trash_answer, .handle = trash_list, TAG,
          .summary = "List what was deleted and can be brought back"},
         {HTTP_DELETE, "/api/sandbox/instances/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
-         .query = &delete_query, .status = 204, .handle = sandbox_delete, .tag = "sandboxes",
-         .summary = "Delete a sandbox and its files"},
+         .query = &sandbox_delete_query, .status = 204, .handle = sandbox_delete,
+         .tag = "sandboxes", .summary = "Delete a sandbox and its files"},
         {HTTP_POST, "/api/sandbox/trash/:id/recover", SCOPE_ADMIN, ROUTE_SLOW, .status = 204,
          .handle = trash_recover, TAG,
          .summary = "Bring back a sandbox that no row of the store knew, with a new row"},
         {HTTP_POST, "/api/sandbox/instances/:id/undelete", SCOPE_SANDBOX_WRITE,
          ROUTE_SLOW | ROUTE_FILES, .answer = &sandbox_shape, .handle = sandbox_undelete, TAG,
          .summary = "Bring back a sandbox that was deleted with keep=true; it is stopped then"},
-        {HTTP_POST, "/api/sandbox/stop-all", SCOPE_ADMIN, ROUTE_SLOW, .query = &stop_query,
-         .answer = &stopped_shape, .handle = stop_all, .tag = "operator",
+        {HTTP_POST, "/api/sandbox/stop-all", SCOPE_ADMIN, ROUTE_SLOW, .query = &stop_all_query,
+         .answer = &stopped_shape, .handle = stop_all_sandboxes, .tag = "operator",
          .summary = "Stop every sandbox of every project; files are kept"},
         {.path = NULL},
 };

@@ -9,6 +9,7 @@
 #include "edge/csv.h"
 #include "edge/tables.h"
 #include "fleet/usage.h"
+#include "surface/native/answer.h"
 
 #define LIMIT_MAX 10000
 #define GIB_MIB 1024.0
@@ -23,75 +24,78 @@ static const char *const groups[] = {
 };
 static const char *const formats[] = {"json", "csv", NULL};
 
-struct sums_query {
+struct usage_query_params {
 	const char *from, *to;
 	int group_by, format;
 	const char *key, *sandbox, *run, *page;
 	int64_t limit;
 	uint64_t present;
 };
-enum sums_row { SUMS_FROM, SUMS_TO, SUMS_GROUP_BY, SUMS_FORMAT };
+enum usage_query_row { SUMS_FROM, SUMS_TO, SUMS_GROUP_BY, SUMS_FORMAT };
 static const struct json_member sums_query_members[] = {
-        [SUMS_FROM] = JSON_TEXT_MEMBER(sums_query, from, .max = 40,
+        [SUMS_FROM] = JSON_TEXT_MEMBER(usage_query_params, from, .max = 40,
                                        .about = "RFC 3339 time or date, taken down to the full "
                                                 "hour; else the beginning of this month"),
-        [SUMS_TO] = JSON_TEXT_MEMBER(sums_query, to, .max = 40,
+        [SUMS_TO] = JSON_TEXT_MEMBER(usage_query_params, to, .max = 40,
                                      .about = "hours that begin before it; else all till now"),
-        [SUMS_GROUP_BY] = JSON_CHOICE_MEMBER(sums_query, group_by, .choices = groups,
+        [SUMS_GROUP_BY] = JSON_CHOICE_MEMBER(usage_query_params, group_by, .choices = groups,
                                              .about = "one item for each (default day)"),
-        [SUMS_FORMAT] = JSON_CHOICE_MEMBER(sums_query, format, .choices = formats,
+        [SUMS_FORMAT] = JSON_CHOICE_MEMBER(usage_query_params, format, .choices = formats,
                                            .about = "csv has the next page in the header "
                                                     "Atoll-Next-Page"),
-        JSON_TEXT_MEMBER(sums_query, key, .max = 64, .about = "only what this key used, by id"),
-        JSON_TEXT_MEMBER(sums_query, sandbox, .max = 64,
+        JSON_TEXT_MEMBER(usage_query_params, key, .max = 64,
+                         .about = "only what this key used, by id"),
+        JSON_TEXT_MEMBER(usage_query_params, sandbox, .max = 64,
                          .about = "only this one: its name, or its id, also when it is gone"),
-        JSON_TEXT_MEMBER(sums_query, run, .max = USAGE_RUN_MAX, .about = "only this run"),
-        JSON_TEXT_MEMBER(sums_query, page, .max = 256, .about = "next_page of the page before"),
-        JSON_WHOLE_MEMBER(sums_query, limit, .min = 1, .max = LIMIT_MAX,
+        JSON_TEXT_MEMBER(usage_query_params, run, .max = USAGE_RUN_MAX, .about = "only this run"),
+        JSON_TEXT_MEMBER(usage_query_params, page, .max = 256,
+                         .about = "next_page of the page before"),
+        JSON_WHOLE_MEMBER(usage_query_params, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "items of a page (default 1000)"),
         JSON_END,
 };
 static const struct json_shape sums_query = {
         .name = "UsageQuery",
-        .size = sizeof(struct sums_query),
+        .size = sizeof(struct usage_query_params),
         .members = sums_query_members,
-        .present_offset = offsetof(struct sums_query, present),
+        .present_offset = offsetof(struct usage_query_params, present),
 };
 
-struct sum_answer {
+struct usage_sum_answer {
 	const char *group;
 	double seconds, cpu_seconds, vcpu_seconds, memory_gib_seconds, storage_gib_months, usd;
 	int64_t usd_micro;
 };
 static const struct json_member sum_shape_members[] = {
-        JSON_TEXT_MEMBER(sum_answer, group, .about = "id, label, reason or day"),
-        JSON_NUMBER_MEMBER(sum_answer, seconds, .about = "that sandboxes were started"),
-        JSON_NUMBER_MEMBER(sum_answer, cpu_seconds, .about = "of a processor, as sampled"),
-        JSON_NUMBER_MEMBER(sum_answer, vcpu_seconds, .about = "of the vCPUs they could use"),
-        JSON_NUMBER_MEMBER(sum_answer, memory_gib_seconds, .about = "of their memory limits"),
-        JSON_NUMBER_MEMBER(sum_answer, storage_gib_months,
+        JSON_TEXT_MEMBER(usage_sum_answer, group, .about = "id, label, reason or day"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, seconds, .about = "that sandboxes were started"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, cpu_seconds, .about = "of a processor, as sampled"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, vcpu_seconds, .about = "of the vCPUs they could use"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, memory_gib_seconds, .about = "of their memory limits"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, storage_gib_months,
                            .about = "of files that are kept; 730 hours to the month"),
-        JSON_NUMBER_MEMBER(sum_answer, usd, .about = "US dollars"),
-        JSON_WHOLE_MEMBER(sum_answer, usd_micro, .about = "the same in micro-dollars, exactly"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, usd, .about = "US dollars"),
+        JSON_WHOLE_MEMBER(usage_sum_answer, usd_micro,
+                          .about = "the same in micro-dollars, exactly"),
         JSON_END,
 };
-static JSON_SHAPE(sum_shape, "UsageSum", sum_answer, "What one of a group used");
+static JSON_SHAPE(sum_shape, "UsageSum", usage_sum_answer, "What one of a group used");
 
-struct sums_answer {
+struct usage_answer {
 	int64_t from, to;
 	const char *group_by;
 	struct json_list items;
 	const char *next_page;
 };
 static const struct json_member sums_shape_members[] = {
-        JSON_TIME_MEMBER(sums_answer, from),
-        JSON_TIME_MEMBER(sums_answer, to),
-        JSON_TEXT_MEMBER(sums_answer, group_by),
-        JSON_LIST_MEMBER(sums_answer, items, &sum_shape),
-        JSON_TEXT_MEMBER(sums_answer, next_page, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(usage_answer, from),
+        JSON_TIME_MEMBER(usage_answer, to),
+        JSON_TEXT_MEMBER(usage_answer, group_by),
+        JSON_LIST_MEMBER(usage_answer, items, &sum_shape),
+        JSON_TEXT_MEMBER(usage_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(sums_shape, "Usage", sums_answer, "One page of sums");
+static JSON_SHAPE(sums_shape, "Usage", usage_answer, "One page of sums");
 
 /* A date alone is its midnight. */
 static int parse_time(struct arena *a, const char *name, const char *text, int64_t *ret,
@@ -106,8 +110,8 @@ static int parse_time(struct arena *a, const char *name, const char *text, int64
 	return -1;
 }
 
-static int parse_range(struct request *rq, const struct sums_query *q, struct usage_query *ret,
-                       struct error *err)
+static int parse_period(struct request *rq, const struct usage_query_params *q,
+                        struct usage_query *ret, struct error *err)
 {
 	int64_t now = clock_unix_ms();
 
@@ -139,7 +143,8 @@ static int parse_page(const char *page, struct usage_query *ret, struct error *e
 	return 0;
 }
 
-static const char *group_text(struct arena *a, enum usage_group group, const struct usage_sum *sum)
+static const char *format_group(struct arena *a, enum usage_group group,
+                                const struct usage_sum *sum)
 {
 	AUTO(buf_done) struct buf day = BUF(64);
 
@@ -149,11 +154,11 @@ static const char *group_text(struct arena *a, enum usage_group group, const str
 	return arena_copy(a, (struct span){buf_text(&day), strlen("2026-11-21")});
 }
 
-static struct sum_answer fill_sum(struct arena *a, enum usage_group group,
-                                  const struct usage_sum *s)
+static struct usage_sum_answer make_sum_answer(struct arena *a, enum usage_group group,
+                                               const struct usage_sum *s)
 {
-	return (struct sum_answer){
-	        .group = group_text(a, group, s),
+	return (struct usage_sum_answer){
+	        .group = format_group(a, group, s),
 	        .seconds = (double)s->active_ms / 1e3,
 	        .cpu_seconds = (double)s->cpu_us / 1e6,
 	        .vcpu_seconds = s->vcpu_ms / 1e3,
@@ -164,7 +169,7 @@ static struct sum_answer fill_sum(struct arena *a, enum usage_group group,
 	};
 }
 
-static void write_csv(struct reply *reply, const struct sums_answer *sums)
+static void write_csv(struct reply *reply, const struct usage_answer *sums)
 {
 	static const char *const numbers[] = {"seconds",
 	                                      "cpu_seconds",
@@ -173,7 +178,7 @@ static void write_csv(struct reply *reply, const struct sums_answer *sums)
 	                                      "storage_gib_months",
 	                                      "usd"};
 	struct buf *out = reply_buf(reply, "text/csv; charset=utf-8; header=present");
-	const struct sum_answer *items = sums->items.items;
+	const struct usage_sum_answer *items = sums->items.items;
 
 	csv_text(out, sums->group_by);
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
@@ -196,9 +201,9 @@ static void write_csv(struct reply *reply, const struct sums_answer *sums)
 
 static int usage_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct sums_query *q = rq->query;
+	const struct usage_query_params *q = rq->query;
 	const struct fleet_ref sandbox = {api_visible_project(rq), q->sandbox};
-	bool is_grouped = q->present >> SUMS_GROUP_BY & 1;
+	bool is_grouped = row_is_given(q->present, SUMS_GROUP_BY);
 	struct usage_query query = {
 	        .project_id = sandbox.project_id,
 	        .key_id = q->key,
@@ -207,27 +212,27 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	};
 	size_t limit = q->limit ? (size_t)q->limit : 1000;
 	struct usage_sums sums;
-	struct sum_answer *items;
-	struct sums_answer out;
+	struct usage_sum_answer *items;
+	struct usage_answer out;
 
 	(void)body;
 	query.limit = (int64_t)limit + 1; /* one more tells whether there is more */
-	if (parse_range(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
+	if (parse_period(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
 	    api_resolve_sandbox_id(rq, &sandbox, &query.sandbox_id, err) < 0 ||
 	    fleet_usage_sum(api_of(rq)->fleet, rq->arena, &query, &sums, err) < 0)
 		return -1;
-	out = (struct sums_answer){query.from, query.to, groups[query.group], {0}, NULL};
+	out = (struct usage_answer){query.from, query.to, groups[query.group], {0}, NULL};
 	if (sums.count > limit) {
 		const struct usage_sum *last = &sums.items[limit - 1];
 
 		out.next_page = arena_format(rq->arena, "%" PRId64 "-%s", last->day, last->name);
 		sums.count = limit;
 	}
-	items = ARENA_ARRAY(rq->arena, struct sum_answer, sums.count + 1);
+	items = ARENA_ARRAY(rq->arena, struct usage_sum_answer, sums.count + 1);
 	for (size_t i = 0; i < sums.count; i++)
-		items[i] = fill_sum(rq->arena, query.group, &sums.items[i]);
+		items[i] = make_sum_answer(rq->arena, query.group, &sums.items[i]);
 	out.items = (struct json_list){items, sums.count, true};
-	if (q->present >> SUMS_FORMAT & 1 && q->format == 1)
+	if (row_is_given(q->present, SUMS_FORMAT) && q->format == 1)
 		write_csv(reply, &out);
 	else
 		reply_json(reply, &sums_shape, &out);
@@ -391,7 +396,7 @@ static const struct json_member budget_shape_members[] = {
 };
 static JSON_SHAPE(budget_shape, "Budget", budget_body, "What may be spent, and what is");
 
-static struct budget_body fill_budget(const struct budget_record *r, int64_t now)
+static struct budget_body make_budget_answer(const struct budget_record *r, int64_t now)
 {
 	int64_t spent = budget_spent(r, now);
 	enum budget_level level = budget_level(r->limit_micro, r->warn_percent, spent);
@@ -410,30 +415,25 @@ static struct budget_body fill_budget(const struct budget_record *r, int64_t now
 	};
 }
 
-struct budget_items {
-	struct json_list items;
-};
 static const struct json_member budgets_shape_members[] = {
-        JSON_LIST_MEMBER(budget_items, items, &budget_shape),
+        JSON_LIST_MEMBER(list_answer, items, &budget_shape),
         JSON_END,
 };
-static JSON_SHAPE(budgets_shape, "BudgetList", budget_items, "Budgets, oldest first");
+static JSON_SHAPE(budgets_shape, "BudgetList", list_answer, "Budgets, oldest first");
 
 static int budgets_list(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
 	struct budget_list found;
 	struct budget_body *items;
-	struct budget_items out;
 
 	(void)body;
 	if (store_budget_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct budget_body, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = fill_budget(&found.items[i], clock_unix_ms());
-	out = (struct budget_items){.items = {items, found.count, true}};
-	reply_json(reply, &budgets_shape, &out);
+		items[i] = make_budget_answer(&found.items[i], clock_unix_ms());
+	reply_list(reply, &budgets_shape, items, found.count);
 	return 0;
 }
 
@@ -441,12 +441,12 @@ static int budget_create(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct budget_body *b = body;
-	bool has_window = b->present >> BUDGET_ROW_WINDOW & 1;
-	bool has_warning = b->present >> BUDGET_ROW_WARN_AT & 1;
+	bool has_window = row_is_given(b->present, BUDGET_ROW_WINDOW);
+	bool has_warning = row_is_given(b->present, BUDGET_ROW_WARN_AT);
 	struct fleet_budget request = {
 	        .project_id = api_project(rq),
-	        .scope = b->present >> BUDGET_ROW_SCOPE & 1 ? (enum budget_scope)b->scope
-	                                                    : BUDGET_PROJECT,
+	        .scope = row_is_given(b->present, BUDGET_ROW_SCOPE) ? (enum budget_scope)b->scope
+	                                                            : BUDGET_PROJECT,
 	        .subject = b->subject,
 	        .window = has_window ? (enum budget_window)b->window : BUDGET_MONTH,
 	        .warn_percent = has_warning ? llround(b->warn_at * 100) : 80,
@@ -460,7 +460,7 @@ static int budget_create(struct request *rq, const void *body, struct reply *rep
 		return FAIL(err, ERROR_INVALID, "limit_usd: less than a micro-dollar");
 	if (fleet_budget_create(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
-	out = fill_budget(&made, clock_unix_ms());
+	out = make_budget_answer(&made, clock_unix_ms());
 	reply_status(reply, 201);
 	reply_json(reply, &budget_shape, &out);
 	return 0;
@@ -470,8 +470,8 @@ static int budget_patch(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct budget_body *b = body;
-	bool has_limit = b->present >> BUDGET_UPDATE_LIMIT & 1;
-	bool has_warning = b->present >> BUDGET_UPDATE_WARN_AT & 1;
+	bool has_limit = row_is_given(b->present, BUDGET_UPDATE_LIMIT);
+	bool has_warning = row_is_given(b->present, BUDGET_UPDATE_WARN_AT);
 	struct fleet_budget request = {.project_id = api_project(rq),
 	                               .warn_percent =
 	                                       has_warning ? llround(b->warn_at * 100) : -1};
@@ -487,7 +487,7 @@ static int budget_patch(struct request *rq, const void *body, struct reply *repl
 	if (fleet_budget_update(api_of(rq)->fleet, rq->arena, request_param(rq, "budget"), &request,
 	                        &updated, err) < 0)
 		return -1;
-	out = fill_budget(&updated, clock_unix_ms());
+	out = make_budget_answer(&updated, clock_unix_ms());
 	reply_json(reply, &budget_shape, &out);
 	return 0;
 }

@@ -6,40 +6,38 @@
 #include "edge/caller.h"
 #include "edge/tables.h"
 #include "fleet/volume.h"
+#include "surface/native/answer.h"
 
 #define BASE "/api/sandbox/volumes"
 #define INSTANCE "/api/sandbox/instances/:id/volume"
 
 /* ---- shapes ---- */
 
-struct mount_answer {
+struct volume_mount_answer {
 	const char *volume, *volume_id, *sandbox, *sandbox_id, *sandbox_state, *path, *subpath;
 	bool read_only;
 	int64_t attached_at;
 };
 static const struct json_member mount_shape_members[] = {
-        JSON_TEXT_MEMBER(mount_answer, volume, .about = "its name"),
-        JSON_TEXT_MEMBER(mount_answer, volume_id),
-        JSON_TEXT_MEMBER(mount_answer, sandbox, .about = "its name"),
-        JSON_TEXT_MEMBER(mount_answer, sandbox_id),
-        JSON_TEXT_MEMBER(mount_answer, sandbox_state),
-        JSON_TEXT_MEMBER(mount_answer, path, .about = "where it is inside"),
-        JSON_TEXT_MEMBER(mount_answer, subpath, .flags = JSON_OMIT_EMPTY,
+        JSON_TEXT_MEMBER(volume_mount_answer, volume, .about = "its name"),
+        JSON_TEXT_MEMBER(volume_mount_answer, volume_id),
+        JSON_TEXT_MEMBER(volume_mount_answer, sandbox, .about = "its name"),
+        JSON_TEXT_MEMBER(volume_mount_answer, sandbox_id),
+        JSON_TEXT_MEMBER(volume_mount_answer, sandbox_state),
+        JSON_TEXT_MEMBER(volume_mount_answer, path, .about = "where it is inside"),
+        JSON_TEXT_MEMBER(volume_mount_answer, subpath, .flags = JSON_OMIT_EMPTY,
                          .about = "the folder of it that is there; all of it without"),
-        JSON_BOOL_MEMBER(mount_answer, read_only),
-        JSON_TIME_MEMBER(mount_answer, attached_at),
+        JSON_BOOL_MEMBER(volume_mount_answer, read_only),
+        JSON_TIME_MEMBER(volume_mount_answer, attached_at),
         JSON_END,
 };
-static JSON_SHAPE(mount_shape, "VolumeMount", mount_answer, "A volume in a sandbox");
+static JSON_SHAPE(mount_shape, "VolumeMount", volume_mount_answer, "A volume in a sandbox");
 
-struct mounts_answer {
-	struct json_list items;
-};
 static const struct json_member mounts_shape_members[] = {
-        JSON_LIST_MEMBER(mounts_answer, items, &mount_shape),
+        JSON_LIST_MEMBER(list_answer, items, &mount_shape),
         JSON_END,
 };
-static JSON_SHAPE(mounts_shape, "VolumeMountList", mounts_answer, "The volumes of a sandbox");
+static JSON_SHAPE(mounts_shape, "VolumeMountList", list_answer, "The volumes of a sandbox");
 
 struct volume_answer {
 	const char *id, *name, *project, *provider, *node, *state;
@@ -72,73 +70,71 @@ static const struct json_member volume_usage_shape_members[] = {
 static JSON_SHAPE(volume_usage_shape, "VolumeUsage", volume_answer,
                   "A volume and what is used of it");
 
-struct volumes_answer {
-	struct json_list items;
-};
 static const struct json_member volumes_shape_members[] = {
-        JSON_LIST_MEMBER(volumes_answer, items, &volume_shape),
+        JSON_LIST_MEMBER(list_answer, items, &volume_shape),
         JSON_END,
 };
-static JSON_SHAPE(volumes_shape, "VolumeList", volumes_answer, "Volumes by name");
+static JSON_SHAPE(volumes_shape, "VolumeList", list_answer, "Volumes by name");
 
-struct create_body {
+struct volume_create_body {
 	const char *name;
 	int64_t size_mb;
 };
 static const struct json_member create_request_members[] = {
-        JSON_TEXT_MEMBER(create_body, name, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
+        JSON_TEXT_MEMBER(volume_create_body, name, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
                          .about = "unique in the project"),
-        JSON_WHOLE_MEMBER(create_body, size_mb, .min = 1, .max = 1 << 28,
+        JSON_WHOLE_MEMBER(volume_create_body, size_mb, .min = 1, .max = 1 << 28,
                           .about = "MiB that it can hold (default: no limit)", .example = "1024"),
         JSON_END,
 };
-static JSON_SHAPE(create_request, "VolumeCreate", create_body, "A volume to make");
+static JSON_SHAPE(create_request, "VolumeCreate", volume_create_body, "A volume to make");
 
-struct grow_body {
+struct volume_grow_body {
 	int64_t size_mb;
 };
 static const struct json_member grow_request_members[] = {
-        JSON_WHOLE_MEMBER(grow_body, size_mb, .flags = JSON_REQUIRED, .min = 1, .max = 1 << 28,
-                          .about = "MiB, not less than it has", .example = "2048"),
+        JSON_WHOLE_MEMBER(volume_grow_body, size_mb, .flags = JSON_REQUIRED, .min = 1,
+                          .max = 1 << 28, .about = "MiB, not less than it has", .example = "2048"),
         JSON_END,
 };
-static JSON_SHAPE(grow_request, "VolumeGrow", grow_body, "What a volume is to hold");
+static JSON_SHAPE(grow_request, "VolumeGrow", volume_grow_body, "What a volume is to hold");
 
-struct attach_body {
+struct volume_attach_body {
 	const char *volume, *path, *subpath;
 	bool read_only;
 };
 static const struct json_member attach_request_members[] = {
-        JSON_TEXT_MEMBER(attach_body, volume, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
-                         .about = "name or id"),
-        JSON_TEXT_MEMBER(attach_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
+        JSON_TEXT_MEMBER(volume_attach_body, volume, .flags = JSON_REQUIRED,
+                         .max = SANDBOX_NAME_MAX, .about = "name or id"),
+        JSON_TEXT_MEMBER(volume_attach_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "absolute (default /workspace)", .example = "/workspace"),
-        JSON_BOOL_MEMBER(attach_body, read_only, .about = "any number of sandboxes may read it"),
-        JSON_TEXT_MEMBER(attach_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+        JSON_BOOL_MEMBER(volume_attach_body, read_only,
+                         .about = "any number of sandboxes may read it"),
+        JSON_TEXT_MEMBER(volume_attach_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "a folder of it, made when it is missing (default all of it)",
                          .example = "users/alice"),
         JSON_END,
 };
-static JSON_SHAPE(attach_request, "VolumeAttach", attach_body, "Which volume, and where");
+static JSON_SHAPE(attach_request, "VolumeAttach", volume_attach_body, "Which volume, and where");
 
-struct detach_query {
+struct volume_detach_query {
 	const char *volume;
 	bool force;
 };
-static const struct json_member detach_query_members[] = {
-        JSON_TEXT_MEMBER(detach_query, volume, .max = SANDBOX_MOUNT_PATH_MAX,
+static const struct json_member volume_detach_query_members[] = {
+        JSON_TEXT_MEMBER(volume_detach_query, volume, .max = SANDBOX_MOUNT_PATH_MAX,
                          .about = "name, id or path; else the only one"),
-        JSON_BOOL_MEMBER(detach_query, force,
+        JSON_BOOL_MEMBER(volume_detach_query, force,
                          .about = "although something inside uses it: what is open stays open"),
         JSON_END,
 };
-static JSON_SHAPE(detach_query, "VolumeDetachQuery", detach_query, "Which volume");
+static JSON_SHAPE(volume_detach_query, "VolumeDetachQuery", volume_detach_query, "Which volume");
 
 /* ---- record to answer ---- */
 
-static struct mount_answer mount_answer_of(const struct mount_record *m)
+static struct volume_mount_answer make_mount_answer(const struct mount_record *m)
 {
-	return (struct mount_answer){
+	return (struct volume_mount_answer){
 	        .volume = m->volume_name,
 	        .volume_id = m->volume_id,
 	        .sandbox = m->sandbox_name,
@@ -152,20 +148,21 @@ static struct mount_answer mount_answer_of(const struct mount_record *m)
 }
 
 /* Those of `mounts` that are this volume's; NULL = all. */
-static struct json_list mount_answers(struct arena *a, const struct mount_list *mounts,
-                                      const char *volume_id)
+static struct json_list make_mount_list(struct arena *a, const struct mount_list *mounts,
+                                        const char *volume_id)
 {
-	struct mount_answer *items = ARENA_ARRAY(a, struct mount_answer, mounts->count + 1);
+	struct volume_mount_answer *items =
+	        ARENA_ARRAY(a, struct volume_mount_answer, mounts->count + 1);
 	size_t count = 0;
 
 	for (size_t i = 0; i < mounts->count; i++)
 		if (!volume_id || strcmp(mounts->items[i].volume_id, volume_id) == 0)
-			items[count++] = mount_answer_of(&mounts->items[i]);
+			items[count++] = make_mount_answer(&mounts->items[i]);
 	return (struct json_list){items, count, true};
 }
 
-static struct volume_answer answer_of(struct arena *a, const struct volume_record *r,
-                                      const struct mount_list *mounts)
+static struct volume_answer make_volume_answer(struct arena *a, const struct volume_record *r,
+                                               const struct mount_list *mounts)
 {
 	return (struct volume_answer){
 	        .id = r->id,
@@ -178,7 +175,7 @@ static struct volume_answer answer_of(struct arena *a, const struct volume_recor
 	        .size_advisory = r->size_is_advisory,
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,
-	        .attachments = mount_answers(a, mounts, r->id),
+	        .attachments = make_mount_list(a, mounts, r->id),
 	};
 }
 
@@ -195,7 +192,6 @@ static int volumes_list(struct request *rq, const void *body, struct reply *repl
 {
 	struct store *store = api_of(rq)->store;
 	struct volume_answer *items;
-	struct volumes_answer out;
 	struct volume_list found;
 	struct mount_list mounts;
 
@@ -205,16 +201,15 @@ static int volumes_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct volume_answer, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(rq->arena, &found.items[i], &mounts);
-	out = (struct volumes_answer){.items = {items, found.count, true}};
-	reply_json(reply, &volumes_shape, &out);
+		items[i] = make_volume_answer(rq->arena, &found.items[i], &mounts);
+	reply_list(reply, &volumes_shape, items, found.count);
 	return 0;
 }
 
 static int volume_create(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct create_body *b = body;
+	const struct volume_create_body *b = body;
 	const struct fleet_volume request = {api_project(rq), b->name, b->size_mb};
 	const struct mount_list none = {.count = 0};
 	struct volume_record made;
@@ -222,7 +217,7 @@ static int volume_create(struct request *rq, const void *body, struct reply *rep
 
 	if (fleet_volume_create(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
-	out = answer_of(rq->arena, &made, &none);
+	out = make_volume_answer(rq->arena, &made, &none);
 	reply_status(reply, 201);
 	reply_json(reply, &volume_shape, &out);
 	return 0;
@@ -244,7 +239,7 @@ static int volume_get(struct request *rq, const void *body, struct reply *reply,
 	if (record.state == VOLUME_READY &&
 	    fleet_volume_usage(api_of(rq)->fleet, rq->arena, &ref, &used, err) < 0)
 		return -1;
-	out = answer_of(rq->arena, &record, &mounts);
+	out = make_volume_answer(rq->arena, &record, &mounts);
 	out.used_bytes = used > INT64_MAX ? -1 : (int64_t)used;
 	reply_json(reply, &volume_usage_shape, &out);
 	return 0;
@@ -253,7 +248,7 @@ static int volume_get(struct request *rq, const void *body, struct reply *reply,
 static int volume_patch(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct grow_body *b = body;
+	const struct volume_grow_body *b = body;
 	const struct fleet_ref ref = path_ref(rq, "volume");
 	struct volume_record record;
 	struct mount_list mounts;
@@ -262,7 +257,7 @@ static int volume_patch(struct request *rq, const void *body, struct reply *repl
 	if (fleet_volume_grow(api_of(rq)->fleet, rq->arena, &ref, b->size_mb, &record, err) < 0 ||
 	    store_mounts_of_volume(api_of(rq)->store, rq->arena, record.id, &mounts, err) < 0)
 		return -1;
-	out = answer_of(rq->arena, &record, &mounts);
+	out = make_volume_answer(rq->arena, &record, &mounts);
 	reply_json(reply, &volume_shape, &out);
 	return 0;
 }
@@ -279,49 +274,48 @@ static int volume_delete(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-static int answer_mounts(struct request *rq, struct reply *reply, struct error *err)
+static int reply_mounts(struct request *rq, struct reply *reply, struct error *err)
 {
 	const struct fleet_ref ref = path_ref(rq, "id");
 	struct sandbox_record record;
 	struct mount_list mounts;
-	struct mounts_answer out;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0 ||
 	    store_mounts_of_sandbox(api_of(rq)->store, rq->arena, record.id, &mounts, err) < 0)
 		return -1;
-	out.items = mount_answers(rq->arena, &mounts, NULL);
-	reply_json(reply, &mounts_shape, &out);
+	reply_page(reply, &mounts_shape, make_mount_list(rq->arena, &mounts, NULL), NULL);
 	return 0;
 }
 
 static int mounts_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	(void)body;
-	return answer_mounts(rq, reply, err);
+	return reply_mounts(rq, reply, err);
 }
 
-static int mount_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int volume_attach(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct attach_body *b = body;
+	const struct volume_attach_body *b = body;
 	const struct fleet_ref ref = path_ref(rq, "id");
 	const struct fleet_mount mount = {b->volume, b->path, b->subpath, b->read_only};
 
 	if (fleet_volume_attach(api_of(rq)->fleet, rq->arena, &ref, &mount, err) < 0)
 		return -1;
-	return answer_mounts(rq, reply, err);
+	return reply_mounts(rq, reply, err);
 }
 
-static int mount_delete(struct request *rq, const void *body, struct reply *reply,
-                        struct error *err)
+static int volume_detach(struct request *rq, const void *body, struct reply *reply,
+                         struct error *err)
 {
-	const struct detach_query *q = rq->query;
+	const struct volume_detach_query *q = rq->query;
 	const struct fleet_ref ref = path_ref(rq, "id");
 	const struct fleet_detach request = {q->volume, q->force};
 
 	(void)body;
 	if (fleet_volume_detach(api_of(rq)->fleet, rq->arena, &ref, &request, err) < 0)
 		return -1;
-	return answer_mounts(rq, reply, err);
+	return reply_mounts(rq, reply, err);
 }
 
 #define TAG .tag = "volumes"
@@ -343,10 +337,10 @@ const struct route volumes_routes[] = {
         {HTTP_GET, INSTANCE, SCOPE_SANDBOX_READ, .answer = &mounts_shape, .handle = mounts_get, TAG,
          .summary = "The volumes of a sandbox"},
         {HTTP_POST, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
-         .body = &attach_request, .answer = &mounts_shape, .handle = mount_post, TAG,
+         .body = &attach_request, .answer = &mounts_shape, .handle = volume_attach, TAG,
          .summary = "Attach a volume to a sandbox, running or stopped"},
         {HTTP_DELETE, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
-         .query = &detach_query, .answer = &mounts_shape, .handle = mount_delete, TAG,
+         .query = &volume_detach_query, .answer = &mounts_shape, .handle = volume_detach, TAG,
          .summary = "Detach a volume from a sandbox"},
         {.path = NULL},
 };

@@ -9,6 +9,7 @@
 #include "http/outbound.h"
 #include "sandbox/events.h"
 #include "store/webhooks.h"
+#include "surface/native/answer.h"
 
 #define BASE "/v1/webhooks"
 #define PATTERNS_MAX 32
@@ -81,14 +82,11 @@ static const struct json_member webhook_made_shape_members[] = {
 static JSON_SHAPE(webhook_made_shape, "WebhookMade", webhook_answer,
                   "A new webhook, with its secret");
 
-struct webhook_items {
-	struct json_list items;
-};
 static const struct json_member webhook_list_shape_members[] = {
-        JSON_LIST_MEMBER(webhook_items, items, &webhook_shape),
+        JSON_LIST_MEMBER(list_answer, items, &webhook_shape),
         JSON_END,
 };
-static JSON_SHAPE(webhook_list_shape, "WebhookList", webhook_items, "Webhooks, oldest first");
+static JSON_SHAPE(webhook_list_shape, "WebhookList", list_answer, "Webhooks, oldest first");
 
 struct delivery_answer {
 	const char *id, *kind, *state, *error;
@@ -110,14 +108,11 @@ static const struct json_member delivery_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(delivery_shape, "Delivery", delivery_answer, "An event on its way to a webhook");
-struct delivery_items {
-	struct json_list items;
-};
 static const struct json_member delivery_list_shape_members[] = {
-        JSON_LIST_MEMBER(delivery_items, items, &delivery_shape),
+        JSON_LIST_MEMBER(list_answer, items, &delivery_shape),
         JSON_END,
 };
-static JSON_SHAPE(delivery_list_shape, "DeliveryList", delivery_items, "Deliveries, newest first");
+static JSON_SHAPE(delivery_list_shape, "DeliveryList", list_answer, "Deliveries, newest first");
 
 struct deliveries_query {
 	const char *state;
@@ -149,7 +144,8 @@ static const char **split_patterns(struct arena *a, const char *patterns)
 	return list;
 }
 
-static void fill_answer(struct arena *a, const struct webhook_record *r, struct webhook_answer *ret)
+static void fill_webhook_answer(struct arena *a, const struct webhook_record *r,
+                                struct webhook_answer *ret)
 {
 	*ret = (struct webhook_answer){
 	        .id = r->id,
@@ -162,11 +158,6 @@ static void fill_answer(struct arena *a, const struct webhook_record *r, struct 
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,
 	};
-}
-
-static bool has(const struct webhook_body *b, enum webhook_row row)
-{
-	return b->present >> row & 1;
 }
 
 static int join_patterns(struct arena *a, const char **events, const char **ret, struct error *err)
@@ -183,22 +174,23 @@ static int join_patterns(struct arena *a, const char **events, const char **ret,
 }
 
 /* What the caller gives, over what is there. */
-static int take_body(struct request *rq, const struct webhook_body *b, struct webhook_record *r,
-                     struct error *err)
+static int apply_webhook_body(struct request *rq, const struct webhook_body *b,
+                              struct webhook_record *r, struct error *err)
 {
-	if (has(b, WEBHOOK_URL)) {
+	if (row_is_given(b->present, WEBHOOK_URL)) {
 		if (outbound_url_check(b->url, api_of(rq)->config->webhook_allow_private, err) < 0)
 			return FAIL_CONTEXT(err, "url");
 		r->url = b->url;
 	}
-	if (has(b, WEBHOOK_SECRET)) {
+	if (row_is_given(b->present, WEBHOOK_SECRET)) {
 		if (webhook_secret_check(b->secret, err) < 0)
 			return FAIL_CONTEXT(err, "secret");
 		r->secret = b->secret;
 	}
-	if (has(b, WEBHOOK_EVENTS) && join_patterns(rq->arena, b->events, &r->patterns, err) < 0)
+	if (row_is_given(b->present, WEBHOOK_EVENTS) &&
+	    join_patterns(rq->arena, b->events, &r->patterns, err) < 0)
 		return -1;
-	if (has(b, WEBHOOK_ENABLED)) {
+	if (row_is_given(b->present, WEBHOOK_ENABLED)) {
 		r->enabled = b->enabled;
 		r->state_text = "";
 	}
@@ -231,11 +223,11 @@ static int webhook_create(struct request *rq, const void *body, struct reply *re
 	struct webhook_answer answer;
 
 	webhook_secret_generate(secret);
-	if (take_body(rq, body, &record, err) < 0 ||
+	if (apply_webhook_body(rq, body, &record, err) < 0 ||
 	    store_webhook_insert(api->store, &record, (unsigned)api->config->webhooks_max, err) < 0)
 		return -1;
 	webhooks_wake(api->webhooks);
-	fill_answer(rq->arena, &record, &answer);
+	fill_webhook_answer(rq->arena, &record, &answer);
 	answer.secret = record.secret;
 	reply_status(reply, 201);
 	reply_header(reply, "Cache-Control", "no-store");
@@ -248,16 +240,14 @@ static int webhook_list(struct request *rq, const void *body, struct reply *repl
 {
 	struct webhook_list found;
 	struct webhook_answer *items;
-	struct webhook_items out;
 
 	(void)body;
 	if (store_webhook_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct webhook_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		fill_answer(rq->arena, &found.items[i], &items[i]);
-	out = (struct webhook_items){.items = {items, found.count, true}};
-	reply_json(reply, &webhook_list_shape, &out);
+		fill_webhook_answer(rq->arena, &found.items[i], &items[i]);
+	reply_list(reply, &webhook_list_shape, items, found.count);
 	return 0;
 }
 
@@ -269,7 +259,7 @@ static int webhook_get(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (find_webhook(rq, &record, err) < 0)
 		return -1;
-	fill_answer(rq->arena, &record, &answer);
+	fill_webhook_answer(rq->arena, &record, &answer);
 	reply_json(reply, &webhook_shape, &answer);
 	return 0;
 }
@@ -279,7 +269,7 @@ static int webhook_patch(struct request *rq, const void *body, struct reply *rep
 {
 	struct webhook_record record;
 
-	if (find_webhook(rq, &record, err) < 0 || take_body(rq, body, &record, err) < 0 ||
+	if (find_webhook(rq, &record, err) < 0 || apply_webhook_body(rq, body, &record, err) < 0 ||
 	    store_webhook_update(api_of(rq)->store, &record, err) < 0)
 		return -1;
 	webhooks_wake(api_of(rq)->webhooks);
@@ -300,7 +290,7 @@ static int webhook_delete(struct request *rq, const void *body, struct reply *re
 
 /* ---- deliveries ---- */
 
-static int check_state(const char *state, struct error *err)
+static int check_delivery_state(const char *state, struct error *err)
 {
 	for (unsigned i = 0; state && i < DELIVERY_STATE_COUNT; i++)
 		if (strcmp(state, delivery_state_name((enum delivery_state)i)) == 0)
@@ -312,7 +302,7 @@ static int check_state(const char *state, struct error *err)
 	return -1;
 }
 
-static struct delivery_answer answer_of(const struct delivery_record *r)
+static struct delivery_answer make_delivery_answer(const struct delivery_record *r)
 {
 	return (struct delivery_answer){
 	        .id = r->id,
@@ -338,19 +328,17 @@ static int deliveries_list(struct request *rq, const void *body, struct reply *r
 	        .state = q->state, .before = q->before, .limit = q->limit ? q->limit : LIMIT_USUAL};
 	struct delivery_list found;
 	struct delivery_answer *items;
-	struct delivery_items out;
 
 	(void)body;
-	if (check_state(q->state, err) < 0 || find_webhook(rq, &webhook, err) < 0)
+	if (check_delivery_state(q->state, err) < 0 || find_webhook(rq, &webhook, err) < 0)
 		return -1;
 	page.webhook_id = webhook.id;
 	if (store_delivery_list(api_of(rq)->store, rq->arena, &page, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct delivery_answer, found.count);
 	for (size_t i = 0; i < found.count; i++)
-		items[i] = answer_of(&found.items[i]);
-	out = (struct delivery_items){.items = {items, found.count, true}};
-	reply_json(reply, &delivery_list_shape, &out);
+		items[i] = make_delivery_answer(&found.items[i]);
+	reply_list(reply, &delivery_list_shape, items, found.count);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "edge/tables.h"
+#include "surface/native/answer.h"
 #include "terminal/viewers.h"
 
 #define BASE "/api/sandbox/instances/:id/windows"
@@ -37,16 +38,13 @@ static const struct json_member window_shape_members[] = {
 };
 static JSON_SHAPE(window_shape, "Window", window_answer, "A named terminal");
 
-struct window_list {
-	struct json_list items;
-};
 static const struct json_member window_list_members[] = {
-        JSON_LIST_MEMBER(window_list, items, &window_shape),
+        JSON_LIST_MEMBER(list_answer, items, &window_shape),
         JSON_END,
 };
-static JSON_SHAPE(window_list, "WindowList", window_list, "Windows, oldest first");
+static JSON_SHAPE(window_list, "WindowList", list_answer, "Windows, oldest first");
 
-static struct window_answer answer_of(const struct terminal_window *w)
+static struct window_answer make_window_answer(const struct terminal_window *w)
 {
 	return (struct window_answer){
 	        .name = w->name,
@@ -70,8 +68,8 @@ static struct window_answer answer_of(const struct terminal_window *w)
 /* ---- windows ---- */
 
 /* The sandbox of ":id" is held, the window that of ":window". */
-static int open_at(struct request *rq, struct api_target *t, struct terminal_at *ret,
-                   struct error *err)
+static int open_window(struct request *rq, struct api_target *t, struct terminal_at *ret,
+                       struct error *err)
 {
 	if (api_target_open(rq, t, err) < 0)
 		return -1;
@@ -105,9 +103,8 @@ static int windows_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	answers = ARENA_ARRAY(rq->arena, struct window_answer, windows.count + 1);
 	for (size_t i = 0; i < windows.count; i++)
-		answers[i] = answer_of(&windows.items[i]);
-	reply_json(reply, &window_list,
-	           &(struct window_list){{answers, windows.count, .present = true}});
+		answers[i] = make_window_answer(&windows.items[i]);
+	reply_list(reply, &window_list, answers, windows.count);
 	return 0;
 }
 
@@ -119,9 +116,9 @@ static int window_get(struct request *rq, const void *body, struct reply *reply,
 	struct terminal_at at;
 
 	(void)body;
-	if (open_at(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
+	if (open_window(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
 		return -1;
-	answer = answer_of(&window);
+	answer = make_window_answer(&window);
 	reply_json(reply, &window_shape, &answer);
 	return 0;
 }
@@ -151,10 +148,10 @@ static int window_change(struct request *rq, const void *body, struct reply *rep
 	struct window_answer answer;
 	struct terminal_at at;
 
-	if (open_at(rq, &t, &at, err) < 0 ||
+	if (open_window(rq, &t, &at, err) < 0 ||
 	    terminal_change(&at, rq->arena, &change, &window, err) < 0)
 		return -1;
-	answer = answer_of(&window);
+	answer = make_window_answer(&window);
 	reply_json(reply, &window_shape, &answer);
 	return 0;
 }
@@ -166,7 +163,7 @@ static int window_close(struct request *rq, const void *body, struct reply *repl
 	struct terminal_at at;
 
 	(void)body;
-	if (open_at(rq, &t, &at, err) < 0 || terminal_close(&at, rq->arena, err) < 0)
+	if (open_window(rq, &t, &at, err) < 0 || terminal_close(&at, rq->arena, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;
@@ -190,14 +187,11 @@ static const struct json_member viewer_shape_members[] = {
 };
 static JSON_SHAPE(viewer_shape, "Viewer", viewer_answer, "Who looks at a window by WebSocket");
 
-struct viewer_list {
-	struct json_list items;
-};
 static const struct json_member viewer_list_members[] = {
-        JSON_LIST_MEMBER(viewer_list, items, &viewer_shape),
+        JSON_LIST_MEMBER(list_answer, items, &viewer_shape),
         JSON_END,
 };
-static JSON_SHAPE(viewer_list, "ViewerList", viewer_list, "Viewers, first come first");
+static JSON_SHAPE(viewer_list, "ViewerList", list_answer, "Viewers, first come first");
 
 static int window_viewers(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -209,7 +203,7 @@ static int window_viewers(struct request *rq, const void *body, struct reply *re
 	struct terminal_at at;
 
 	(void)body;
-	if (open_at(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
+	if (open_window(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
 		return -1;
 	viewers =
 	        terminal_viewers_list(at.terminals, rq->arena, t.record.id, window.process.process);
@@ -226,8 +220,7 @@ static int window_viewers(struct request *rq, const void *body, struct reply *re
 		        .typed_at = v->typed_at,
 		};
 	}
-	reply_json(reply, &viewer_list,
-	           &(struct viewer_list){{answers, viewers.count, .present = true}});
+	reply_list(reply, &viewer_list, answers, viewers.count);
 	return 0;
 }
 
@@ -235,34 +228,34 @@ static int window_viewers(struct request *rq, const void *body, struct reply *re
 
 static const char *const forms[] = {"text", "ansi", "cells", NULL};
 
-struct run_answer {
+struct screen_run_answer {
 	int64_t column;
 	const char *text, *foreground, *background;
 	bool bold, italic, underline, reverse, blink, strike;
 };
 static const struct json_member run_shape_members[] = {
-        JSON_WHOLE_MEMBER(run_answer, column),
-        JSON_TEXT_MEMBER(run_answer, text),
-        JSON_TEXT_MEMBER(run_answer, foreground, .flags = JSON_NULLABLE, .about = "#rrggbb"),
-        JSON_TEXT_MEMBER(run_answer, background, .flags = JSON_NULLABLE),
-        JSON_BOOL_MEMBER(run_answer, bold),
-        JSON_BOOL_MEMBER(run_answer, italic),
-        JSON_BOOL_MEMBER(run_answer, underline),
-        JSON_BOOL_MEMBER(run_answer, reverse),
-        JSON_BOOL_MEMBER(run_answer, blink),
-        JSON_BOOL_MEMBER(run_answer, strike),
+        JSON_WHOLE_MEMBER(screen_run_answer, column),
+        JSON_TEXT_MEMBER(screen_run_answer, text),
+        JSON_TEXT_MEMBER(screen_run_answer, foreground, .flags = JSON_NULLABLE, .about = "#rrggbb"),
+        JSON_TEXT_MEMBER(screen_run_answer, background, .flags = JSON_NULLABLE),
+        JSON_BOOL_MEMBER(screen_run_answer, bold),
+        JSON_BOOL_MEMBER(screen_run_answer, italic),
+        JSON_BOOL_MEMBER(screen_run_answer, underline),
+        JSON_BOOL_MEMBER(screen_run_answer, reverse),
+        JSON_BOOL_MEMBER(screen_run_answer, blink),
+        JSON_BOOL_MEMBER(screen_run_answer, strike),
         JSON_END,
 };
-static JSON_SHAPE(run_shape, "ScreenRun", run_answer, "Characters that look the same");
+static JSON_SHAPE(run_shape, "ScreenRun", screen_run_answer, "Characters that look the same");
 
-struct line_answer {
+struct screen_line_answer {
 	struct json_list runs;
 };
 static const struct json_member line_shape_members[] = {
-        JSON_LIST_MEMBER(line_answer, runs, &run_shape),
+        JSON_LIST_MEMBER(screen_line_answer, runs, &run_shape),
         JSON_END,
 };
-static JSON_SHAPE(line_shape, "ScreenLine", line_answer, "A line of a screen");
+static JSON_SHAPE(line_shape, "ScreenLine", screen_line_answer, "A line of a screen");
 
 struct screen_answer {
 	const char *reason, *text, *title;
@@ -293,14 +286,14 @@ static const struct json_member screen_shape_members[] = {
 };
 static JSON_SHAPE(screen_shape, "Screen", screen_answer, "What a window shows");
 
-static struct json_list runs_of(struct arena *a, const struct terminal_line *line)
+static struct json_list make_screen_runs(struct arena *a, const struct terminal_line *line)
 {
-	struct run_answer *runs = ARENA_ARRAY(a, struct run_answer, line->count + 1);
+	struct screen_run_answer *runs = ARENA_ARRAY(a, struct screen_run_answer, line->count + 1);
 
 	for (size_t i = 0; i < line->count; i++) {
 		const struct terminal_run *r = &line->runs[i];
 
-		runs[i] = (struct run_answer){
+		runs[i] = (struct screen_run_answer){
 		        .column = r->column,
 		        .text = r->text,
 		        .foreground = r->foreground,
@@ -316,12 +309,12 @@ static struct json_list runs_of(struct arena *a, const struct terminal_line *lin
 	return (struct json_list){runs, line->count, .present = true};
 }
 
-static struct json_list lines_of(struct arena *a, const struct terminal_screen *s)
+static struct json_list make_screen_lines(struct arena *a, const struct terminal_screen *s)
 {
-	struct line_answer *lines = ARENA_ARRAY(a, struct line_answer, s->rows + 1);
+	struct screen_line_answer *lines = ARENA_ARRAY(a, struct screen_line_answer, s->rows + 1);
 
 	for (size_t i = 0; s->lines && i < s->rows; i++)
-		lines[i].runs = runs_of(a, &s->lines[i]);
+		lines[i].runs = make_screen_runs(a, &s->lines[i]);
 	return (struct json_list){lines, s->lines ? s->rows : 0, .present = true};
 }
 
@@ -340,7 +333,7 @@ static void reply_screen(struct request *rq, struct reply *reply, const struct t
 	        .missing = (int64_t)s->missing,
 	        .cursor_visible = s->cursor_visible,
 	        .alternate = s->alternate,
-	        .lines = lines_of(rq->arena, s),
+	        .lines = make_screen_lines(rq->arena, s),
 	};
 
 	reply_json(reply, &screen_shape, &answer);
@@ -364,7 +357,7 @@ static int window_screen(struct request *rq, const void *body, struct reply *rep
 	struct terminal_at at;
 
 	(void)body;
-	if (open_at(rq, &t, &at, err) < 0 ||
+	if (open_window(rq, &t, &at, err) < 0 ||
 	    terminal_screen(&at, rq->arena, (enum terminal_form)q->form, &screen, err) < 0)
 		return -1;
 	reply_screen(rq, reply, &screen, TERMINAL_NOTHING);
@@ -373,7 +366,7 @@ static int window_screen(struct request *rq, const void *body, struct reply *rep
 
 /* ---- typing ---- */
 
-struct keys_body {
+struct window_keys_body {
 	const char *text, *paste, *wait_text, *wait_regex;
 	const char **keys;
 	bool wait_change;
@@ -381,30 +374,32 @@ struct keys_body {
 	int form;
 };
 static const struct json_member keys_shape_members[] = {
-        JSON_TEXT_MEMBER(keys_body, text, .max = TERMINAL_INPUT_MAX, .about = "typed as it is"),
-        JSON_TEXT_MEMBER(keys_body, paste, .max = TERMINAL_INPUT_MAX,
+        JSON_TEXT_MEMBER(window_keys_body, text, .max = TERMINAL_INPUT_MAX,
+                         .about = "typed as it is"),
+        JSON_TEXT_MEMBER(window_keys_body, paste, .max = TERMINAL_INPUT_MAX,
                          .about = "as one paste, where the program knows of pastes"),
-        JSON_TEXT_LIST_MEMBER(keys_body, keys, .max = 1024,
+        JSON_TEXT_LIST_MEMBER(window_keys_body, keys, .max = 1024,
                               .about = "after them: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; "
                                        "what is no key is typed"),
-        JSON_TEXT_MEMBER(keys_body, wait_text, .max = 4096,
+        JSON_TEXT_MEMBER(window_keys_body, wait_text, .max = 4096,
                          .about = "wait until the screen has it; of several conditions the first "
                                   "ends the wait, and after typing only what follows counts"),
-        JSON_TEXT_MEMBER(keys_body, wait_regex, .max = 512,
+        JSON_TEXT_MEMBER(window_keys_body, wait_regex, .max = 512,
                          .about = "the same, POSIX extended, within a line"),
-        JSON_BOOL_MEMBER(keys_body, wait_change, .about = "until anything on the screen changes"),
-        JSON_WHOLE_MEMBER(keys_body, quiet_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+        JSON_BOOL_MEMBER(window_keys_body, wait_change,
+                         .about = "until anything on the screen changes"),
+        JSON_WHOLE_MEMBER(window_keys_body, quiet_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
                           .about = "until there was no output for so long"),
-        JSON_WHOLE_MEMBER(keys_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+        JSON_WHOLE_MEMBER(window_keys_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
                           .about = "at most; default 10000"),
-        JSON_CHOICE_MEMBER(keys_body, form, .choices = forms, .about = "of the screen"),
+        JSON_CHOICE_MEMBER(window_keys_body, form, .choices = forms, .about = "of the screen"),
         JSON_END,
 };
-static JSON_SHAPE(keys_shape, "WindowKeys", keys_body, "What to type, and what to wait for");
+static JSON_SHAPE(keys_shape, "WindowKeys", window_keys_body, "What to type, and what to wait for");
 
 static int window_keys(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct keys_body *b = body;
+	const struct window_keys_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct terminal_operate what = {
 	        .text = b->text,
@@ -421,7 +416,7 @@ static int window_keys(struct request *rq, const void *body, struct reply *reply
 	enum terminal_reason reason;
 	struct terminal_at at;
 
-	if (open_at(rq, &t, &at, err) < 0 ||
+	if (open_window(rq, &t, &at, err) < 0 ||
 	    terminal_operate(&at, rq->arena, &what, &screen, &reason, err) < 0)
 		return -1;
 	reply_screen(rq, reply, &screen, reason);
@@ -430,53 +425,57 @@ static int window_keys(struct request *rq, const void *body, struct reply *reply
 
 /* ---- commands ---- */
 
-struct run_body {
+struct window_run_body {
 	const char *command, *cwd, *user;
 	struct json_map env;
 	bool keep;
 	int64_t wait_ms, output_limit;
 };
 static const struct json_member window_run_members[] = {
-        JSON_TEXT_MEMBER(run_body, command, .max = TERMINAL_COMMAND_MAX,
+        JSON_TEXT_MEMBER(window_run_body, command, .max = TERMINAL_COMMAND_MAX,
                          .about = "what runs there already is cancelled first; without one it is "
                                   "waited for"),
-        JSON_BOOL_MEMBER(run_body, keep, .about = "refuse (409) rather than cancel"),
-        JSON_WHOLE_MEMBER(run_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+        JSON_BOOL_MEMBER(window_run_body, keep, .about = "refuse (409) rather than cancel"),
+        JSON_WHOLE_MEMBER(window_run_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
                           .about = "then it is left running; default 30000"),
-        JSON_WHOLE_MEMBER(run_body, output_limit, .min = 1, .max = TERMINAL_OUTPUT_MAX,
+        JSON_WHOLE_MEMBER(window_run_body, output_limit, .min = 1, .max = TERMINAL_OUTPUT_MAX,
                           .name = "outputLimitBytes", .about = "of its end; default 65536"),
-        JSON_TEXT_MEMBER(run_body, cwd, .max = 4096, .about = "of a window that is made for it"),
-        JSON_TEXT_MEMBER(run_body, user, .max = 64, .about = "the same"),
-        JSON_TEXT_MAP_MEMBER(run_body, env, .max = 256, .flags = JSON_SECRET, .about = "the same"),
+        JSON_TEXT_MEMBER(window_run_body, cwd, .max = 4096,
+                         .about = "of a window that is made for it"),
+        JSON_TEXT_MEMBER(window_run_body, user, .max = 64, .about = "the same"),
+        JSON_TEXT_MAP_MEMBER(window_run_body, env, .max = 256, .flags = JSON_SECRET,
+                             .about = "the same"),
         JSON_END,
 };
-static JSON_SHAPE(window_run, "WindowRun", run_body, "A command for a window");
+static JSON_SHAPE(window_run, "WindowRun", window_run_body, "A command for a window");
 
-struct result_answer {
+struct window_result_answer {
 	const char *window, *output;
 	int64_t process, exit_code, since, end, dropped;
 	bool running, cancelled, closed;
 };
 static const struct json_member window_result_members[] = {
-        JSON_TEXT_MEMBER(result_answer, window),
-        JSON_WHOLE_MEMBER(result_answer, process),
-        JSON_BOOL_MEMBER(result_answer, running, .about = "it goes on"),
-        JSON_WHOLE_MEMBER(result_answer, exit_code, .about = "-1 while it runs"),
-        JSON_TEXT_MEMBER(result_answer, output, .about = "without what moves and colours"),
-        JSON_WHOLE_MEMBER(result_answer, since,
+        JSON_TEXT_MEMBER(window_result_answer, window),
+        JSON_WHOLE_MEMBER(window_result_answer, process),
+        JSON_BOOL_MEMBER(window_result_answer, running, .about = "it goes on"),
+        JSON_WHOLE_MEMBER(window_result_answer, exit_code, .about = "-1 while it runs"),
+        JSON_TEXT_MEMBER(window_result_answer, output, .about = "without what moves and colours"),
+        JSON_WHOLE_MEMBER(window_result_answer, since,
                           .about = "where its output begins in that of the process"),
-        JSON_WHOLE_MEMBER(result_answer, end),
-        JSON_WHOLE_MEMBER(result_answer, dropped, .about = "bytes before `output`"),
-        JSON_BOOL_MEMBER(result_answer, cancelled, .about = "what ran there was ended for it"),
-        JSON_BOOL_MEMBER(result_answer, closed, .about = "the window has ended with it"),
+        JSON_WHOLE_MEMBER(window_result_answer, end),
+        JSON_WHOLE_MEMBER(window_result_answer, dropped, .about = "bytes before `output`"),
+        JSON_BOOL_MEMBER(window_result_answer, cancelled,
+                         .about = "what ran there was ended for it"),
+        JSON_BOOL_MEMBER(window_result_answer, closed, .about = "the window has ended with it"),
         JSON_END,
 };
-static JSON_SHAPE(window_result, "WindowResult", result_answer, "What a command in a window did");
+static JSON_SHAPE(window_result, "WindowResult", window_result_answer,
+                  "What a command in a window did");
 
 static int window_execute(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct run_body *b = body;
+	const struct window_run_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct terminal_wish wish = {.cwd = b->cwd, .user = b->user, .env = &b->env};
 	struct terminal_execute what = {
@@ -486,14 +485,14 @@ static int window_execute(struct request *rq, const void *body, struct reply *re
 	        .output_max = (size_t)b->output_limit,
 	};
 	struct terminal_result result;
-	struct result_answer answer;
+	struct window_result_answer answer;
 	struct terminal_at at;
 
-	if (open_at(rq, &t, &at, err) < 0 ||
+	if (open_window(rq, &t, &at, err) < 0 ||
 	    terminal_open_options(rq, &t, &wish, &what.open, err) < 0 ||
 	    terminal_execute(&at, rq->arena, &what, &result, err) < 0)
 		return -1;
-	answer = (struct result_answer){
+	answer = (struct window_result_answer){
 	        .window = result.window,
 	        .process = (int64_t)result.process,
 	        .running = result.running,

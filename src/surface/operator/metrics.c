@@ -24,22 +24,23 @@ static void write_number(struct buf *out, const char *name, const char *type, co
 	         value);
 }
 
-static void counter(struct buf *out, const char *name, const char *help, uint64_t value)
+static void write_counter(struct buf *out, const char *name, const char *help, uint64_t value)
 {
 	write_number(out, name, "counter", help, value);
 }
 
-static void gauge(struct buf *out, const char *name, const char *help, uint64_t value)
+static void write_gauge(struct buf *out, const char *name, const char *help, uint64_t value)
 {
 	write_number(out, name, "gauge", help, value);
 }
 
 static void write_http(struct buf *out, const struct server_counts *c)
 {
-	gauge(out, "atoll_http_connections", "Open connections.", c->connections_open);
-	counter(out, "atoll_http_connections_total", "Connections accepted.", c->connections_total);
-	counter(out, "atoll_http_connections_closed_idle_total",
-	        "Idle connections that gave way to new ones.", c->closed_idle);
+	write_gauge(out, "atoll_http_connections", "Open connections.", c->connections_open);
+	write_counter(out, "atoll_http_connections_total", "Connections accepted.",
+	              c->connections_total);
+	write_counter(out, "atoll_http_connections_closed_idle_total",
+	              "Idle connections that gave way to new ones.", c->closed_idle);
 	buf_addf(out,
 	         "# HELP atoll_http_connections_refused_total Connections refused, by the full "
 	         "table or by the bound of their project.\n"
@@ -47,10 +48,10 @@ static void write_http(struct buf *out, const struct server_counts *c)
 	         "atoll_http_connections_refused_total{by=\"server\"} %" PRIu64 "\n"
 	         "atoll_http_connections_refused_total{by=\"project\"} %" PRIu64 "\n",
 	         c->refused_by_table, c->refused_by_project);
-	counter(out, "atoll_http_requests_total", "Requests begun.", c->requests_total);
-	gauge(out, "atoll_http_streams", "Open streams.", c->relays_open);
-	counter(out, "atoll_http_received_bytes_total", "Bytes from clients.", c->bytes_in);
-	counter(out, "atoll_http_sent_bytes_total", "Bytes to clients.", c->bytes_out);
+	write_counter(out, "atoll_http_requests_total", "Requests begun.", c->requests_total);
+	write_gauge(out, "atoll_http_streams", "Open streams.", c->relays_open);
+	write_counter(out, "atoll_http_received_bytes_total", "Bytes from clients.", c->bytes_in);
+	write_counter(out, "atoll_http_sent_bytes_total", "Bytes to clients.", c->bytes_out);
 	buf_add_text(out, "# HELP atoll_http_responses_total Replies by class of status.\n"
 	                  "# TYPE atoll_http_responses_total counter\n");
 	for (unsigned i = 1; i < COUNT_OF(c->responses); i++)
@@ -65,14 +66,14 @@ static void write_fleet(struct buf *out, const struct fleet_counts *c)
 	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++)
 		buf_addf(out, "atoll_sandboxes{state=\"%s\"} %" PRIu64 "\n",
 		         sandbox_state_name((enum sandbox_state)i), c->by_state[i]);
-	counter(out, "atoll_sandboxes_created_total", "Sandboxes made.", c->created);
-	counter(out, "atoll_sandboxes_create_failed_total", "Sandboxes that could not be made.",
-	        c->create_failed);
-	counter(out, "atoll_sandboxes_deleted_total", "Sandboxes deleted.", c->deleted);
-	counter(out, "atoll_sandboxes_create_microseconds_total", "Time spent making sandboxes.",
-	        c->create_us_total);
-	counter(out, "atoll_sandbox_calls_total", "Calls into sandboxes.", c->execs);
-	gauge(out, "atoll_sandbox_holds", "Calls into sandboxes that are going on.", c->held);
+	write_counter(out, "atoll_sandboxes_created_total", "Sandboxes made.", c->created);
+	write_counter(out, "atoll_sandboxes_create_failed_total",
+	              "Sandboxes that could not be made.", c->create_failed);
+	write_counter(out, "atoll_sandboxes_deleted_total", "Sandboxes deleted.", c->deleted);
+	write_counter(out, "atoll_sandboxes_create_microseconds_total",
+	              "Time spent making sandboxes.", c->create_us_total);
+	write_counter(out, "atoll_sandbox_calls_total", "Calls into sandboxes.", c->execs);
+	write_gauge(out, "atoll_sandbox_holds", "Calls into sandboxes that are going on.", c->held);
 }
 
 static void write_refusals(struct buf *out, const struct worker_load *load, unsigned lane)
@@ -90,26 +91,29 @@ static void write_refusals(struct buf *out, const struct worker_load *load, unsi
 
 static void write_trash(struct buf *out, const struct fleet_trash_counts *c)
 {
-	counter(out, "atoll_orphans_trashed_total",
-	        "Sandboxes and snapshots that no row knew, put into the trash.", c->orphans);
-	gauge(out, "atoll_orphans_held", "Orphans that were too many to be removed.", c->held);
-	gauge(out, "atoll_trash_entries", "What the trash keeps.", c->entries);
-	gauge(out, "atoll_trash_bytes", "Bytes that the trash keeps.", c->bytes);
+	write_counter(out, "atoll_orphans_trashed_total",
+	              "Sandboxes and snapshots that no row knew, put into the trash.", c->orphans);
+	write_gauge(out, "atoll_orphans_held", "Orphans that were too many to be removed.",
+	            c->held);
+	write_gauge(out, "atoll_trash_entries", "What the trash keeps.", c->entries);
+	write_gauge(out, "atoll_trash_bytes", "Bytes that the trash keeps.", c->bytes);
 }
 
 static void write_clock(struct buf *out, struct fleet_clock c)
 {
-	counter(out, "atoll_clock_jumps_total", "Times that the machine's clock was set.", c.jumps);
-	gauge(out, "atoll_clock_hold_seconds",
-	      "So long nothing that is kept for a time is removed, because the clock went forward.",
-	      c.held_s);
+	write_counter(out, "atoll_clock_jumps_total", "Times that the machine's clock was set.",
+	              c.jumps);
+	write_gauge(out, "atoll_clock_hold_seconds",
+	            "So long nothing that is kept for a time is removed, because the clock went "
+	            "forward.",
+	            c.held_s);
 }
 
 static void write_workers(struct buf *out, const struct worker_load *load)
 {
-	gauge(out, "atoll_agents_unresponsive", "Sandboxes whose agent does not answer.",
-	      agent_health_count());
-	gauge(out, "atoll_worker_threads", "Threads of the workers.", load->threads);
+	write_gauge(out, "atoll_agents_unresponsive", "Sandboxes whose agent does not answer.",
+	            agent_health_count());
+	write_gauge(out, "atoll_worker_threads", "Threads of the workers.", load->threads);
 	buf_add_text(out, "# HELP atoll_workers Tasks by lane.\n# TYPE atoll_workers gauge\n");
 	for (unsigned i = 0; i < WORKER_LANES; i++)
 		buf_addf(out,
@@ -145,10 +149,10 @@ static void write_long_calls(struct buf *out, struct worker_pool *waiters)
 	         running, waiting);
 }
 
-static void write_turns(struct buf *out, const struct turn_counts *turns)
+static void write_key_queues(struct buf *out, const struct turn_counts *turns)
 {
-	gauge(out, "atoll_requests_waiting", "Requests that wait for a turn of their key.",
-	      turns->waiting);
+	write_gauge(out, "atoll_requests_waiting", "Requests that wait for a turn of their key.",
+	            turns->waiting);
 	buf_addf(out,
 	         "# HELP atoll_requests_longest_wait_seconds Wait of the oldest of them.\n"
 	         "# TYPE atoll_requests_longest_wait_seconds gauge\n"
@@ -257,18 +261,18 @@ static void write_disk(struct buf *out)
 	         "# TYPE atoll_disk_enforcement gauge\n"
 	         "atoll_disk_enforcement{by=\"%s\"} 1\n",
 	         d.enforcement);
-	gauge(out, "atoll_disk_watched", "Sandboxes whose disk limit is watched, not enforced.",
-	      d.watched);
-	gauge(out, "atoll_disk_over", "Watched sandboxes over their disk limit.", d.over);
-	counter(out, "atoll_disk_pauses_total",
-	        "Sandboxes paused because they passed their disk limit.", d.paused_total);
-	counter(out, "atoll_disk_counts_total", "Times that a sandbox's files were counted.",
-	        d.counts_total);
-	counter(out, "atoll_disk_counting_microseconds_total", "Time that these counts took.",
-	        d.counting_us_total);
+	write_gauge(out, "atoll_disk_watched",
+	            "Sandboxes whose disk limit is watched, not enforced.", d.watched);
+	write_gauge(out, "atoll_disk_over", "Watched sandboxes over their disk limit.", d.over);
+	write_counter(out, "atoll_disk_pauses_total",
+	              "Sandboxes paused because they passed their disk limit.", d.paused_total);
+	write_counter(out, "atoll_disk_counts_total", "Times that a sandbox's files were counted.",
+	              d.counts_total);
+	write_counter(out, "atoll_disk_counting_microseconds_total", "Time that these counts took.",
+	              d.counting_us_total);
 }
 
-static void write_waiting(struct buf *out, const struct api *api)
+static void write_queues(struct buf *out, const struct api *api)
 {
 	struct parked_counts parked = parked_counts_get(api->server);
 	struct work_lane_load work = work_lane_load_get(fleet_work(api->fleet));
@@ -306,7 +310,7 @@ static void write_waiting(struct buf *out, const struct api *api)
 }
 
 /* On the loop thread, which the server's counts belong to. */
-int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct api *api = api_of(rq);
 	struct buf *out = reply_buf(reply, "text/plain; version=0.0.4; charset=utf-8");
@@ -330,10 +334,10 @@ int metrics(struct request *rq, const void *body, struct reply *reply, struct er
 	write_clock(out, fleet_clock_get(api->fleet));
 	write_disk(out);
 	write_workers(out, &load);
-	write_turns(out, &turns);
+	write_key_queues(out, &turns);
 	if (api->waiters)
 		write_long_calls(out, api->waiters);
-	write_waiting(out, api);
+	write_queues(out, api);
 	pool_count = fleet_pool_counts(api->fleet, pools, COUNT_OF(pools));
 	write_pools(out, pools, pool_count);
 	write_hit_ratios(out, pools, pool_count);

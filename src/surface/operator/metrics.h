@@ -4,4 +4,4 @@
 
 #include "http/http.h"
 
-int metrics(struct request *rq, const void *body, struct reply *reply, struct error *err);
+int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err);

@@ -6,19 +6,19 @@
 #include "surface/operator/metrics.h"
 #include "surface/operator/ready.h"
 
-struct health {
+struct health_answer {
 	const char *status, *version;
 };
 static const struct json_member health_shape_members[] = {
-        JSON_TEXT_MEMBER(health, status),
-        JSON_TEXT_MEMBER(health, version),
+        JSON_TEXT_MEMBER(health_answer, status),
+        JSON_TEXT_MEMBER(health_answer, version),
         JSON_END,
 };
-static JSON_SHAPE(health_shape, "Health", health, "Whether the server works");
+static JSON_SHAPE(health_shape, "Health", health_answer, "Whether the server works");
 
-static int healthz(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int health_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	static const struct health alive = {.status = "ok", .version = ATOLL_VERSION};
+	static const struct health_answer alive = {.status = "ok", .version = ATOLL_VERSION};
 
 	(void)rq;
 	(void)body;
@@ -30,11 +30,11 @@ static int healthz(struct request *rq, const void *body, struct reply *reply, st
 #define TAG .tag = "operator"
 const struct route operator_routes[] = {
         {HTTP_GET, "/healthz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
-         .answer = &health_shape, .handle = healthz, TAG, .summary = "Is the process alive"},
+         .answer = &health_shape, .handle = health_get, TAG, .summary = "Is the process alive"},
         {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
-         .answer = &readiness_shape, .handle = readyz, TAG,
+         .answer = &readiness_shape, .handle = readiness_get, TAG,
          .summary = "Can it make sandboxes: it has just made one of each kind of network"},
         {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
-         .handle = metrics, TAG, .summary = "Counters in Prometheus' text format"},
+         .handle = metrics_get, TAG, .summary = "Counters in Prometheus' text format"},
         {.path = NULL},
 };

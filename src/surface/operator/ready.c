@@ -11,64 +11,65 @@
 #define WAITING_MAX 256 /* requests that wait for one round */
 #define ANSWER_MAX (32 * 1024)
 
-struct check_answer {
+struct readiness_check_answer {
 	const char *name, *code, *reason, *cure;
 	bool ok;
 	double took_ms;
 };
 static const struct json_member check_shape_members[] = {
-        JSON_TEXT_MEMBER(check_answer, name, .about = "what was tried"),
-        JSON_BOOL_MEMBER(check_answer, ok),
-        JSON_NUMBER_MEMBER(check_answer, took_ms, .about = "milliseconds"),
-        JSON_TEXT_MEMBER(check_answer, code, .flags = JSON_OMIT_EMPTY,
+        JSON_TEXT_MEMBER(readiness_check_answer, name, .about = "what was tried"),
+        JSON_BOOL_MEMBER(readiness_check_answer, ok),
+        JSON_NUMBER_MEMBER(readiness_check_answer, took_ms, .about = "milliseconds"),
+        JSON_TEXT_MEMBER(readiness_check_answer, code, .flags = JSON_OMIT_EMPTY,
                          .about = "stable, for machines", .example = "disk_full"),
-        JSON_TEXT_MEMBER(check_answer, reason, .flags = JSON_OMIT_EMPTY),
-        JSON_TEXT_MEMBER(check_answer, cure, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(readiness_check_answer, reason, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(readiness_check_answer, cure, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_SHAPE(check_shape, "ReadinessCheck", check_answer, "One check of a round");
+static JSON_SHAPE(check_shape, "ReadinessCheck", readiness_check_answer, "One check of a round");
 
-struct failure_answer {
+struct readiness_failure_answer {
 	const char *code, *message, *hint;
 };
 static const struct json_member failure_shape_members[] = {
-        JSON_TEXT_MEMBER(failure_answer, code, .about = "of the first check that failed"),
-        JSON_TEXT_MEMBER(failure_answer, message, .about = "the reason"),
-        JSON_TEXT_MEMBER(failure_answer, hint, .about = "the cure"),
+        JSON_TEXT_MEMBER(readiness_failure_answer, code, .about = "of the first check that failed"),
+        JSON_TEXT_MEMBER(readiness_failure_answer, message, .about = "the reason"),
+        JSON_TEXT_MEMBER(readiness_failure_answer, hint, .about = "the cure"),
         JSON_END,
 };
-static JSON_SHAPE(failure_shape, "ReadinessFailure", failure_answer,
+static JSON_SHAPE(failure_shape, "ReadinessFailure", readiness_failure_answer,
                   "What is wrong, in the form of every error");
 
-struct readiness {
+struct readiness_answer {
 	const char *status, *version, *provider;
 	int64_t checked_at;
 	struct json_list checks, warnings;
-	struct failure_answer error;
+	struct readiness_failure_answer error;
 };
 static const struct json_member readiness_shape_members[] = {
-        JSON_TEXT_MEMBER(readiness, status, .about = "ready, not_ready or draining"),
-        JSON_TEXT_MEMBER(readiness, version),
-        JSON_TEXT_MEMBER(readiness, provider),
-        JSON_TIME_MEMBER(readiness, checked_at, .flags = JSON_OMIT_EMPTY),
-        JSON_LIST_MEMBER(readiness, checks, &check_shape),
-        JSON_LIST_MEMBER(readiness, warnings, &failure_shape, .flags = JSON_OMIT_EMPTY,
+        JSON_TEXT_MEMBER(readiness_answer, status, .about = "ready, not_ready or draining"),
+        JSON_TEXT_MEMBER(readiness_answer, version),
+        JSON_TEXT_MEMBER(readiness_answer, provider),
+        JSON_TIME_MEMBER(readiness_answer, checked_at, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(readiness_answer, checks, &check_shape),
+        JSON_LIST_MEMBER(readiness_answer, warnings, &failure_shape, .flags = JSON_OMIT_EMPTY,
                          .about = "what does not keep sandboxes from being made, such as a host "
                                   "without a default route"),
-        JSON_OBJECT_MEMBER(readiness, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_OBJECT_MEMBER(readiness_answer, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-JSON_SHAPE(readiness_shape, "Readiness", readiness,
+JSON_SHAPE(readiness_shape, "Readiness", readiness_answer,
            "Whether a sandbox can be made now; 503 when not, with the reason and the cure");
 
 /* ---- the answer ---- */
 
-static int write_answer(const struct api *api, const struct ready_result *result, struct buf *out)
+static int write_readiness(const struct api *api, const struct ready_result *result,
+                           struct buf *out)
 {
 	const struct ready_check *bad = ready_failure(result);
-	struct check_answer checks[READY_CHECKS_MAX];
-	struct failure_answer warnings[READY_WARNINGS_MAX];
-	struct readiness answer = {
+	struct readiness_check_answer checks[READY_CHECKS_MAX];
+	struct readiness_failure_answer warnings[READY_WARNINGS_MAX];
+	struct readiness_answer answer = {
 	        .status = bad ? "not_ready" : "ready",
 	        .version = ATOLL_VERSION,
 	        .provider = provider_ops_of(api->provider)->name,
@@ -80,20 +81,20 @@ static int write_answer(const struct api *api, const struct ready_result *result
 	for (unsigned i = 0; i < result->count; i++) {
 		const struct ready_check *c = &result->checks[i];
 
-		checks[i] = (struct check_answer){.name = c->name,
-		                                  .code = c->code,
-		                                  .reason = c->reason,
-		                                  .cure = c->cure,
-		                                  .ok = c->is_good,
-		                                  .took_ms = (double)c->took_us / 1000};
+		checks[i] = (struct readiness_check_answer){.name = c->name,
+		                                            .code = c->code,
+		                                            .reason = c->reason,
+		                                            .cure = c->cure,
+		                                            .ok = c->is_good,
+		                                            .took_ms = (double)c->took_us / 1000};
 	}
 	for (unsigned i = 0; i < result->warning_count; i++) {
 		const struct ready_check *w = &result->warnings[i];
 
-		warnings[i] = (struct failure_answer){w->code, w->reason, w->cure};
+		warnings[i] = (struct readiness_failure_answer){w->code, w->reason, w->cure};
 	}
 	if (bad)
-		answer.error = (struct failure_answer){bad->code, bad->reason, bad->cure};
+		answer.error = (struct readiness_failure_answer){bad->code, bad->reason, bad->cure};
 	json_write(out, &readiness_shape, &answer);
 	return bad ? 503 : 200;
 }
@@ -109,18 +110,18 @@ static void on_tick(void *state, struct relay *relay)
 
 	if (!ready_get(api->fleet, &result))
 		return;
-	status = write_answer(api, &result, &text);
+	status = write_readiness(api, &result, &text);
 	relay_answer(relay, status, "application/json", buf_span(&text));
 }
 
-static void release(void *state, UNUSED int upstream_fd, UNUSED bool clean)
+static void release_waiting(void *state, UNUSED int upstream_fd, UNUSED bool clean)
 {
 	struct api *api = state;
 
 	api->ready_waiting--;
 }
 
-static const struct relay_ops waiting_relay = {.on_tick = on_tick, .release = release};
+static const struct relay_ops waiting_relay = {.on_tick = on_tick, .release = release_waiting};
 
 static int wait_for_round(struct api *api, struct reply *reply, struct error *err)
 {
@@ -135,9 +136,9 @@ static int wait_for_round(struct api *api, struct reply *reply, struct error *er
 	return 0;
 }
 
-static void answer_draining(const struct api *api, struct reply *reply)
+static void reply_draining(const struct api *api, struct reply *reply)
 {
-	const struct readiness answer = {
+	const struct readiness_answer answer = {
 	        .status = "draining",
 	        .version = ATOLL_VERSION,
 	        .provider = provider_ops_of(api->provider)->name,
@@ -151,17 +152,18 @@ static void answer_draining(const struct api *api, struct reply *reply)
 	reply_json(reply, &readiness_shape, &answer);
 }
 
-int readyz(struct request *rq, UNUSED const void *body, struct reply *reply, struct error *err)
+int readiness_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
 {
 	struct api *api = api_of(rq);
 	struct ready_result result;
 
 	if (api->is_draining) {
-		answer_draining(api, reply);
+		reply_draining(api, reply);
 		return 0;
 	}
 	if (!ready_get(api->fleet, &result))
 		return wait_for_round(api, reply, err);
-	reply_status(reply, write_answer(api, &result, reply_buf(reply, "application/json")));
+	reply_status(reply, write_readiness(api, &result, reply_buf(reply, "application/json")));
 	return 0;
 }

@@ -5,4 +5,4 @@
 #include "http/http.h"
 
 extern const struct json_shape readiness_shape;
-int readyz(struct request *rq, const void *body, struct reply *reply, struct error *err);
+int readiness_get(struct request *rq, const void *body, struct reply *reply, struct error *err);

@@ -7,7 +7,7 @@
 #include "surface/preview/preview.h"
 
 /* Below the domain, the server has two names of its own, which clients of E2B know. */
-static bool is_place(struct span label)
+static bool is_sandbox_label(struct span label)
 {
 	return label.size > 0 && !span_is_same_word(label, SPAN("api")) &&
 	       !span_is_same_word(label, SPAN("sandbox"));
@@ -15,13 +15,13 @@ static bool is_place(struct span label)
 
 bool preview_host_is_place(const struct config *config, struct span host)
 {
-	return is_place(host_label(config, host));
+	return is_sandbox_label(host_label(config, host));
 }
 
 struct http_host preview_find_host(void *context, struct span host)
 {
 	const struct config *config = ((const struct api *)context)->config;
-	if (is_place(host_label(config, host)))
+	if (is_sandbox_label(host_label(config, host)))
 		return (struct http_host){.route = &preview_host_route};
 	/* By its port, too: it may be another one of the same machine. */
 	if (host_is_preview_origin(config, host))

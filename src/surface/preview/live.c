@@ -8,14 +8,14 @@
 
 #define STREAMS_MAX 1024 /* of one sandbox at once */
 
-struct preview_place {
+struct preview_sandbox {
 	char id[ID_SIZE + 1];
 	struct list streams;
 	unsigned count; /* streams, and whoever looks at them */
 };
 
 struct preview_live {
-	struct map places; /* id -> struct preview_place; none is empty */
+	struct map places; /* id -> struct preview_sandbox; none is empty */
 };
 
 struct preview_live *preview_live_new(void)
@@ -35,9 +35,9 @@ void preview_live_free(struct preview_live *live)
 	free(live);
 }
 
-static struct preview_place *find_place(struct preview_live *live, const char *id)
+static struct preview_sandbox *get_live_sandbox(struct preview_live *live, const char *id)
 {
-	struct preview_place *place = map_find(&live->places, id);
+	struct preview_sandbox *place = map_find(&live->places, id);
 
 	if (place)
 		return place;
@@ -50,7 +50,7 @@ static struct preview_place *find_place(struct preview_live *live, const char *i
 	return place;
 }
 
-static void leave(struct preview_live *live, struct preview_place *place)
+static void release_live_sandbox(struct preview_live *live, struct preview_sandbox *place)
 {
 	if (--place->count)
 		return;
@@ -60,7 +60,7 @@ static void leave(struct preview_live *live, struct preview_place *place)
 
 bool preview_live_add(struct preview_live *live, struct preview_stream *s)
 {
-	struct preview_place *place = find_place(live, s->id);
+	struct preview_sandbox *place = get_live_sandbox(live, s->id);
 
 	if (place->count >= STREAMS_MAX)
 		return false;
@@ -73,25 +73,25 @@ bool preview_live_add(struct preview_live *live, struct preview_stream *s)
 
 void preview_live_remove(struct preview_live *live, struct preview_stream *s)
 {
-	struct preview_place *place = TAKE(s->place);
+	struct preview_sandbox *place = TAKE(s->place);
 
 	if (!place)
 		return;
 	list_remove(&s->item);
-	leave(live, place);
+	release_live_sandbox(live, place);
 }
 
-struct cut {
+struct preview_cut {
 	struct loop_task task;
 	struct preview_live *live;
 	char id[ID_SIZE + 1];
 	bool granted_only;
 };
 
-static void run_cut(struct loop_task *task)
+static void cut_streams(struct loop_task *task)
 {
-	struct cut *cut = CONTAINER_OF(task, struct cut, task);
-	struct preview_place *place = map_find(&cut->live->places, cut->id);
+	struct preview_cut *cut = CONTAINER_OF(task, struct preview_cut, task);
+	struct preview_sandbox *place = map_find(&cut->live->places, cut->id);
 	struct error err;
 
 	error_set(&err, ERROR_FORBIDDEN, 0, HERE, "this preview was taken back");
@@ -104,19 +104,20 @@ static void run_cut(struct loop_task *task)
 			if (s->is_granted || !cut->granted_only)
 				relay_fail(s->relay, &err);
 		}
-		leave(cut->live, place);
+		release_live_sandbox(cut->live, place);
 	}
 	free(cut);
 }
 
 void preview_live_cut(struct api *api, const char *id, bool granted_only)
 {
-	struct cut *cut = calloc(1, sizeof(*cut));
+	struct preview_cut *cut = calloc(1, sizeof(*cut));
 
 	if (!cut)
 		abort();
-	*cut = (struct cut){
-	        .task = {.run = run_cut}, .live = api->preview_live, .granted_only = granted_only};
+	*cut = (struct preview_cut){.task = {.run = cut_streams},
+	                            .live = api->preview_live,
+	                            .granted_only = granted_only};
 	memcpy(cut->id, id, strlen(id) + 1);
 	loop_post(api->loop, &cut->task);
 }

@@ -45,7 +45,7 @@ int preview_refuse(struct request *rq, struct reply *reply, const struct error *
 struct preview_live;
 struct preview_stream {
 	struct list item;
-	struct preview_place *place; /* NULL: not begun */
+	struct preview_sandbox *place; /* NULL: not begun */
 	struct relay *relay;
 	char id[ID_SIZE + 1];
 	bool is_granted;

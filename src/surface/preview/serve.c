@@ -16,14 +16,14 @@
 #define PLACE_SIZE (ID_SIZE + 8)
 
 /* One request and its answer; lives as long as the relay. */
-struct serving {
+struct preview_exchange {
 	struct preview_stream stream;
 	struct fleet_hold hold;
 	struct api *api;
 	bool wants_page;
 };
 
-static void serving_free(struct serving *s)
+static void exchange_free(struct preview_exchange *s)
 {
 	fleet_unhold(&s->hold);
 	free(s);
@@ -31,7 +31,7 @@ static void serving_free(struct serving *s)
 
 static void on_start(void *state, struct relay *relay)
 {
-	struct serving *s = state;
+	struct preview_exchange *s = state;
 	struct error err;
 
 	s->stream.relay = relay;
@@ -44,14 +44,14 @@ static void on_start(void *state, struct relay *relay)
 /* What was paused while this goes on wakes up, and gets them then. */
 static void on_client(void *state)
 {
-	struct serving *s = state;
+	struct preview_exchange *s = state;
 
 	fleet_wake(&s->hold);
 }
 
-static void fail(void *state, struct relay *relay, int status, const struct error *err)
+static void fail_exchange(void *state, struct relay *relay, int status, const struct error *err)
 {
-	struct serving *s = state;
+	struct preview_exchange *s = state;
 	AUTO(buf_done) struct buf out = BUF((size_t)64 * 1024);
 
 	relay_begin_header(relay, "Cache-Control", "no-store");
@@ -64,16 +64,18 @@ static void fail(void *state, struct relay *relay, int status, const struct erro
 	}
 }
 
-static void release(void *state)
+static void release_exchange(void *state)
 {
-	struct serving *s = state;
+	struct preview_exchange *s = state;
 
 	preview_live_remove(s->api->preview_live, &s->stream);
-	serving_free(s);
+	exchange_free(s);
 }
 
-static const struct proxy_ops serving_ops = {
-        .fail = fail, .on_start = on_start, .on_client = on_client, .release = release};
+static const struct proxy_ops exchange_ops = {.fail = fail_exchange,
+                                              .on_start = on_start,
+                                              .on_client = on_client,
+                                              .release = release_exchange};
 
 /* ---- errors ---- */
 
@@ -142,7 +144,7 @@ static int dial_within(const struct fleet_hold *hold, uint16_t port, int64_t ms,
 
 /* Loopback answers at once, or its server accepts nobody: those who wait for one keep not so many
  * workers that others find none. */
-static int dial_in_turn(struct request *rq, const struct fleet_hold *hold, uint16_t port,
+static int dial_limited(struct request *rq, const struct fleet_hold *hold, uint16_t port,
                         int *ret_fd, struct error *err)
 {
 	struct api *api = api_of(rq);
@@ -160,9 +162,9 @@ static int dial_in_turn(struct request *rq, const struct fleet_hold *hold, uint1
 }
 
 /* From the pool on the loop's thread, else by a worker. */
-static int connect_to(struct request *rq, const struct sandbox_record *r,
-                      const struct fleet_hold *hold, struct proxy_options *options,
-                      struct error *err)
+static int connect_port(struct request *rq, const struct sandbox_record *r,
+                        const struct fleet_hold *hold, struct proxy_options *options,
+                        struct error *err)
 {
 	const struct request_sandbox sandbox = {r->project_id, r->id};
 
@@ -174,11 +176,11 @@ static int connect_to(struct request *rq, const struct sandbox_record *r,
 	}
 	if (request_may_wait(rq, err) < 0 || request_may_call(rq, &sandbox, err) < 0)
 		return -1;
-	return dial_in_turn(rq, hold, (uint16_t)options->port, &options->upstream_fd, err);
+	return dial_limited(rq, hold, (uint16_t)options->port, &options->upstream_fd, err);
 }
 
 /* A key for us is not for the server behind; one of its own is. */
-static const char *const *withheld_of(const struct request *rq)
+static const char *const *withheld_headers(const struct request *rq)
 {
 	static const char *const ours[] = {"X-Atoll-Project",
 	                                   "Atoll-Run",
@@ -203,7 +205,7 @@ static const char *const *withheld_of(const struct request *rq)
 	return rq->caller || account_key_parse(key, &parsed, &ignored) == 0 ? ours : but_keys;
 }
 
-static struct span target_of(struct request *rq, const struct preview_view *view)
+static struct span make_target(struct request *rq, const struct preview_view *view)
 {
 	return span_of(arena_format(rq->arena, "%.*s%s%.*s", (int)view->rest.size, view->rest.data,
 	                            view->query.size ? "?" : "", (int)view->query.size,
@@ -229,8 +231,8 @@ static const char *masked_host(struct request *rq, const struct sandbox_record *
 	                    at + sizeof(mark) - 1);
 }
 
-static int serve(struct request *rq, struct reply *reply, const struct preview_view *view,
-                 struct error *err)
+static int start_proxy(struct request *rq, struct reply *reply, const struct preview_view *view,
+                       struct error *err)
 {
 	AUTO(fleet_unhold) struct fleet_hold hold = {.fleet = NULL};
 	struct api *api = api_of(rq);
@@ -244,10 +246,10 @@ static int serve(struct request *rq, struct reply *reply, const struct preview_v
 	        .port = view->port,
 	        .is_https = api_is_https(rq),
 	        .is_boxed = view->is_boxed,
-	        .withheld = withheld_of(rq),
+	        .withheld = withheld_headers(rq),
 	        .cookie_mark = PREVIEW_MARK,
 	        .idle_timeout_ms = IDLE_MS,
-	        .ops = &serving_ops,
+	        .ops = &exchange_ops,
 	};
 
 	if (hold_sandbox(rq, view, &record, &hold, err) < 0)
@@ -255,17 +257,18 @@ static int serve(struct request *rq, struct reply *reply, const struct preview_v
 	request_count_for(rq, record.project_id);
 	options.host = masked_host(rq, &record, view->port);
 	(void)snprintf(place, sizeof(place), "%s:%u", hold.id, view->port);
-	if (connect_to(rq, &record, &hold, &options, err) < 0)
+	if (connect_port(rq, &record, &hold, &options, err) < 0)
 		return -1;
-	struct serving *s = calloc(1, sizeof(*s));
+	struct preview_exchange *s = calloc(1, sizeof(*s));
 	if (!s)
 		abort();
-	*s = (struct serving){.hold = hold, .api = api, .wants_page = request_wants_page(rq)};
+	*s = (struct preview_exchange){
+	        .hold = hold, .api = api, .wants_page = request_wants_page(rq)};
 	memcpy(s->stream.id, hold.id, sizeof(s->stream.id));
 	s->stream.is_granted = view->grant != NULL;
 	hold = (struct fleet_hold){.fleet = NULL};
 	options.state = s;
-	options.target = target_of(rq, view);
+	options.target = make_target(rq, view);
 	reply_proxy(rq, reply, &options);
 	return 0;
 }
@@ -312,7 +315,7 @@ int preview_serve(struct request *rq, struct reply *reply, const struct preview_
 		answer_preflight(rq, reply);
 		return 0;
 	}
-	if (check_request(rq, view, err) == 0 && serve(rq, reply, view, err) == 0)
+	if (check_request(rq, view, err) == 0 && start_proxy(rq, reply, view, err) == 0)
 		return 0;
 	if (err->node[0] && api_forward(rq, reply, err) == 0)
 		return 0;

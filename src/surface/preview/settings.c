@@ -27,8 +27,8 @@ static const struct json_member preview_shape_members[] = {
 };
 static JSON_SHAPE(preview_shape, "Preview", preview_answer, "What of it may be seen from outside");
 
-static int answer(struct request *rq, struct reply *reply, const struct sandbox_record *r,
-                  struct error *err)
+static int reply_preview(struct request *rq, struct reply *reply, const struct sandbox_record *r,
+                         struct error *err)
 {
 	const struct config *config = api_of(rq)->config;
 	struct preview_answer out = {
@@ -45,7 +45,7 @@ static int answer(struct request *rq, struct reply *reply, const struct sandbox_
 	return 0;
 }
 
-static struct fleet_ref ref_of(const struct request *rq)
+static struct fleet_ref path_sandbox_ref(const struct request *rq)
 {
 	return (struct fleet_ref){.project_id = api_project(rq),
 	                          .id_or_name = request_param(rq, "id")};
@@ -54,34 +54,34 @@ static struct fleet_ref ref_of(const struct request *rq)
 static int preview_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	const struct fleet_ref ref = ref_of(rq);
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct sandbox_record r;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	return answer(rq, reply, &r, err);
+	return reply_preview(rq, reply, &r, err);
 }
 
-struct change_body {
+struct preview_change_body {
 	bool enabled, is_public, rotate;
 	uint64_t present;
 };
 enum { CHANGE_ENABLED, CHANGE_PUBLIC };
 static const struct json_member change_request_members[] = {
-        [CHANGE_ENABLED] = JSON_BOOL_MEMBER(change_body, enabled),
-        [CHANGE_PUBLIC] = JSON_BOOL_MEMBER(change_body, is_public, .name = "public"),
-        JSON_BOOL_MEMBER(change_body, rotate, .about = "all links that were given out end"),
+        [CHANGE_ENABLED] = JSON_BOOL_MEMBER(preview_change_body, enabled),
+        [CHANGE_PUBLIC] = JSON_BOOL_MEMBER(preview_change_body, is_public, .name = "public"),
+        JSON_BOOL_MEMBER(preview_change_body, rotate, .about = "all links that were given out end"),
         JSON_END,
 };
 static const struct json_shape change_request = {
         .name = "PreviewChange",
         .about = "What of it may be seen from now on",
-        .size = sizeof(struct change_body),
+        .size = sizeof(struct preview_change_body),
         .members = change_request_members,
-        .present_offset = offsetof(struct change_body, present),
+        .present_offset = offsetof(struct preview_change_body, present),
 };
 
-static int given(const struct change_body *b, unsigned member, bool value)
+static int value_or_unset(const struct preview_change_body *b, unsigned member, bool value)
 {
 	return b->present >> member & 1 ? value : -1;
 }
@@ -89,11 +89,11 @@ static int given(const struct change_body *b, unsigned member, bool value)
 static int preview_change(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct change_body *b = body;
-	const struct fleet_ref ref = ref_of(rq);
+	const struct preview_change_body *b = body;
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	const struct fleet_preview change = {
-	        .enabled = given(b, CHANGE_ENABLED, b->enabled),
-	        .is_public = given(b, CHANGE_PUBLIC, b->is_public),
+	        .enabled = value_or_unset(b, CHANGE_ENABLED, b->enabled),
+	        .is_public = value_or_unset(b, CHANGE_PUBLIC, b->is_public),
 	        .rotate = b->rotate,
 	};
 	struct sandbox_record before, after;
@@ -106,55 +106,55 @@ static int preview_change(struct request *rq, const void *body, struct reply *re
 	/* What was opened by what is void now ends as well. */
 	if (after.preview_generation != before.preview_generation)
 		preview_live_cut(api_of(rq), after.id, !after.preview_off);
-	return answer(rq, reply, &after, err);
+	return reply_preview(rq, reply, &after, err);
 }
 
 /* ---- links ---- */
 
-struct link_body {
+struct preview_link_body {
 	int64_t port, ttl_seconds;
 	bool is_private;
 };
 static const struct json_member link_request_members[] = {
-        JSON_WHOLE_MEMBER(link_body, port, .flags = JSON_REQUIRED, .min = 1, .max = 65535),
-        JSON_WHOLE_MEMBER(link_body, ttl_seconds, .name = "ttlSeconds", .min = 1,
+        JSON_WHOLE_MEMBER(preview_link_body, port, .flags = JSON_REQUIRED, .min = 1, .max = 65535),
+        JSON_WHOLE_MEMBER(preview_link_body, ttl_seconds, .name = "ttlSeconds", .min = 1,
                           .max = FLEET_GRANT_MAX_MS / 1000,
                           .about = "default a day, of a private link an hour"),
-        JSON_BOOL_MEMBER(link_body, is_private, .name = "private",
+        JSON_BOOL_MEMBER(preview_link_body, is_private, .name = "private",
                          .about = "for the caller's own browser: needs neither a secret nor a "
                                   "public preview, ends with the server"),
         JSON_END,
 };
-static JSON_SHAPE(link_request, "PreviewLink", link_body, "A link to a port");
+static JSON_SHAPE(link_request, "PreviewLink", preview_link_body, "A link to a port");
 
-struct link_answer {
+struct preview_link_answer {
 	const char *token, *path, *url, *host_url;
 	int64_t port, expires_at;
 	bool is_private;
 };
 static const struct json_member link_shape_members[] = {
-        JSON_TEXT_MEMBER(link_answer, token),
-        JSON_TEXT_MEMBER(link_answer, path, .about = "on this server"),
-        JSON_TEXT_MEMBER(link_answer, url),
-        JSON_TEXT_MEMBER(link_answer, host_url, .name = "hostUrl", .flags = JSON_NULLABLE,
+        JSON_TEXT_MEMBER(preview_link_answer, token),
+        JSON_TEXT_MEMBER(preview_link_answer, path, .about = "on this server"),
+        JSON_TEXT_MEMBER(preview_link_answer, url),
+        JSON_TEXT_MEMBER(preview_link_answer, host_url, .name = "hostUrl", .flags = JSON_NULLABLE,
                          .about = "in an origin of its own, where the server has a domain"),
-        JSON_WHOLE_MEMBER(link_answer, port),
-        JSON_BOOL_MEMBER(link_answer, is_private, .name = "private"),
-        JSON_TIME_MEMBER(link_answer, expires_at, .name = "expiresAt"),
+        JSON_WHOLE_MEMBER(preview_link_answer, port),
+        JSON_BOOL_MEMBER(preview_link_answer, is_private, .name = "private"),
+        JSON_TIME_MEMBER(preview_link_answer, expires_at, .name = "expiresAt"),
         JSON_END,
 };
-static JSON_SHAPE(link_shape, "PreviewLinkMade", link_answer, "The link");
+static JSON_SHAPE(link_shape, "PreviewLinkMade", preview_link_answer, "The link");
 
-static struct link_answer answer_of(struct request *rq, const struct fleet_grant *grant,
-                                    const char *token)
+static struct preview_link_answer
+make_link_answer(struct request *rq, const struct fleet_grant *grant, const char *token)
 {
 	const struct config *config = api_of(rq)->config;
 	const char *host = request_header(rq, "Host");
 	const char *scheme = api_is_https(rq) ? "https" : "http";
-	struct link_answer out = {.token = arena_text(rq->arena, token),
-	                          .port = grant->port,
-	                          .is_private = !grant->is_shared,
-	                          .expires_at = grant->expires_at};
+	struct preview_link_answer out = {.token = arena_text(rq->arena, token),
+	                                  .port = grant->port,
+	                                  .is_private = !grant->is_shared,
+	                                  .expires_at = grant->expires_at};
 
 	out.path = arena_format(rq->arena, PREVIEW_BASE "%s/", token);
 	out.url = config->preview_origin[0]
@@ -170,14 +170,14 @@ static struct link_answer answer_of(struct request *rq, const struct fleet_grant
 
 static int link_make(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct link_body *b = body;
-	const struct fleet_ref ref = ref_of(rq);
+	const struct preview_link_body *b = body;
+	const struct fleet_ref ref = path_sandbox_ref(rq);
 	struct fleet *fleet = api_of(rq)->fleet;
 	int64_t ttl_ms = b->ttl_seconds * 1000;
 	struct fleet_grant grant = {.port = (uint16_t)b->port, .is_shared = !b->is_private};
 	char token[FLEET_GRANT_TEXT_MAX];
 	struct sandbox_record r;
-	struct link_answer out;
+	struct preview_link_answer out;
 
 	if (ttl_ms == 0)
 		ttl_ms = b->is_private ? FLEET_GRANT_PRIVATE_MS : FLEET_GRANT_DEFAULT_MS;
@@ -187,7 +187,7 @@ static int link_make(struct request *rq, const void *body, struct reply *reply, 
 	    fleet_grant_make(fleet, &r, &grant, token, err) < 0)
 		return -1;
 	memcpy(grant.sandbox_id, r.id, strlen(r.id) + 1);
-	out = answer_of(rq, &grant, token);
+	out = make_link_answer(rq, &grant, token);
 	reply_status(reply, 201);
 	reply_json(reply, &link_shape, &out);
 	return 0;

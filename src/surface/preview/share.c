@@ -12,7 +12,7 @@
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 
 /* Behind `count` slashes: "/a/b/c", 2 -> "/c"; size 0 when there are fewer. */
-static struct span behind(struct span path, unsigned count)
+static struct span skip_path_parts(struct span path, unsigned count)
 {
 	for (size_t i = 0; i < path.size; i++)
 		if (path.data[i] == '/' && count-- == 0)
@@ -21,7 +21,7 @@ static struct span behind(struct span path, unsigned count)
 }
 
 /* The address without '/' behind the prefix is none for a page: what it names is beside it. */
-static int redirect(struct request *rq, struct reply *reply)
+static int redirect_to_folder(struct request *rq, struct reply *reply)
 {
 	const char *to =
 	        arena_format(rq->arena, "%.*s/%s%.*s", (int)rq->raw_path.size, rq->raw_path.data,
@@ -36,7 +36,7 @@ static int redirect(struct request *rq, struct reply *reply)
 /* Below the path's first `parts` parts lies what the server behind sees. */
 static bool split_path(const struct request *rq, unsigned parts, struct preview_view *view)
 {
-	view->rest = behind(rq->raw_path, parts);
+	view->rest = skip_path_parts(rq->raw_path, parts);
 	view->prefix = (struct span){rq->raw_path.data, rq->raw_path.size - view->rest.size};
 	view->query = rq->raw_query;
 	return view->rest.size > 0;
@@ -44,8 +44,8 @@ static bool split_path(const struct request *rq, unsigned parts, struct preview_
 
 /* ---- /api/sandbox/instances/:id/preview/:port/… ---- */
 
-static int by_key(struct request *rq, UNUSED const void *body, struct reply *reply,
-                  struct error *err)
+static int serve_by_key(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
 {
 	struct fleet_use use;
 	struct preview_view view = {.project_id = api_project(rq),
@@ -57,7 +57,7 @@ static int by_key(struct request *rq, UNUSED const void *body, struct reply *rep
 	    api_describe_use(rq, &use, err) < 0)
 		return -1;
 	if (!split_path(rq, 6, &view))
-		return redirect(rq, reply);
+		return redirect_to_folder(rq, reply);
 	return preview_serve(rq, reply, &view, err);
 }
 
@@ -76,8 +76,8 @@ static bool is_at_origin(const struct request *rq, const char *origin)
 	return host && slashes && strcasecmp(host, slashes + 2) == 0;
 }
 
-static int by_grant(struct request *rq, UNUSED const void *body, struct reply *reply,
-                    struct error *err)
+static int serve_by_grant(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
 {
 	const char *origin = api_of(rq)->config->preview_origin;
 	struct fleet_grant grant;
@@ -95,7 +95,7 @@ static int by_grant(struct request *rq, UNUSED const void *body, struct reply *r
 	if (preview_grant_find(rq, span_of(request_param(rq, "token")), &grant, err) < 0)
 		return preview_refuse(rq, reply, err);
 	if (!split_path(rq, 4, &view))
-		return redirect(rq, reply);
+		return redirect_to_folder(rq, reply);
 	view.id_or_name = grant.sandbox_id;
 	view.port = grant.port;
 	view.is_boxed = !origin[0];
@@ -187,8 +187,8 @@ static int keep_grant(struct request *rq, struct reply *reply, struct span token
 	return 0;
 }
 
-static int let_in(struct request *rq, const char *id, struct preview_view *view,
-                  struct fleet_grant *grant, struct error *err)
+static int authorize_host_request(struct request *rq, const char *id, struct preview_view *view,
+                                  struct fleet_grant *grant, struct error *err)
 {
 	struct account_key key;
 	struct error ignored;
@@ -211,8 +211,8 @@ static int let_in(struct request *rq, const char *id, struct preview_view *view,
 	return 0;
 }
 
-static int by_host(struct request *rq, UNUSED const void *body, struct reply *reply,
-                   struct error *err)
+static int serve_by_host(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
 {
 	struct preview_view view = {.rest = rq->raw_path, .query = rq->raw_query};
 	struct span host = span_of(request_header(rq, "Host")), token, query;
@@ -227,7 +227,7 @@ static int by_host(struct request *rq, UNUSED const void *body, struct reply *re
 			return preview_refuse(rq, reply, err);
 		return keep_grant(rq, reply, token, query);
 	}
-	if (let_in(rq, id, &view, &grant, err) < 0)
+	if (authorize_host_request(rq, id, &view, &grant, err) < 0)
 		return request_is_deferred(rq) ? -1 : preview_refuse(rq, reply, err);
 	return preview_serve(rq, reply, &view, err);
 }
@@ -242,11 +242,12 @@ static int by_host(struct request *rq, UNUSED const void *body, struct reply *re
 		.summary = "A server inside a sandbox"                                             \
 	}
 const struct route preview_routes[] = {
-        ROW(BY_KEY, SCOPE_SANDBOX_WRITE, 0, by_key),
-        ROW(BY_KEY "/*path", SCOPE_SANDBOX_WRITE, 0, by_key),
-        ROW(BY_GRANT, 0, ROUTE_PUBLIC, by_grant),
-        ROW(BY_GRANT "/*path", 0, ROUTE_PUBLIC, by_grant),
+        ROW(BY_KEY, SCOPE_SANDBOX_WRITE, 0, serve_by_key),
+        ROW(BY_KEY "/*path", SCOPE_SANDBOX_WRITE, 0, serve_by_key),
+        ROW(BY_GRANT, 0, ROUTE_PUBLIC, serve_by_grant),
+        ROW(BY_GRANT "/*path", 0, ROUTE_PUBLIC, serve_by_grant),
         {.path = NULL},
 };
 /* Not in a table: by its host, whatever the path is. */
-const struct route preview_host_route = ROW("/*path", SCOPE_SANDBOX_WRITE, ROUTE_PUBLIC, by_host);
+const struct route preview_host_route =
+        ROW("/*path", SCOPE_SANDBOX_WRITE, ROUTE_PUBLIC, serve_by_host);
