@@ -5,7 +5,8 @@
  * One statfs(2) tells by how much the data folder's file system has grown in all. Only a sandbox
  * that could have passed its limit by that, and that has used the processor, is measured, by a
  * child and one at a time. A paused or idle sandbox costs nothing. What may be written past a limit
- * is the rate times the interval below, and the time that counting takes (docs/decisions/0497). */
+ * is the rate times the interval below, and the time that counting takes
+ * (docs/decisions/disk-limits.md). */
 #pragma once
 
 #include <stdbool.h>

@@ -19,7 +19,8 @@
 #define ATTRIBUTE_MAX (64 * 1024)
 #define ID_INSIDE_MAX UINT16_MAX
 #define WHITEOUT_ID                                                                                \
-	65536 /* beyond all that are inside: the host's root, see docs/decisions/0101              \
+	65536 /* beyond all that are inside: the host's root, see                                  \
+	       * docs/decisions/stored-file-ids.md                                                 \
 	       */
 
 struct unpack_run {

@@ -19,5 +19,6 @@ struct checkpoint_options {
 MUST_CHECK int checkpoint_probe(const struct checkpoint_options *options, char *version,
                                 size_t version_size, struct error *err);
 /* Why a sandbox cannot be: what the probe found, or else what of a sandbox no CRIU dumps
- * (docs/decisions/0188). Always ERROR_UNSUPPORTED, or a failure to find out. */
+ * (docs/decisions/snapshots-and-layer-stacks.md). Always ERROR_UNSUPPORTED, or a failure to find
+ * out. */
 void checkpoint_refuse(const struct checkpoint_options *options, struct error *err);

@@ -115,7 +115,7 @@ static const struct setup_step covers[] = {
          .optional = 1},
         {.kind = STEP_READONLY, .target = "/proc/sys", .optional = 1},
         /* The agent's own: the kernel gives its files to root inside, and nothing in there is
-         * written by the agent (decision 0472). */
+         * written by the agent (docs/decisions/agent-is-out-of-reach.md). */
         {.kind = STEP_READONLY, .target = "/proc/1"},
         COVER(VIEW_MEMINFO),
         COVER(VIEW_CPUINFO),

@@ -3,8 +3,8 @@
  *
  * The numbers are cut into ranges of one action and searched by halving, so that the kernel, which
  * tries every number once when a filter is loaded, is done five times sooner than with a linear
- * list (docs/decisions/0102). Calls that are always allowed never run the filter again: the kernel
- * keeps a bit for each. */
+ * list (docs/decisions/system-call-filter.md). Calls that are always allowed never run the filter
+ * again: the kernel keeps a bit for each. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -74,7 +74,8 @@ const struct seccomp_row seccomp_table[] = {
         {SECCOMP_IOCTL, "ioctl"},
 
         /* The agent has the user id of the sandbox's root, who may change any process but this:
-         * limits, processors and priority of process 1 are refused (decision 0472). */
+         * limits, processors and priority of process 1 are refused
+         * (docs/decisions/agent-is-out-of-reach.md). */
         {SECCOMP_SCHEDULER, "sched_setaffinity sched_setparam sched_setscheduler sched_setattr"},
         {SECCOMP_PRLIMIT, "prlimit64"},
         {SECCOMP_PRIORITY, "setpriority"},

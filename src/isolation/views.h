@@ -5,7 +5,8 @@
  * The agent keeps them up to date from its own cgroup: no other process reads or writes them, a
  * frozen sandbox costs nothing, and a restart of the broker changes nothing. The files lie on a
  * filesystem of their own; what covers /proc is read-only. A sandbox whose agent was taken over can
- * lie to itself alone. docs/decisions/0495 compares this with LXCFS and with files of the broker.
+ * lie to itself alone. docs/decisions/a-sandbox-sees-its-own-size.md compares this with LXCFS and
+ * with files of the broker.
  */
 #pragma once
 

@@ -42,7 +42,8 @@ void lane_init(struct lane *lane, unsigned running_max, unsigned waiting_max)
 }
 
 /* The smallest weight with which a project that is alone in the lane reaches its bound. Several
- * projects that take all they can then leave threads free: see docs/decisions/0537. */
+ * projects that take all they can then leave threads free: see docs/decisions/lanes-and-shares.md.
+ */
 void lane_bound_projects(struct lane *lane, unsigned running_max)
 {
 	unsigned all = lane->running_max;

@@ -126,7 +126,7 @@ while True: taken.append(bytearray(b"x" * 1000000))
 
 
 def test_root_that_takes_all_memory_ends_at_most_its_own_sandbox(server, api):
-    """The kernel may choose the agent then (decision 0535). The server says why the sandbox ended, and starts it again with its files."""
+    """The kernel may choose the agent then (docs/decisions/agent-is-out-of-reach.md). The server says why the sandbox ended, and starts it again with its files."""
     with api.sandbox(internet=False, persistent=True, resources={"memory_mb": 128}) as box, api.sandbox(internet=False) as neighbour:
         api.write(box, "/home/user/file", b"kept")
         for _ in range(5):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.needs_root
 INSTANCES = "/api/sandbox/instances"
 SNAPSHOTS = "/api/sandbox/snapshots"
 BACKUPS = "/api/sandbox/backups"
-STORED = 0x70000000  # docs/decisions/0101-stored-ids.md
+STORED = 0x70000000  # docs/decisions/stored-file-ids.md
 
 
 @pytest.fixture(scope="module")

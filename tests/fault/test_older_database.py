@@ -2,7 +2,7 @@
 """A power cut: the database is from a little earlier than the data folder, since not every change waits for the disk.
 
 The database is put back to a copy of a moment ago, after everything was killed: what was made since has files and no
-row. docs/decisions/0300.
+row. docs/decisions/durability-of-commits.md.
 """
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps over several things keep their order: who waits for one answer before he asks for the next never meets
-what the step before has not finished, however many others are at work (docs/decisions/0313)."""
+what the step before has not finished, however many others are at work (docs/decisions/one-operation-per-sandbox.md)."""
 
 import threading
 

@@ -342,7 +342,7 @@ suite_examples()
 # Tests of real servers and of threads, several at once on two cores, wait for clocks and for each
 # other. Up to UNSTABLE_MAX of them may fail and yet pass twice, alone: they are named, not hidden,
 # and are a defect of the test or a rare one of the program. More is a broken tree, and so is any
-# other failure (decision 0434).
+# other failure (docs/decisions/tests-and-their-time.md).
 UNSTABLE_MAX=3
 UNSTABLE_SUITES='^(system|escape|fault|unit|asan)	'
 
