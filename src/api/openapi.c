@@ -5,8 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "api/api.h"
-#include "edge/tables.h"
 
 #define SHAPES_MAX 512
 

@@ -16,6 +16,15 @@
 #include "fleet/work_lane.h"
 #include "http/http.h"
 
+struct api;
+struct receiver;
+struct receiver *receiver_new(struct api *api);
+/* Drops the uploads that are being received. Call it when the server is closed and before the fleet
+ * closes. */
+void receiver_stop(struct receiver *receiver);
+/* Call it after the lanes have ended. NULL is fine. */
+void receiver_free(struct receiver *receiver);
+
 struct receiver_upload_ops {
 	/* Where the body is written to; once the upload has its place. NULL: a file without a name
 	 * in DATA/tmp. */
@@ -51,5 +60,4 @@ struct receiver_counts {
 	uint64_t refused;  /* for uploads_max, uploads_per_project_max */
 	uint64_t given_up; /* for upload_idle, upload_rate_min */
 };
-struct receiver;
 struct receiver_counts receiver_counts_get(struct receiver *receiver);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes of replies that streams write by hand: for the reference only, never parsed or written. */
+#include "calls/shapes.h"
+
 #include "calls/artifacts.h"
 #include "calls/stored_artifact.h"
 #include "code/reader.h"
-#include "edge/tables.h"
 #include "wire/agent_cause.h"
 
 struct result {

@@ -3,9 +3,12 @@
  * no thread. Part of code.h's contract; pure. All of it belongs to the loop thread. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
 #include "base/id.h"
 #include "base/list.h"
-#include "code/code.h"
 
 #define CODE_WAITING_MAX 32 /* of one context */
 

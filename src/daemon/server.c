@@ -18,11 +18,11 @@
 #include "daemon/certificate.h"
 #include "daemon/data.h"
 #include "daemon/drain.h"
-#include "daemon/first_key.h"
 #include "daemon/listen.h"
+#include "daemon/sealed_store.h"
 #include "daemon/seccomp.h"
-#include "seal/seal.h"
-#include "store/secrets.h"
+#include "job/job.h"
+#include "webhook/webhook.h"
 
 #define BEAT_MS 1000
 #define BEATS_OF_TICK 2
@@ -39,8 +39,7 @@ struct api_process {
 	const struct daemon_options *options;
 	struct data_folder data; /* only without a supervisor */
 	struct id node;
-	struct seal *seal;
-	struct store *store;
+	struct sealed_store store;
 	struct provider *provider;
 	struct blob_store *blobs;
 	struct fleet *fleet;
@@ -171,40 +170,16 @@ static int recover_fleet(struct api_process *p, struct error *err)
 	return 0;
 }
 
-/* What an earlier version wrote in plain, and what a rotation that was killed has left. */
-static int open_seal(struct api_process *p, struct error *err)
-{
-	const char *path = p->config->secret_key_file;
-	uint64_t resealed, shut;
-
-	if (!*path)
-		path = arena_format(p->arena, "%s/keys/secret.key", p->config->data_dir);
-	if (seal_open(path, &p->seal, err) < 0)
-		return -1;
-	store_seal(p->store, p->seal);
-	if (store_secrets_reseal(p->store, &resealed, &shut, err) < 0)
-		return -1;
-	if (resealed + shut > 0)
-		log_info("values are sealed", NUMBER("resealed", resealed), NUMBER("shut", shut));
-	return 0;
-}
-
 static int open_store(struct api_process *p, struct error *err)
 {
-	AUTO_CLOSE int own_key_fd = -1;
-	int key_fd = p->options->key_fd;
-	const char *dsn = p->config->store;
+	const struct sealed_store_options options = {
+	        .arena = p->arena,
+	        .config = p->config,
+	        .data = &p->data,
+	        .key_fd = p->options->key_fd,
+	};
 
-	if (!*dsn)
-		dsn = arena_format(p->arena, "sqlite:%s/store/atoll.db", p->config->data_dir);
-	if (store_open(dsn, &p->store, err) < 0 || open_seal(p, err) < 0)
-		return -1;
-	if (key_fd < 0) {
-		if (data_key_open(&p->data, &own_key_fd, err) < 0)
-			return -1;
-		key_fd = own_key_fd;
-	}
-	return first_key_register(p->store, key_fd, err);
+	return sealed_store_open(&options, &p->store, err);
 }
 
 static int open_blobs(struct api_process *p, struct error *err)
@@ -259,7 +234,7 @@ static int open_fleet(struct api_process *p, struct error *err)
 	const struct worker_options waiters = waiters_of(p->config);
 	struct fleet_options options = {
 	        .config = p->config,
-	        .store = p->store,
+	        .store = p->store.store,
 	        .provider = p->provider,
 	        .node = p->node.text,
 	};
@@ -278,12 +253,12 @@ static int open_fleet(struct api_process *p, struct error *err)
 	hear_ends(p, true);
 	if (recover_fleet(p, err) < 0)
 		return -1;
-	if (webhooks_open(&(struct webhooks_options){p->config, p->store, p->node.text},
+	if (webhooks_open(&(struct webhooks_options){p->config, p->store.store, p->node.text},
 	                  &p->webhooks, err) < 0)
 		return -1;
-	return jobs_open(
-	        &(struct jobs_options){p->config, p->store, p->fleet, p->provider, p->node.text},
-	        &p->jobs, err);
+	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->provider,
+	                                        p->node.text},
+	                 &p->jobs, err);
 }
 
 static int listen_sockets(struct api_process *p, struct error *err)
@@ -356,7 +331,7 @@ static int open_server(struct api_process *p, struct error *err)
 	};
 
 	p->api.config = config;
-	p->api.store = p->store;
+	p->api.store = p->store.store;
 	p->api.fleet = p->fleet;
 	p->api.provider = p->provider;
 	p->api.workers = p->workers;
@@ -561,8 +536,7 @@ static void close_server(struct api_process *p)
 	fleet_close(p->fleet);
 	blob_close(p->blobs);
 	api_close(&p->api);
-	store_close(p->store);
-	seal_close(p->seal);
+	sealed_store_close(&p->store);
 	loop_watch_free(p->signal_watch);
 	auto_close(&p->signal_fd);
 	certificate_close(&p->certificate);

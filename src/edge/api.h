@@ -6,15 +6,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "account/account.h"
-#include "base/buf.h"
 #include "code/turns.h"
-#include "fleet/fleet.h"
 #include "http/shares.h"
-#include "job/job.h"
-#include "terminal/terminal.h"
-#include "webhook/webhook.h"
 
+struct config;
+struct http_failure;
 struct preview_port;
 
 /* What handlers find in request->context. Process lifetime. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "config/config.h"
 #include "edge/api.h"
 
 const char *api_allow_origin(void *context, const char *origin)

@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "edge/caller.h"
 #include "edge/hosts.h"
-#include "edge/tables.h"
 #include "fleet/peers.h"
 #include "http/dial.h"
 #include "http/names.h"

@@ -13,7 +13,17 @@
 #include "edge/api.h"
 #include "http/relay.h"
 
+struct config;
 struct tls;
+
+/* The addresses of the other servers, and the TLS context for them. ERROR_INVALID when the file of
+ * the option peer_ca cannot be used. */
+struct api_peers;
+int api_peers_open(const struct config *config, struct api_peers **ret, struct error *err);
+void api_peers_close(struct api_peers *peers); /* NULL is fine */
+
+/* Whether another server has passed this request on to a server that is not this one. */
+bool api_is_misdirected(const struct request *rq);
 
 /* A connection to the server that has it; fd -1: none. */
 struct api_hop {

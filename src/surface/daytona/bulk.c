@@ -10,8 +10,8 @@
 #include "calls/files.h"
 #include "calls/multipart.h"
 #include "calls/stream.h"
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/files"
 #define FILES_MAX 1000

@@ -4,6 +4,9 @@
 #include <sodium.h>
 
 #include "surface/preview/preview.h"
+#include "surface/daytona/pending.h"
+#include "surface/daytona/lsp_queue.h"
+#include "surface/daytona/routes.h"
 
 const char *daytona_origin(const struct request *rq)
 {
@@ -48,4 +51,16 @@ int daytona_read_base64url(struct arena *a, struct span text, struct span *ret, 
 struct fleet_ref daytona_ref(const struct request *rq)
 {
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
+}
+
+void daytona_state_open(struct api *api)
+{
+	api->daytona_pending = daytona_pending_new();
+	api->daytona_lsp_queue = daytona_lsp_queue_new();
+}
+
+void daytona_state_close(struct api *api)
+{
+	daytona_pending_free(api->daytona_pending);
+	daytona_lsp_queue_free(api->daytona_lsp_queue);
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 static const struct {
 	int status;

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/path.h"
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/toolbox.h"
+#include "surface/daytona/routes.h"
 #include "tool/search.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/files"

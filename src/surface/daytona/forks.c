@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/sandbox/:id/{forks,parent,ancestors} — which sandbox came from which. */
-#include "edge/tables.h"
 #include "store/snapshots.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define ANCESTORS_MAX 64

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "calls/repository.h"
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/git"
 #define HISTORY_MAX 1000

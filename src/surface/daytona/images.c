@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "calls/build_log.h"
 #include "dockerfile/dockerfile.h"
-#include "edge/tables.h"
 #include "fleet/build.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/pending.h"
+#include "surface/daytona/routes.h"
 
 #define SNAPSHOTS DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "fleet/history.h"
 #include "fleet/settings.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/toolbox.h"
+#include "surface/daytona/routes.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define BASE DAYTONA_TOOLBOX "/:id"

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "calls/code_run.h"
 #include "calls/command.h"
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/interpreter"
 #define DEFAULT_ID "default-python"

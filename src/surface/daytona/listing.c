@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define MB_PER_GB 1024.0
 

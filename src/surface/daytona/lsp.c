@@ -9,12 +9,12 @@
 
 #include "base/clock.h"
 #include "base/id.h"
-#include "edge/tables.h"
 #include "provider/agent_reader.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/toolbox.h"
 #include "surface/daytona/lsp_frame.h"
 #include "surface/daytona/lsp_queue.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/lsp"
 #define LABEL "lsp"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 
 struct daytona_lsp_queue {
 	pthread_mutex_t mutex; /* guards the list */

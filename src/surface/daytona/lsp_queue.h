@@ -11,7 +11,9 @@
 #include "base/id.h"
 #include "base/list.h"
 
-struct daytona_lsp_queue; /* edge/tables.h declares how to make and free it */
+struct daytona_lsp_queue;
+struct daytona_lsp_queue *daytona_lsp_queue_new(void);
+void daytona_lsp_queue_free(struct daytona_lsp_queue *queue); /* NULL is fine */
 
 /* The right to start or end servers of one sandbox. The caller keeps it on its stack. */
 struct lsp_place {

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "edge/tables.h"
 #include "fleet/egress.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define ADDRESSES "networkAllowList"

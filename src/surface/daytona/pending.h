@@ -26,7 +26,9 @@ struct daytona_pending_sandbox {
 	bool is_being_made;
 };
 
-struct daytona_pending; /* made and freed as tables.h says */
+struct daytona_pending;
+struct daytona_pending *daytona_pending_new(void);
+void daytona_pending_free(struct daytona_pending *p); /* NULL is fine */
 /* In place of the project's oldest when it has too many, else of the oldest. All is copied. */
 void daytona_pending_put(struct daytona_pending *p, const struct daytona_pending_sandbox *wait);
 /* Copied into the arena; false when there is none of that project, or not any more. */

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "fleet/usage.h"
 #include "sandbox/preview.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "surface/preview/preview.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"

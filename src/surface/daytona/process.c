@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "calls/command.h"
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "wire/agent_cause.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "edge/undo.h"
 #include "fleet/backups.h"
 #include "store/snapshots.h"
@@ -12,6 +11,7 @@
 #include "surface/daytona/images.h"
 #include "surface/daytona/intervals.h"
 #include "surface/daytona/network.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/sandbox"
 #define MB_PER_GB 1024

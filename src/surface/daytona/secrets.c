@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "store/vault.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/secret"
 #define NAME_SIZE_MAX 128

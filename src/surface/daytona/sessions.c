@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "calls/stream.h"
-#include "edge/tables.h"
 #include "shell/marks.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/session"
 #define ENTRYPOINT "entrypoint"

@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "calls/files.h"
-#include "edge/tables.h"
 #include "fleet/access.h"
 #include "fleet/usage.h"
 #include "surface/daytona/bulk.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "surface/preview/preview.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"

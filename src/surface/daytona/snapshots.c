@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "edge/tables.h"
 #include "fleet/build.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"

@@ -2,8 +2,8 @@
 /* /daytona/api/volumes — storage that outlives sandboxes. */
 #include "fleet/volume.h"
 
-#include "edge/tables.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/volumes"
 

@@ -3,9 +3,9 @@
  * those of the templates. */
 #include <string.h>
 
-#include "edge/tables.h"
 #include "fleet/pools.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/warm-pools"
 #define MB_PER_GB 1024.0

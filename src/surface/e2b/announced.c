@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 
 #define BUILDS_MAX 256
 #define LIFE_MS (3600 * INT64_C(1000))

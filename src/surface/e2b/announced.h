@@ -29,7 +29,9 @@ struct e2b_announced_build {
 	uint8_t step_of[BUILD_STEPS_MAX];
 };
 
-struct e2b_announced_builds; /* edge/tables.h declares how to make and free it */
+struct e2b_announced_builds;
+struct e2b_announced_builds *e2b_announced_builds_new(void);
+void e2b_announced_builds_free(struct e2b_announced_builds *builds); /* NULL is fine */
 
 /* Replaces the entry with the same id; if there is none and the table is full, the oldest one. */
 void e2b_announced_build_put(struct e2b_announced_builds *builds,

@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "calls/build_log.h"
-#include "edge/tables.h"
 #include "fleet/access.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 #include "surface/e2b/steps.h"
 #include "surface/native/build_upload.h"
 

@@ -4,8 +4,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "edge/tables.h"
 #include "fleet/access.h"
+#include "surface/e2b/routes.h"
+#include "surface/e2b/announced.h"
 
 /* {"code":404,"message":"…"}: the code is the status, which clients look at; of the contents of
  * volumes, which have a specification of their own, it is a text. */
@@ -245,4 +246,14 @@ int e2b_uuid_parse(const char *text, struct id *ret, uint32_t *ret_mark, struct 
 		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", text);
 	*ret_mark = mark;
 	return 0;
+}
+
+void e2b_state_open(struct api *api)
+{
+	api->e2b_announced_builds = e2b_announced_builds_new();
+}
+
+void e2b_state_close(struct api *api)
+{
+	e2b_announced_builds_free(api->e2b_announced_builds);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /sandboxes/:id/… — connected to, resumed, given time, paused. */
-#include "edge/tables.h"
 #include "fleet/egress.h"
 #include "fleet/settings.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
 #define YEAR_S (365 * 24 * 3600)

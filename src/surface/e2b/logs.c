@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "edge/tables.h"
 #include "provider/compute.h"
 #include "store/events.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define LOGS_MAX 1000
 #define ASK_AGENT_MS 2000

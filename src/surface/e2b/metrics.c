@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "fleet/history.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define SANDBOXES_MAX 100
 #define UNIX_S_MAX (INT64_MAX / 1000 - 1)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "store/vault.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define ID_MARK "sec_"
 #define NAME_MAX_SIZE 128

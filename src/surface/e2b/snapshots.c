@@ -2,8 +2,8 @@
 /* Snapshots and forks: a snapshot is called "NAME:TAG" or "ID:default", and is made into sandboxes
  * as a template is. It holds files, no processes: see docs/migrate/e2b.md. */
 #include "base/log.h"
-#include "edge/tables.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
 #define YEAR_S (365 * 24 * 3600)

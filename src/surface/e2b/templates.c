@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "edge/tables.h"
 #include "store/builds.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define TAGS_MAX 16
 

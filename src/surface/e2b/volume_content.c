@@ -9,11 +9,11 @@
 #include "base/path.h"
 #include "calls/files.h"
 #include "edge/limiter.h"
-#include "edge/tables.h"
 #include "fleet/access.h"
 #include "fleet/volume.h"
 #include "json/json.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define ENTRIES_MAX 10000
 #define DEPTH_MAX 64

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /volumes — made, listed, removed. What is in them: volume_content.c. */
-#include "edge/tables.h"
 #include "fleet/access.h"
 #include "fleet/volume.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 struct e2b_volume_body {
 	const char *name;

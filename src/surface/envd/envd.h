@@ -11,8 +11,8 @@
 #include "base/id.h"
 #include "edge/api.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "json/json.h"
+#include "surface/envd/routes.h"
 #include "wire/agent_files.h"
 
 #define ENVD_PORT 49983
@@ -30,6 +30,13 @@ struct envd_address {
 /* Of a request that was found to be for one. */
 MUST_CHECK int envd_address_find(const struct request *rq, struct envd_address *ret,
                                  struct error *err);
+
+/* ---- ports.c ---- */
+
+/* For api->refuse_port: answers in the words of E2B's proxy; false: the proxy has none for this
+ * error. */
+struct preview_port;
+bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const struct error *err);
 
 /* ---- target.c ---- */
 

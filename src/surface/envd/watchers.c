@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "surface/envd/changes.h"
+#include "surface/envd/envd.h"
+#include "surface/envd/routes.h"
 
 #define READ_SIZE ((size_t)64 * 1024)
 #define HELD_MAX ((size_t)2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))
@@ -244,4 +246,21 @@ int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char 
 		remove_watcher(w, watcher);
 	pthread_mutex_unlock(&w->mutex);
 	return watcher ? 0 : FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
+}
+
+/* ---- the state of this surface ---- */
+
+void envd_state_open(struct api *api)
+{
+	api->envd_router = router_new(envd_routes);
+	api->interpreter_router = router_new(interpreter_routes);
+	api->envd_watchers = envd_watchers_new();
+	api->refuse_port = envd_port_refuse;
+}
+
+void envd_state_close(struct api *api)
+{
+	router_free(api->envd_router);
+	router_free(api->interpreter_router);
+	envd_watchers_free(api->envd_watchers);
 }

@@ -16,6 +16,8 @@
 #define WATCHERS_IDLE_MS (10 * 60 * 1000)
 
 struct envd_watchers;
+struct envd_watchers *envd_watchers_new(void);
+void envd_watchers_free(struct envd_watchers *w); /* NULL is fine */
 /* Takes the descriptor, on which an agent tells of changes; READY was heard. */
 MUST_CHECK int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd,
                             char ret_id[ID_SIZE + 1], struct error *err);

@@ -8,8 +8,9 @@
 #include "base/path.h"
 #include "calls/command.h"
 #include "calls/jobs.h"
+#include "calls/shapes.h"
 #include "edge/session.h"
-#include "edge/tables.h"
+#include "surface/gateway/routes.h"
 
 #define BASE "/v1/sandbox"
 #define READ_LINES 2000

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "edge/tables.h"
 #include "edge/text.h"
 #include "surface/gateway/gateway.h"
+#include "surface/gateway/routes.h"
 #include "tool/search.h"
 
 #define TEXT_MAX 1000

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/lease.h"
 #include "sandbox/lease.h"
+#include "surface/gateway/routes.h"
 
 #define BASE "/v1/sandbox/sessions"
 #define PAGE_SIZE 1000

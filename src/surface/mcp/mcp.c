@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "edge/tables.h"
 #include "http/proxy.h"
 #include "sandbox/lease.h"
 #include "surface/mcp/calls.h"
 #include "surface/mcp/origin.h"
+#include "surface/mcp/routes.h"
 #include "surface/mcp/sessions.h"
 
 #define BODY_MAX ((size_t)16 << 20)
@@ -437,3 +437,22 @@ const struct route mcp_routes[] = {
          .summary = "End a session of the protocol; its sandbox ends by being idle"},
         {.path = NULL},
 };
+
+/* ---- the state of this surface ---- */
+
+void mcp_state_open(struct api *api)
+{
+	api->mcp = mcp_sessions_new();
+	api->mcp_calls = mcp_calls_new();
+}
+
+void mcp_cancel_calls(struct api *api)
+{
+	mcp_calls_cancel_all(api->mcp_calls);
+}
+
+void mcp_state_close(struct api *api)
+{
+	mcp_sessions_free(api->mcp);
+	mcp_calls_free(api->mcp_calls);
+}

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "edge/tables.h"
 #include "surface/mcp/mcp.h"
+#include "surface/mcp/routes.h"
+#include "surface/native/sandbox_answer.h"
 
 #define BASE "atoll://sandbox/"
 #define FILES "/files/"

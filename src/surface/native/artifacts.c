@@ -13,9 +13,9 @@
 #include "calls/files.h"
 #include "calls/stored_artifact.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/artifacts.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/artifacts"
 #define ADDRESS_S_MAX ((int64_t)7 * 86400)

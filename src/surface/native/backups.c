@@ -7,9 +7,10 @@
 #include "calls/download.h"
 #include "calls/receiver.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/backups.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
+#include "surface/native/snapshots.h"
 
 #define BASE "/api/sandbox/backups"
 #define SNAPSHOTS "/api/sandbox/snapshots"

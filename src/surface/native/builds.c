@@ -2,8 +2,8 @@
 /* /api/sandbox/templates/builds — templates by steps. */
 #include "surface/native/builds.h"
 
-#include "edge/tables.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 /* ---- shapes ---- */
 

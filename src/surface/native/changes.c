@@ -6,10 +6,11 @@
 
 #include "base/path.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "edge/text.h"
 #include "fleet/changes.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
+#include "surface/native/snapshots.h"
 
 #define INSTANCE "/api/sandbox/instances/:id"
 #define SNAPSHOT "/api/sandbox/snapshots/:id"

@@ -6,10 +6,11 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "http/outbound.h"
+#include "job/job.h"
 #include "store/channels.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/v1/channels"
 #define DELIVERIES "/v1/job-deliveries"

@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "calls/configs.h"
-#include "edge/tables.h"
 #include "store/accounts.h"
 #include "store/secrets.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/accounts/me/sandboxes"
 #define MASK "********"

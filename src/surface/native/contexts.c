@@ -6,8 +6,8 @@
 
 #include "base/path.h"
 #include "calls/code_run.h"
-#include "edge/tables.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id/code/contexts"
 

@@ -4,10 +4,10 @@
 
 #include "calls/feed.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/events.h"
 #include "sandbox/events.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000

@@ -5,9 +5,10 @@
 #include "base/path.h"
 #include "calls/command.h"
 #include "calls/jobs.h"
+#include "calls/shapes.h"
 #include "code/code.h"
-#include "edge/tables.h"
 #include "surface/native/contexts.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id"
 #define TIMEOUT_MAX ((int64_t)7 * 24 * 3600 * 1000)

@@ -7,9 +7,10 @@
 
 #include "base/path.h"
 #include "calls/files.h"
+#include "calls/shapes.h"
 #include "edge/session.h"
-#include "edge/tables.h"
 #include "fleet/volume.h"
+#include "surface/native/routes.h"
 
 #define VOLUME "/api/sandbox/volumes/:volume/files"
 #define BASE "/api/sandbox/instances/:id/files"

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "calls/repository.h"
-#include "edge/tables.h"
 #include "git/git.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id/git"
 #define LOG_DEFAULT 50

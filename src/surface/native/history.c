@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/stats/history — what a sandbox has used lately. */
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/history.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 struct sample_answer {
 	int64_t at, memory_bytes, disk_bytes, pids, cpu_usage_us, network_in_bytes,

@@ -4,9 +4,9 @@
 
 #include "calls/jobs.h"
 #include "calls/stored_artifact.h"
-#include "edge/tables.h"
 #include "fleet/artifacts.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "wire/agent_cause.h"
 
 #define BASE "/v1/jobs"

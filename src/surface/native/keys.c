@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
-#include "edge/tables.h"
 #include "store/accounts.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/keys"
 

@@ -4,16 +4,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "edge/caller.h"
+#include "calls/shapes.h"
 #include "edge/forward.h"
 #include "edge/idempotency.h"
-#include "edge/tables.h"
 #include "fleet/lease.h"
 #include "fleet/settings.h"
 #include "fleet/usage.h"
 #include "surface/native/answer.h"
 #include "surface/native/exec.h"
 #include "surface/native/resources.h"
+#include "surface/native/routes.h"
 
 #define BASE "/v1/leases"
 

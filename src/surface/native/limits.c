@@ -4,9 +4,10 @@
 
 #include "calls/configs.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/settings.h"
 #include "surface/native/resources.h"
+#include "surface/native/routes.h"
+#include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/instances/:id"
 

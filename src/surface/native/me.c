@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /accounts/me — who am I, by the key that asks. */
 #include "edge/caller.h"
-#include "edge/tables.h"
+#include "surface/native/routes.h"
 
 struct me_answer {
 	const char *project, *project_name, *key, *key_name, *user, *role;

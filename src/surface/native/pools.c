@@ -3,8 +3,8 @@
 #include "surface/native/pools.h"
 
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/pools"
 #define NOT_GIVEN (-1)

@@ -6,9 +6,10 @@
 #include "base/clock.h"
 #include "calls/command.h"
 #include "calls/process_answer.h"
+#include "calls/shapes.h"
 #include "calls/stream.h"
-#include "edge/tables.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "wire/agent_cause.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"

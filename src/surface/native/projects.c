@@ -4,11 +4,11 @@
 
 #include "base/clock.h"
 #include "edge/keys.h"
-#include "edge/tables.h"
 #include "fleet/usage.h"
 #include "store/accounts.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
+#include "surface/native/routes.h"
 
 #define BASE "/v1/projects"
 #define PAGE_DEFAULT 100

@@ -2,8 +2,8 @@
 /* /api/sandbox/recordings — what windows showed, as asciicast files; docs/terminals.md. */
 #include "calls/download.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "terminal/recording.h"
 
 #define BASE "/api/sandbox/recordings"

@@ -4,12 +4,12 @@
 
 #include "base/clock.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/preview.h"
 #include "provider/agent_health.h"
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
+#include "surface/native/routes.h"
 
 /* ---- shapes ---- */
 

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/sandbox_answer.h — sandboxes in answers, with where they come from. Private to
- * this folder; what others need of it is in api/tables.h. */
+/* surface/native/sandbox_answer.h — sandboxes in answers, with where they come from. */
 #pragma once
 
 #include "http/http.h"
 #include "json/json.h"
 #include "store/relations.h"
 
+/* A sandbox as its own routes answer it. */
+extern const struct json_shape sandbox_shape;
+int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r);
+/* A list of sandbox_shape, in the request's arena. */
+struct json_list sandbox_answers(struct request *rq, const struct sandbox_record *records,
+                                 size_t count);
 /* The same with its lineage, its volumes and its preview's ports: one more query. */
 MUST_CHECK int sandbox_reply_whole(struct request *rq, struct reply *reply,
                                    const struct sandbox_record *r, struct error *err);

@@ -6,7 +6,6 @@
 #include "calls/configs.h"
 #include "edge/caller.h"
 #include "edge/idempotency.h"
-#include "edge/tables.h"
 #include "edge/undo.h"
 #include "fleet/backups.h"
 #include "fleet/egress.h"
@@ -14,6 +13,7 @@
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
+#include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/instances"

@@ -2,8 +2,8 @@
 /* /api/sandbox/secrets — the keys of what is encrypted in the database. */
 #include "base/log.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "store/secrets.h"
+#include "surface/native/routes.h"
 
 struct secret_rotation_answer {
 	int64_t resealed;

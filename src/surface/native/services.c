@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/services.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id/services"
 #define TAIL_USUAL (64 * 1024)

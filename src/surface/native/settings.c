@@ -3,10 +3,10 @@
  * says otherwise. */
 #include <string.h>
 
-#include "edge/tables.h"
 #include "store/accounts.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
+#include "surface/native/routes.h"
 
 #define DAY_S ((int64_t)86400)
 #define TERMINAL_TTL_S 3600

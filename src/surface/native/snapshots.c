@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/snapshots, and what makes them: states of a sandbox's files. */
+#include "surface/native/snapshots.h"
+
 #include <string.h>
 
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/backups.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/snapshots"

@@ -7,12 +7,12 @@
 
 #include "calls/receiver.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/build.h"
 #include "fleet/warm.h"
 #include "surface/native/answer.h"
 #include "surface/native/idle.h"
 #include "surface/native/pools.h"
+#include "surface/native/routes.h"
 #include "wire/agent_warm.h"
 
 #define BASE "/api/sandbox/templates"

@@ -2,9 +2,10 @@
 /* /api/sandbox/trash — what was deleted and can be brought back for a while. */
 #include "base/clock.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/trash.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
+#include "surface/native/sandbox_answer.h"
 
 #define STOP_ALL_MS 20000 /* of one call */
 

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "edge/caller.h"
 #include "edge/csv.h"
-#include "edge/tables.h"
 #include "fleet/usage.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define LIMIT_MAX 10000
 #define GIB_MIB 1024.0

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "edge/tables.h"
+#include "surface/native/routes.h"
 #include "terminal/recording.h"
 
 struct announcement {
@@ -72,12 +72,11 @@ static void on_typed(void *context, const char *sandbox, uint64_t process, const
 	viewers_announce(context, &(struct viewer_event){VIEWER_TYPING, sandbox, process, 0, who});
 }
 
-struct terminals *api_terminals_open(struct api *api)
+void native_state_open(struct api *api)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct terminals *terminals;
 
-	terminals = terminals_new(&(struct terminals_options){
+	api->terminals = terminals_new(&(struct terminals_options){
 	        .blobs = api->blobs,
 	        .spool = arena_format(&arena, "%s/recordings", api->config->data_dir),
 	        /* Calls that wait on a terminal occupy the threads of ROUTE_LONG. */
@@ -85,6 +84,16 @@ struct terminals *api_terminals_open(struct api *api)
 	        .on_typed = on_typed,
 	        .context = api,
 	});
-	terminals_recover(terminals);
-	return terminals;
+	terminals_recover(api->terminals);
+}
+
+void native_state_stop(struct api *api)
+{
+	if (api->terminals)
+		terminals_stop(api->terminals);
+}
+
+void native_state_close(struct api *api)
+{
+	terminals_free(api->terminals);
 }

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "fleet/volume.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/volumes"
 #define INSTANCE "/api/sandbox/instances/:id/volume"

@@ -5,11 +5,12 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "edge/caller.h"
-#include "edge/tables.h"
 #include "http/outbound.h"
 #include "sandbox/events.h"
 #include "store/webhooks.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
+#include "webhook/webhook.h"
 
 #define BASE "/v1/webhooks"
 #define PATTERNS_MAX 32

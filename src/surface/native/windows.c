@@ -4,8 +4,8 @@
 #include "surface/native/windows.h"
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "terminal/viewers.h"
 
 #define BASE "/api/sandbox/instances/:id/windows"

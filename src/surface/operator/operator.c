@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For whoever runs the server: is it alive, is it ready, what does it do. No key is needed; nothing
  * here tells of tenants. */
+#include "account/account.h"
 #include "edge/api.h"
-#include "edge/tables.h"
 #include "surface/operator/metrics.h"
 #include "surface/operator/ready.h"
+#include "surface/operator/routes.h"
 
 struct health_answer {
 	const char *status, *version;

@@ -5,6 +5,7 @@
 #include "edge/hosts.h"
 #include "sandbox/preview.h"
 #include "surface/preview/preview.h"
+#include "surface/preview/routes.h"
 
 /* Below the domain, the server has two names of its own, which clients of E2B know. */
 static bool is_sandbox_label(struct span label)

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "surface/preview/preview.h"
+#include "surface/preview/routes.h"
 
 #define STREAMS_MAX 1024 /* of one sandbox at once */
 
@@ -120,4 +121,18 @@ void preview_live_cut(struct api *api, const char *id, bool granted_only)
 	                            .granted_only = granted_only};
 	memcpy(cut->id, id, strlen(id) + 1);
 	loop_post(api->loop, &cut->task);
+}
+
+/* ---- the state of this surface ---- */
+
+void preview_state_open(struct api *api)
+{
+	api->preview_pool = proxy_pool_new(api->loop);
+	api->preview_live = preview_live_new();
+}
+
+void preview_state_close(struct api *api)
+{
+	proxy_pool_free(api->preview_pool);
+	preview_live_free(api->preview_live);
 }

@@ -67,8 +67,7 @@ bool preview_may_retry(const struct error *err);
 MUST_CHECK int preview_grant_find(struct request *rq, struct span token, struct fleet_grant *ret,
                                   struct error *err);
 
-/* hosts.c, for server_options. */
-struct http_host preview_find_host(void *context, struct span host);
+/* hosts.c */
 /* Whether it is one of ours, but for "api" and "sandbox", which are the server itself. */
 bool preview_host_is_place(const struct config *config, struct span host);
 /* "5173-ID" of the request's Host, and the port. */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "fleet/access.h"
 #include "provider/dial.h"
 #include "surface/preview/preview.h"
+#include "surface/preview/routes.h"
 
 #define DIAL_QUICK_MS 300
 #define DIAL_MS 3000

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/preview — its switches; …/preview-tokens — links to a port of it. */
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "surface/preview/preview.h"
+#include "surface/preview/routes.h"
 
 #define BASE "/api/sandbox/instances/:id"
 

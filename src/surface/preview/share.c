@@ -4,10 +4,10 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "fleet/usage.h"
 #include "sandbox/preview.h"
 #include "surface/preview/preview.h"
+#include "surface/preview/routes.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "job/job.h"
 #include "store/approvals.h"
+#include "surface/tools/routes.h"
 #include "surface/tools/target.h"
 
 #define BASE "/v1/approvals"

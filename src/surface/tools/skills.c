@@ -2,8 +2,8 @@
 /* /v1/skills — bundles of files for load_skill. */
 #include "base/clock.h"
 #include "base/id.h"
-#include "edge/tables.h"
 #include "store/skills.h"
+#include "surface/tools/routes.h"
 #include "surface/tools/target.h"
 #include "tool/skill.h"
 

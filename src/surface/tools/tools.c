@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/tools — the agent tools over HTTP. */
-#include "edge/tables.h"
 #include "sandbox/lease.h"
+#include "surface/tools/routes.h"
 #include "surface/tools/target.h"
 
 #define BASE "/v1/tools"

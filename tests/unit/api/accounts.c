@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "harness.h"
+#include "provider/provider.h"
+#include "store/records.h"
+#include "store/store.h"
 #include "unit.h"
 
 static struct harness harness;

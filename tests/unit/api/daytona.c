@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/tables.h"
 #include "harness.h"
 #include "surface/daytona/intervals.h"
 #include "surface/daytona/pending.h"

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "account/account.h"
 #include "base/fd.h"
 #include "harness.h"
 #include "store/events.h"

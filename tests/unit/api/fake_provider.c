@@ -8,9 +8,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "wire/agent_terminal.h"
 #include "base/clock.h"
 #include "harness.h"
+#include "provider/provider.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+#include "wire/agent_terminal.h"
+#include "wire/broker.h"
 
 struct provider {
 	const struct provider_ops *ops;

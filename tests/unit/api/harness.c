@@ -9,8 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "account/account.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "config/config.h"
+#include "fleet/fleet.h"
+#include "store/records.h"
+#include "store/store.h"
 #include "unit.h"
 
 #define CHECK(call)                                                                                \

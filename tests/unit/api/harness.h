@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "config/config.h"
 #include "api/api.h"
 
 struct provider *fake_provider_open(void);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "base/fd.h"
 #include "unit.h"
 

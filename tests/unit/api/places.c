@@ -12,6 +12,7 @@
 #include "http/shares.h"
 #include "provider/agent_reader.h"
 #include "unit.h"
+#include "wire/agent.h"
 
 #define I "/api/sandbox/instances"
 #define UPGRADE                                                                                    \

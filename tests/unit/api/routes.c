@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/account.h"
+#include "fleet/fleet.h"
 #include "harness.h"
 #include "store/leases.h"
 #include "unit.h"

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "base/clock.h"
 #include "harness.h"
+#include "http/http.h"
 #include "store/accounts.h"
 #include "unit.h"
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "account/account.h"
+#include "fleet/fleet.h"
 #include "harness.h"
 #include "unit.h"
 

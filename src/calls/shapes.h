@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* calls/shapes.h — shapes of replies that are written as a stream, for the reference only. */
+#pragma once
+
+#include "json/json.h"
+
+extern const struct json_shape result_shape, gateway_result_shape;
+extern const struct json_shape file_entry_shape, file_list_shape, file_content_shape;
+extern const struct json_shape count_shape;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/sealed_store.h"
+
+#include "base/arena.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "config/config.h"
+#include "daemon/data.h"
+#include "daemon/first_key.h"
+#include "seal/seal.h"
+#include "store/secrets.h"
+
+/* Seals what an earlier version wrote in plain, and what a rotation that was killed has left. */
+static int open_seal(const struct sealed_store_options *o, struct sealed_store *s,
+                     struct error *err)
+{
+	const char *path = o->config->secret_key_file;
+	uint64_t resealed, shut;
+
+	if (!*path)
+		path = arena_format(o->arena, "%s/keys/secret.key", o->config->data_dir);
+	if (seal_open(path, &s->seal, err) < 0)
+		return -1;
+	store_seal(s->store, s->seal);
+	if (store_secrets_reseal(s->store, &resealed, &shut, err) < 0)
+		return -1;
+	if (resealed + shut > 0)
+		log_info("values are sealed", NUMBER("resealed", resealed), NUMBER("shut", shut));
+	return 0;
+}
+
+int sealed_store_open(const struct sealed_store_options *options, struct sealed_store *ret,
+                      struct error *err)
+{
+	const char *dsn = options->config->store;
+	AUTO_CLOSE int own_key_fd = -1;
+	int key_fd = options->key_fd;
+
+	if (!*dsn)
+		dsn = arena_format(options->arena, "sqlite:%s/store/atoll.db",
+		                   options->config->data_dir);
+	if (store_open(dsn, &ret->store, err) < 0 || open_seal(options, ret, err) < 0)
+		return -1;
+	if (key_fd < 0) {
+		if (data_key_open(options->data, &own_key_fd, err) < 0)
+			return -1;
+		key_fd = own_key_fd;
+	}
+	return first_key_register(ret->store, key_fd, err);
+}
+
+void sealed_store_close(struct sealed_store *s)
+{
+	store_close(s->store);
+	seal_close(s->seal);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/sealed_store.h — the store, opened with the keys that seal its secrets and with the first
+ * key of DATA/admin.key. */
+#pragma once
+
+#include "base/error.h"
+
+struct arena;
+struct config;
+struct data_folder;
+struct seal;
+struct store;
+
+struct sealed_store {
+	struct store *store;
+	struct seal *seal;
+};
+struct sealed_store_options {
+	struct arena *arena; /* lives as long as the store */
+	const struct config *config;
+	const struct data_folder *data;
+	int key_fd; /* the open DATA/admin.key; -1: it is opened here */
+};
+/* When it fails, ret holds what is open already. */
+MUST_CHECK int sealed_store_open(const struct sealed_store_options *options,
+                                 struct sealed_store *ret, struct error *err);
+void sealed_store_close(struct sealed_store *s); /* zeroed is fine */
