@@ -28,15 +28,15 @@ Each can be a flag (`--log-level=debug`), a line of `DATA/atoll.yaml` or of the 
 `atoll config` prints the values in force. Written by `tools/check_reference.py --write`.
 
 """
-PAGES = {"docs/api/openapi.json": openapi, "docs/configuration.md": options}
+PAGES = {"docs/api/openapi.json": openapi, "docs/operate/configuration.md": options}
 
 
 def missing_tests():
-    """docs/reliability.md names the test that proves each guarantee."""
-    for name, test in re.findall(r"`((?:fault|system|unit)/[\w/]+\.(?:py|c))(?:::(\w+))?`", (tree.ROOT / "docs/reliability.md").read_text()):
+    """docs/operate/reliability.md names the test that proves each guarantee."""
+    for name, test in re.findall(r"`((?:fault|system|unit)/[\w/]+\.(?:py|c))(?:::(\w+))?`", (tree.ROOT / "docs/operate/reliability.md").read_text()):
         path = tree.ROOT / "tests" / name
         if not path.exists() or test and not re.search(rf"\bdef {test}\(", path.read_text()):
-            yield f"docs/reliability.md names {name}::{test}, which is not there"
+            yield f"docs/operate/reliability.md names {name}::{test}, which is not there"
 
 
 def main():

@@ -114,7 +114,7 @@ struct config {
 	int64_t disk_inodes;              /* of each GiB of a disk limit; 0 = no limit */
 	int64_t io_mbps;                  /* SANDBOX_MAX_IO_MBPS; 0 = an equal share is all */
 	int64_t cells;                    /* half-made sandboxes kept ready, per kind of network */
-	int64_t pool_automatic, pool_max; /* prepared ones, see docs/pools.md */
+	int64_t pool_automatic, pool_max; /* prepared ones, see docs/use/pools.md */
 	const char *network_subnet;       /* "10.213.0.0/16": one address per sandbox */
 	const char *network_allow; /* CIDRs inside refused ranges that are allowed all the same */
 	const char *network_nameservers; /* for hosts' names in rules; "" = the host's */

@@ -3,7 +3,7 @@
  * worker may call; calls block.
  *
  * The store says what is wanted, the provider holds it; the tick makes them agree again after
- * whatever has changed: a template, the configuration, the broker's life. docs/pools.md. */
+ * whatever has changed: a template, the configuration, the broker's life. docs/use/pools.md. */
 #pragma once
 
 #include "fleet/fleet.h"

@@ -6,7 +6,7 @@
 
 #include "image/outlet.h"
 
-#define LOGIN_HINT "the registry wants a login that may pull this image, see docs/templates.md"
+#define LOGIN_HINT "the registry wants a login that may pull this image, see docs/use/templates.md"
 
 /* What the programs say, in their words; the first match decides. */
 static const struct {

@@ -14,7 +14,7 @@ struct provider_pool {
 	struct sandbox_resources resources;
 	enum sandbox_network network;
 	bool privileges;
-	unsigned min, target, max; /* see docs/pools.md */
+	unsigned min, target, max; /* see docs/use/pools.md */
 	char warm[64];             /* as of sandbox_spec; "" = none */
 	struct span warm_wish; /* what their agents are told: an AGENT_WARM frame; not in a list */
 	/* In a list only. */

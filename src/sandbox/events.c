@@ -108,7 +108,8 @@ int event_pattern_check(const char *pattern, struct error *err)
 			return 0;
 	(void)FAIL(err, ERROR_INVALID, "there is no kind of event '%.*s'", EVENT_PATTERN_MAX,
 	           pattern);
-	error_hint(err,
-	           "one of those in docs/events.md, such as sandbox.started, or sandbox.*, or *");
+	error_hint(
+	        err,
+	        "one of those in docs/use/events.md, such as sandbox.started, or sandbox.*, or *");
 	return -1;
 }

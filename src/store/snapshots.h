@@ -22,7 +22,7 @@ struct snapshot_record {
 	const char *template_id, *template_name, *provider;
 	const char *node; /* the server that has it, as of sandboxes */
 	enum snapshot_state state;
-	const char *method, *because; /* see docs/snapshots.md */
+	const char *method, *because; /* see docs/use/snapshots.md */
 	int64_t depth, frozen_us, created_at;
 	enum snapshot_kind kind;
 };

@@ -146,7 +146,7 @@ struct broker_snapshot_made {
 	uint64_t request;
 	uint64_t frozen_us, took_us; /* 0 frozen: it was stopped */
 	uint32_t depth;              /* layers that it consists of */
-	const char *method;          /* "rename", "switch" or "copy", see docs/snapshots.md */
+	const char *method;          /* "rename", "switch" or "copy", see docs/use/snapshots.md */
 	const char *because;         /* of a copy: what was in the way of a switch */
 };
 /* What is prepared for whoever asks for just this; see broker/pool.h. */

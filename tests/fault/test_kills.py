@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 at every named step: afterwards nothing of ours is left, and the store
-tells the truth. docs/debugging.md explains ATOLL_FAULT; random moments are in test_storm.py."""
+tells the truth. docs/extend/debugging.md explains ATOLL_FAULT; random moments are in test_storm.py."""
 
 import contextlib
 import os

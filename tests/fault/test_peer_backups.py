@@ -2,7 +2,7 @@
 """Of two servers on one PostgreSQL the one that has a sandbox dies midway through what the other one was asked for: a backup of it, that
 backup's import or removal, archiving the sandbox and bringing it back. And the one that was asked dies while the other one is at it, or both.
 
-Whoever comes to the step stops there (ATOLL_FAULT, docs/debugging.md): so it is known who is killed, and that it was in time.
+Whoever comes to the step stops there (ATOLL_FAULT, docs/extend/debugging.md): so it is known who is killed, and that it was in time.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from test_backups import API_STEPS, ARCHIVE_STEPS, BACKUPS, BROKER_STEPS, INSTAN
 from test_storm import processes_left
 
 pytestmark = pytest.mark.needs_root
-ANSWER_S = 10  # docs/storage.md says 3
+ANSWER_S = 10  # docs/operate/storage.md says 3
 # A removal that was cut short is finished while the server starts, and would stop there.
 AT_START = "backup-removed"
 PREFIXES = {"backup-remov": "remove", "import-": "import", "archive-": "archive", "unarchive-": "unarchive"}

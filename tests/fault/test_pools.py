@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 while sandboxes are prepared and claimed: nothing of them is left, and no create is lost without
-a word. docs/pools.md."""
+a word. docs/use/pools.md."""
 
 import contextlib
 import os

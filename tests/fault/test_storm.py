@@ -2,7 +2,7 @@
 """A storm of kill -9 at random moments of all that clients do (storm_client.py): create, exec, snapshot, fork, pause, resume, reset,
 archive, backup, jobs, rules of the network, volumes and homes that are handed on, disks that grow, delete.
 
-STORM_KILLS (40) is how many, a quarter of them in the world whose sandboxes have disks of their own; docs/reliability.md tells what 500
+STORM_KILLS (40) is how many, a quarter of them in the world whose sandboxes have disks of their own; docs/operate/reliability.md tells what 500
 gave. Afterwards nothing of ours is left, and whatever was answered with success is true: a file that was written is there, in its sandbox,
 its snapshots and their backups, a volume has its content, a job its end, and what was deleted is gone.
 """

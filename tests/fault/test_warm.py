@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of warm interpreters, of what they are forked from and of the agent while calls run: the caller gets the cold result or
-a clear error, and nothing is left. docs/warm.md."""
+a clear error, and nothing is left. docs/use/warm.md."""
 
 import contextlib
 import os

@@ -101,7 +101,7 @@ def test_the_sdk(outcomes, check, package):
 SAME = {("POST", "/v2/sandboxes"): "/sandboxes", ("POST", "/v2/sandboxes/{sandboxID}/connect"): "/sandboxes/{sandboxID}/connect"}
 # What the newest clients send, and the specification does not know yet.
 NEWER = {"minFreeDiskMb", "forceUpload", "resolveSymlinks", "gzip", "memory"}
-# What docs/migrate/e2b.md says is Atoll's own console's: E2B's.
+# What docs/use/migrate-e2b.md says is Atoll's own console's: E2B's.
 NOT_HERE = re.compile(r"/(teams|nodes|admin|access-tokens|api-keys|health)\b")
 # Of an older generation of builds, which no SDK since 2.0 uses.
 OLD = {("POST", "/templates"), ("POST", "/templates/{templateID}"), ("POST", "/templates/{templateID}/builds/{buildID}")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a sandbox a second time makes it from the full specification of the first (docs/lifecycle.md)."""
+"""What makes a sandbox a second time makes it from the full specification of the first (docs/use/lifecycle.md)."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom a sandbox may reach, by names of hosts: docs/network.md."""
+"""Whom a sandbox may reach, by names of hosts: docs/operate/network.md."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom a sandbox may reach, by its own rules: docs/network.md."""
+"""Whom a sandbox may reach, by its own rules: docs/operate/network.md."""
 
 import concurrent.futures
 import shutil

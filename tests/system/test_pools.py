@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared sandboxes: whoever gets one cannot tell it from one that was made for him; docs/pools.md."""
+"""Prepared sandboxes: whoever gets one cannot tell it from one that was made for him; docs/use/pools.md."""
 
 import concurrent.futures
 import contextlib

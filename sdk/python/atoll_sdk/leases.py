@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one warm sandbox of a key (docs/leases.md), and work in it that survives its loss once."""
+"""The one warm sandbox of a key (docs/use/leases.md), and work in it that survives its loss once."""
 
 import threading
 

@@ -154,7 +154,7 @@ static const struct cli_command rotate_secrets = {
         .about = "encrypt all stored environments with a new key",
         .more = "For the operator: needs a key with the scope admin. May be repeated; one that "
                 "was\n"
-                "interrupted has lost nothing. See docs/storage.md.",
+                "interrupted has lost nothing. See docs/operate/storage.md.",
         .run = key_rotate_secrets,
 };
 static const struct cli_command rotate = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/sandbox/code_events.h — what a block of code tells while it runs: NDJSON, see docs/code.md.
- * Private to this folder.
+/* cli/sandbox/code_events.h — what a block of code tells while it runs: NDJSON, see
+ * docs/use/code.md. Private to this folder.
  *
  * Output and texts of results are passed on as they are, as those of any program that is run here.
  * Other forms of results become files result-1.png, result-2.html … in `folder`: only what kind a

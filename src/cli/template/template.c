@@ -210,7 +210,8 @@ static const struct cli_command build = {
         .name = "build",
         .usage = "-f FILE --name NAME [OPTION...] [CONTEXT] | TEMPLATE",
         .about = "build a template by the steps of a file, or one now instead of on first use",
-        .more = "FILE is a Dockerfile (FROM is a template; see docs/builds.md for what is known),\n"
+        .more = "FILE is a Dockerfile (FROM is a template; see docs/use/builds.md for what is "
+                "known),\n"
                 "or, when its name ends with .json, the body of a build, with \"source\": [\"…\"]\n"
                 "in copy steps. CONTEXT is the folder that files are copied from, else the "
                 "current\n"

@@ -17,7 +17,7 @@
 
 /* Of every row: their reference is E2B's. */
 #define E2B_TAG "e2b"
-#define E2B_ROW .tag = E2B_TAG, .summary = "See docs/migrate/e2b.md"
+#define E2B_ROW .tag = E2B_TAG, .summary = "See docs/use/migrate-e2b.md"
 
 /* Of E2B's states: running or paused; false for what its clients must not see. */
 bool e2b_state_of(const struct sandbox_record *r, const char **ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots and forks: a snapshot is called "NAME:TAG" or "ID:default", and is made into sandboxes
- * as a template is. It holds files, no processes: see docs/migrate/e2b.md. */
+ * as a template is. It holds files, no processes: see docs/use/migrate-e2b.md. */
 #include "base/log.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"

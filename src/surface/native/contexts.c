@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/code/contexts — interpreters that keep their state; docs/code.md. */
+/* /api/sandbox/instances/:id/code/contexts — interpreters that keep their state; docs/use/code.md.
+ */
 #include "surface/native/contexts.h"
 
 #include <string.h>

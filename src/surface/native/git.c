@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/git — git in the sandbox, see git/git.h and docs/git.md. */
+/* /api/sandbox/instances/:id/git — git in the sandbox, see git/git.h and docs/use/git.md. */
 #include <string.h>
 
 #include "calls/repository.h"

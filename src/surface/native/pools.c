@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/pools — how many sandboxes are prepared before anybody asks; docs/pools.md. */
+/* /api/sandbox/pools — how many sandboxes are prepared before anybody asks; docs/use/pools.md. */
 #include "surface/native/pools.h"
 
 #include "edge/caller.h"

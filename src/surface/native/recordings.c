@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/recordings — what windows showed, as asciicast files; docs/terminals.md. */
+/* /api/sandbox/recordings — what windows showed, as asciicast files; docs/use/terminals.md. */
 #include "calls/download.h"
 #include "edge/caller.h"
 #include "surface/native/answer.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/services — commands that are kept running; docs/services.md. */
+/* /api/sandbox/instances/:id/services — commands that are kept running; docs/use/services.md. */
 #include <string.h>
 
 #include "edge/caller.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/windows — named terminals: what they show, what is typed, what runs in
- * them; docs/terminals.md. */
+ * them; docs/use/terminals.md. */
 #include "surface/native/windows.h"
 
 #include "base/clock.h"
