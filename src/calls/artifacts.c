@@ -9,6 +9,7 @@
 #include "fleet/artifacts.h"
 #include "json/json.h"
 #include "sandbox/media.h"
+#include "wire/agent.h"
 
 static char *copy_text(const char *text)
 {

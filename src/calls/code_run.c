@@ -14,7 +14,7 @@
 #include "calls/output.h"
 #include "calls/stream.h"
 #include "code/block.h"
-#include "code/turns.h"
+#include "provider/compute.h"
 #include "wire/agent_cause.h"
 
 #define TICK_MS 500

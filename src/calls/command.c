@@ -8,6 +8,7 @@
 #include "calls/artifacts.h"
 #include "calls/configs.h"
 #include "calls/stream.h"
+#include "provider/compute.h"
 
 /* Longer stdin follows in messages of its own; one argument of exec(2) holds 128 KiB. */
 #define STDIN_INLINE_MAX (64 * 1024)

@@ -10,6 +10,7 @@
 #include "calls/stream.h"
 #include "http/range.h"
 #include "image/compress.h"
+#include "provider/compute.h"
 
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                   const char **ret, struct error *err)

@@ -20,6 +20,8 @@
 #include "base/thread.h"
 #include "calls/stream.h"
 #include "edge/caller.h"
+#include "wire/agent.h"
+#include "wire/wire.h"
 
 #define ANSWER_MS 10000
 /* Of one body in a turn of the receiver, so that none waits behind all of another. */

@@ -8,6 +8,7 @@
 #include "provider/agent_health.h"
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"
+#include "provider/compute.h"
 #include "provider/provider.h"
 
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)

@@ -16,6 +16,7 @@
 
 struct agent_process;
 struct stream;
+struct wire_member;
 struct stream_ops {
 	size_t size; /* of the struct that begins with struct stream */
 	/* See relay_ops; NULL for none. */

@@ -7,6 +7,7 @@
 #include "code/locks.h"
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"
+#include "provider/compute.h"
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */

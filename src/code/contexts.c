@@ -7,6 +7,7 @@
 #include "code/code.h"
 #include "code/code_kernels.h"
 #include "code/locks.h"
+#include "provider/compute.h"
 #include "wire/agent_jobs.h"
 
 #define LABEL "code:"

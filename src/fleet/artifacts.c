@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
-#include "base/id.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "fleet/parts.h"
@@ -18,6 +17,7 @@
 #include "provider/compute.h"
 #include "sandbox/media.h"
 #include "wire/agent.h"
+#include "wire/agent_files.h"
 
 #define MIB ((int64_t)1 << 20)
 #define PAGE_SIZE 500

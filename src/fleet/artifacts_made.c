@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "fleet/parts.h"
 #include "provider/compute.h"
+#include "wire/agent.h"
 #include "wire/agent_files.h"
 
 struct artifact_search {

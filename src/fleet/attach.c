@@ -36,7 +36,7 @@ static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref
 
 /* ---- the provider's part ---- */
 
-static int ask_provider(struct operation *op, enum broker_volume_verb verb,
+static int ask_provider(struct operation *op, enum provider_volume_verb verb,
                         const struct mount_record *mount, bool is_forced, struct error *err)
 {
 	const struct provider_volume request = {.verb = verb,
@@ -71,7 +71,7 @@ static void undo_attach(struct operation *op, const struct mount_record *mount)
 {
 	struct error err = {0};
 
-	if (ask_provider(op, BROKER_VOLUME_DETACH, mount, true, &err) < 0 &&
+	if (ask_provider(op, PROVIDER_VOLUME_DETACH, mount, true, &err) < 0 &&
 	    err.code != ERROR_NOT_FOUND) {
 		log_warning("a volume is half attached, the next sweep sees to it",
 		            TEXT("volume", mount->volume_id), FAILURE(&err));
@@ -87,7 +87,7 @@ static int attach_running(struct operation *op, const struct mount_record *mount
 {
 	fault_point("api", "volume-attaching");
 	if (mounts_end_browsing(op, mount->volume_id, err) < 0 ||
-	    ask_provider(op, BROKER_VOLUME_ATTACH, mount, false, err) < 0) {
+	    ask_provider(op, PROVIDER_VOLUME_ATTACH, mount, false, err) < 0) {
 		undo_attach(op, mount);
 		if (err->code == ERROR_NOT_FOUND)
 			return FAIL(err, ERROR_CONFLICT, "sandbox '%s' has just ended",
@@ -108,7 +108,7 @@ static int detach_running(struct operation *op, const struct mount_record *mount
 		return -1;
 	fault_point("api", "volume-detaching");
 	/* Nothing is mounted in what has ended. */
-	if (ask_provider(op, BROKER_VOLUME_DETACH, mount, is_forced, err) < 0 &&
+	if (ask_provider(op, PROVIDER_VOLUME_DETACH, mount, is_forced, err) < 0 &&
 	    err->code != ERROR_NOT_FOUND) {
 		/* Refused, it is there; otherwise it may not be: the next sweep asks again. */
 		if (err->code == ERROR_CONFLICT &&

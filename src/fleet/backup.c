@@ -208,7 +208,7 @@ static int fill_blob(struct fleet *f, struct arena *a, const struct snapshot_rec
 	struct template_record t;
 	struct backup_found found;
 	struct provider_backup request = {
-	        .verb = BROKER_BACKUP_EXPORT, .snapshot = snapshot->id, .archive_fd = fd};
+	        .verb = PROVIDER_BACKUP_EXPORT, .snapshot = snapshot->id, .archive_fd = fd};
 
 	if (store_template_find(f->store, a, NULL, snapshot->template_id, &t, err) < 0 ||
 	    open_document(snapshot, r->is_full ? &t : NULL, &document, err) < 0)
@@ -312,7 +312,7 @@ static int read_blob(struct fleet *f, struct arena *a, struct provider_backup *r
 
 int backup_fetch(struct fleet *f, struct arena *a, const struct backup_fetch *u, struct error *err)
 {
-	struct provider_backup request = {.verb = BROKER_BACKUP_LOAD,
+	struct provider_backup request = {.verb = PROVIDER_BACKUP_LOAD,
 	                                  .snapshot = u->snapshot_id,
 	                                  .template_folder = u->folder};
 	struct backup_found found;
@@ -417,7 +417,7 @@ static int verify_upload(struct fleet_upload *upload, struct arena *a, struct ba
                          struct error *err)
 {
 	struct provider_backup request = {
-	        .verb = BROKER_BACKUP_VERIFY, .snapshot = "", .template_folder = ""};
+	        .verb = PROVIDER_BACKUP_VERIFY, .snapshot = "", .template_folder = ""};
 	struct backup_found found;
 
 	if (read_blob(upload->fleet, a, &request, r, &found, err) < 0)

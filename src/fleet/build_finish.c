@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "fleet/build_parts.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 
 /* An entrypoint without a ready command has so long to fail. */
 #define START_CHECK_MS 1000

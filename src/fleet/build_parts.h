@@ -15,6 +15,7 @@
 #include "fleet/builds.h"
 #include "fleet/waiting.h"
 #include "provider/agent_reader.h"
+#include "wire/agent.h"
 
 #define BUILD_KEY_SIZE 64 /* hexadecimal digits */
 #define BUILD_WAITING_MAX 64

@@ -11,6 +11,8 @@
 #include "base/path.h"
 #include "fleet/build_parts.h"
 #include "fleet/snapshots.h"
+#include "provider/compute.h"
+#include "wire/agent_files.h"
 
 /* A message that has begun comes to its end soon. */
 #define MESSAGE_MS 10000

@@ -9,8 +9,12 @@
 #include "fleet/review.h"
 #include "fleet/snapshot.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+#include "wire/wire.h"
 
 #define TEMPLATE_BASE "template"
 #define LIST_MS 60000
@@ -358,7 +362,7 @@ static int begin_archive(struct agent_reader *r, uint16_t type, const struct age
 static int restore_files(const struct revert_target *t, const char *path, struct error *err)
 {
 	const struct agent_limits limits = {.deadline = t->deadline};
-	const struct agent_path base = {.root = BROKER_REVIEW_PATH, .path = path, .target = ""};
+	const struct agent_path base = {.root = PROVIDER_REVIEW_PATH, .path = path, .target = ""};
 	const struct agent_path root = {
 	        .root = t->root, .path = "", .flags = AGENT_PATH_BENEATH | AGENT_PATH_OWNERS};
 	AUTO(agent_reader_done) struct agent_reader from;
@@ -417,7 +421,7 @@ static int revert_paths(struct operation *op, const struct fleet_revert *request
 	if (file_review_open(op->fleet, &q.review, &t.review, err) < 0)
 		return -1;
 	t.id = q.review.writes ? t.review.id : op->record.id;
-	t.root = q.review.writes ? BROKER_REVIEW_PATH "/" AGENT_TREE_NOW : "/";
+	t.root = q.review.writes ? PROVIDER_REVIEW_PATH "/" AGENT_TREE_NOW : "/";
 	for (size_t i = 0; i < request->count; i++) {
 		ret[i] = (struct fleet_reverted){.path = request->paths[i]};
 		if (revert_path(&t, request->paths[i], &ret[i], &ret[i].err) < 0 &&

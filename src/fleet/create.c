@@ -140,7 +140,7 @@ static void run_prefetch(struct worker_task *task)
 
 	if (cache_hold(&e->fleet->cache, &arena, NULL, e->id, &r)) {
 		defaults_prefetch(e->fleet, &arena, &r);
-		compute_expect(e->fleet->provider, e->id);
+		compute_preconnect(e->fleet->provider, e->id);
 		cache_unhold(&e->fleet->cache, e->id);
 	}
 	free(e);

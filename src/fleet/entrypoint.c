@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "fleet/parts.h"
+#include "provider/compute.h"
+#include "wire/agent.h"
 
 #define LABEL "entrypoint"
 

@@ -53,10 +53,10 @@ static bool is_known(const struct holding_record *r)
 static int measure_holding(struct fleet *f, const struct holding_record *r, int64_t *ret,
                            struct error *err)
 {
-	static const enum broker_measured_kind measured_kinds[USAGE_REASON_COUNT] = {
-	        [USAGE_STORAGE] = BROKER_MEASURE_SANDBOX,
-	        [USAGE_VOLUME] = BROKER_MEASURE_VOLUME,
-	        [USAGE_SNAPSHOT] = BROKER_MEASURE_SNAPSHOT,
+	static const enum provider_measured_kind measured_kinds[USAGE_REASON_COUNT] = {
+	        [USAGE_STORAGE] = PROVIDER_MEASURE_SANDBOX,
+	        [USAGE_VOLUME] = PROVIDER_MEASURE_VOLUME,
+	        [USAGE_SNAPSHOT] = PROVIDER_MEASURE_SNAPSHOT,
 	};
 	uint64_t bytes;
 

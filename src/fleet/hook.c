@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/parts.h"
+#include "provider/compute_run.h"
+#include "wire/agent.h"
 
 #define HOOK_TIMEOUT_MS 10000
 #define HOOK_ANSWER_MS (HOOK_TIMEOUT_MS + 1000)

@@ -19,9 +19,9 @@
 static int remove_files(struct operation *op, int64_t keep_ms, struct error *err)
 {
 	struct fleet *f = op->fleet;
-	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX,
+	const struct provider_trash what = {.kind = PROVIDER_TRASH_SANDBOX,
 	                                    .id = op->record.id,
-	                                    .reason = BROKER_TRASH_DELETED,
+	                                    .reason = PROVIDER_TRASH_DELETED,
 	                                    .keep_ms = keep_ms};
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 

@@ -9,6 +9,10 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
 
 #define DIFF_MS 10000
 #define DIFF_FILE_MAX (1024 * 1024) /* bytes of a file that is compared by lines */
@@ -127,7 +131,7 @@ static int collect_change(void *context, const void *reply, struct error *err)
 int file_review_list(struct file_review *r, struct arena *a, const struct file_review_listing *ask,
                      struct file_review_changes *ret, struct error *err)
 {
-	const struct agent_path message = {.root = BROKER_REVIEW_PATH,
+	const struct agent_path message = {.root = PROVIDER_REVIEW_PATH,
 	                                   .path = ask->path,
 	                                   .target = ask->after,
 	                                   .size_max = ask->limit};
@@ -157,7 +161,7 @@ static const char *diff_operand(struct arena *a, const struct sandbox_change *c,
 
 	return c->sides[side].mode == 0
 	               ? "/dev/null"
-	               : arena_format(a, BROKER_REVIEW_PATH "/%s/%s", trees[side], c->path);
+	               : arena_format(a, PROVIDER_REVIEW_PATH "/%s/%s", trees[side], c->path);
 }
 
 static int run_diff(struct file_review *r, struct arena *a, const struct sandbox_change *c,

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "fleet/parts.h"
 #include "fleet/service_parts.h"
+#include "provider/compute.h"
 #include "sandbox/sandbox.h"
 
 /* A start is known after milliseconds, an end often: so long an answer waits for it. */

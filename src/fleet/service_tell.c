@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "fleet/parts.h"
 #include "fleet/service_parts.h"
+#include "provider/compute.h"
 #include "store/secrets.h"
 
 #define ASK_TIMEOUT_MS 5000

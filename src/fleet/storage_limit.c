@@ -111,7 +111,7 @@ static int measure_sandbox(struct fleet *f, const char *sandbox_id, uint64_t *re
                            struct error *err)
 {
 	*ret = 0;
-	if (f->ops->measure(f->provider, BROKER_MEASURE_SANDBOX, sandbox_id,
+	if (f->ops->measure(f->provider, PROVIDER_MEASURE_SANDBOX, sandbox_id,
 	                    deadline_after(MEASURE_MS), ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_UNAVAILABLE && err->code != ERROR_NOT_FOUND)

@@ -16,6 +16,7 @@
 #include "fleet/parts.h"
 #include "fleet/template_growth.h"
 #include "fleet/waiting.h"
+#include "provider/templates.h"
 
 #define NAME_KEY_SIZE 256
 #define ENTRIES_MAX 1024
@@ -437,7 +438,7 @@ static int build_template(struct fleet *f, struct arena *a, struct template_reco
                           int64_t deadline, struct error *err)
 {
 	const struct provider_template work = {
-	        .verb = BROKER_TEMPLATE_BUILD, .recipe = t->base_image, .source_fd = -1};
+	        .verb = PROVIDER_TEMPLATE_BUILD, .recipe = t->base_image, .source_fd = -1};
 	struct template_move failed = {
 	        .id = t->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_FAILED};
 	struct error second = {0};
@@ -696,7 +697,7 @@ static int open_login(const struct fleet_import *request, int *ret_fd, struct er
 static void forget_import(struct fleet *f, struct arena *a, const struct template_record *t)
 {
 	const struct provider_template work = {
-	        .verb = BROKER_TEMPLATE_REMOVE, .name = t->folder, .source_fd = -1};
+	        .verb = PROVIDER_TEMPLATE_REMOVE, .name = t->folder, .source_fd = -1};
 	struct image_config built;
 	struct error err = {0};
 
@@ -713,7 +714,7 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 	bool is_remote = request->format == IMAGE_REGISTRY;
 	AUTO_CLOSE int login = -1;
 	struct provider_template work = {
-	        .verb = BROKER_TEMPLATE_IMPORT,
+	        .verb = PROVIDER_TEMPLATE_IMPORT,
 	        .recipe = image_format_name(request->format),
 	        .source = is_remote ? request->reference : NULL,
 	};
@@ -752,7 +753,7 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
                           struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct provider_template work = {.verb = BROKER_TEMPLATE_REMOVE, .source_fd = -1};
+	struct provider_template work = {.verb = PROVIDER_TEMPLATE_REMOVE, .source_fd = -1};
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 	struct template_record t;
 	bool is_shared;

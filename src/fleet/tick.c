@@ -10,10 +10,10 @@
 #include "fleet/builds.h"
 #include "fleet/failed.h"
 #include "fleet/parts.h"
-#include "fleet/retention.h"
 #include "fleet/service_parts.h"
 #include "fleet/shared_work.h"
 #include "fleet/snapshot.h"
+#include "provider/compute.h"
 
 #define SWEEP_EVERY_MS 60000
 #define PING_TIMEOUT_MS 2000

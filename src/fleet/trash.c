@@ -36,19 +36,19 @@ static void stop_orphan(struct fleet *f, const char *id, int64_t stop_until)
 		            FAILURE(&err));
 }
 
-static int remove_orphan(struct fleet *f, enum broker_trash_kind kind, const char *id,
+static int remove_orphan(struct fleet *f, enum provider_trash_kind kind, const char *id,
                          struct error *err)
 {
 	const struct provider_trash what = {.kind = kind,
 	                                    .id = id,
-	                                    .reason = BROKER_TRASH_ORPHAN,
+	                                    .reason = PROVIDER_TRASH_ORPHAN,
 	                                    .keep_ms = f->config->orphans_keep_ms};
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
 	atomic_fetch_add(&f->trash.orphans, 1);
 	if (f->ops->trash)
 		return f->ops->trash->put(f->provider, &what, deadline, err);
-	return kind == BROKER_TRASH_SANDBOX
+	return kind == PROVIDER_TRASH_SANDBOX
 	               ? f->ops->destroy(f->provider, id, deadline, err)
 	               : f->ops->snapshots->remove(f->provider, id, deadline, err);
 }
@@ -67,7 +67,7 @@ void orphan_remove(struct fleet *f, const struct provider_entry *entry, int64_t 
 	            TEXT("sandbox", entry->id), NUMBER("keep_ms", f->config->orphans_keep_ms));
 	if (entry->running)
 		stop_orphan(f, entry->id, stop_until);
-	if (remove_orphan(f, BROKER_TRASH_SANDBOX, entry->id, &err) < 0)
+	if (remove_orphan(f, PROVIDER_TRASH_SANDBOX, entry->id, &err) < 0)
 		log_warning("an orphan is left", TEXT("sandbox", entry->id), FAILURE(&err));
 }
 
@@ -77,7 +77,7 @@ void orphan_snapshot_remove(struct fleet *f, const char *id)
 
 	log_warning("an orphan snapshot goes to the trash: no row of the store knows it",
 	            TEXT("snapshot", id), NUMBER("keep_ms", f->config->orphans_keep_ms));
-	if (remove_orphan(f, BROKER_TRASH_SNAPSHOT, id, &err) < 0)
+	if (remove_orphan(f, PROVIDER_TRASH_SNAPSHOT, id, &err) < 0)
 		log_warning("an orphan snapshot is left", TEXT("snapshot", id), FAILURE(&err));
 }
 
@@ -131,7 +131,7 @@ struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet)
 
 static int restore_sandbox(struct fleet *f, const char *id, struct error *err)
 {
-	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX, .id = id};
+	const struct provider_trash what = {.kind = PROVIDER_TRASH_SANDBOX, .id = id};
 
 	if (!f->ops->trash)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps nothing that is deleted",
@@ -140,10 +140,10 @@ static int restore_sandbox(struct fleet *f, const char *id, struct error *err)
 }
 
 /* Its row does not come back after all. */
-static void return_to_trash(struct fleet *f, const char *id, enum broker_trash_reason reason)
+static void return_to_trash(struct fleet *f, const char *id, enum provider_trash_reason reason)
 {
-	bool is_orphan = reason == BROKER_TRASH_ORPHAN;
-	const struct provider_trash what = {.kind = BROKER_TRASH_SANDBOX,
+	bool is_orphan = reason == PROVIDER_TRASH_ORPHAN;
+	const struct provider_trash what = {.kind = PROVIDER_TRASH_SANDBOX,
 	                                    .id = id,
 	                                    .reason = reason,
 	                                    .keep_ms = is_orphan ? f->config->orphans_keep_ms
@@ -240,7 +240,7 @@ static int undelete_sandbox(struct operation *op, const struct sandbox_record *r
 		note_drop_of(f, NOTE_KEPT, r->id);
 		return 0;
 	}
-	return_to_trash(f, r->id, BROKER_TRASH_DELETED);
+	return_to_trash(f, r->id, PROVIDER_TRASH_DELETED);
 	return -1;
 }
 
@@ -272,7 +272,7 @@ int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err)
 		return -1;
 	if (note_make_row(fleet, id, SANDBOX_STOPPED, &made, err) == 0)
 		return 0;
-	return_to_trash(fleet, id, BROKER_TRASH_ORPHAN);
+	return_to_trash(fleet, id, PROVIDER_TRASH_ORPHAN);
 	return -1;
 }
 
@@ -306,10 +306,10 @@ static int compare_items(const void *a, const void *b)
 
 static struct fleet_trash_item item_of(const struct provider_trash_entry *entry)
 {
-	static const char *const kinds[] = {[BROKER_TRASH_SANDBOX] = "sandbox",
-	                                    [BROKER_TRASH_SNAPSHOT] = "snapshot",
-	                                    [BROKER_TRASH_LAYER] = "layer"};
-	bool is_orphan = entry->reason == BROKER_TRASH_ORPHAN;
+	static const char *const kinds[] = {[PROVIDER_TRASH_SANDBOX] = "sandbox",
+	                                    [PROVIDER_TRASH_SNAPSHOT] = "snapshot",
+	                                    [PROVIDER_TRASH_LAYER] = "layer"};
+	bool is_orphan = entry->reason == PROVIDER_TRASH_ORPHAN;
 
 	return (struct fleet_trash_item){.kind = kinds[entry->kind],
 	                                 .reason = is_orphan ? "orphan" : "deleted",

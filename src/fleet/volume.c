@@ -114,15 +114,15 @@ static int move_volume(struct volume_operation *v, struct volume_move change, st
 	return store_volume_move(v->fleet->store, v->arena, &change, &v->record, err);
 }
 
-static int ask_provider(struct volume_operation *v, enum broker_volume_verb verb, int64_t size_mb,
+static int ask_provider(struct volume_operation *v, enum provider_volume_verb verb, int64_t size_mb,
                         struct provider_volume_state *ret, struct error *err)
 {
 	const struct provider_volume request = {
 	        .verb = verb, .id = v->record.id, .size_mb = size_mb};
-	static const int64_t timeout_ms[] = {[BROKER_VOLUME_MAKE] = CALL_TIMEOUT_MS,
-	                                     [BROKER_VOLUME_REMOVE] = CALL_TIMEOUT_MS,
-	                                     [BROKER_VOLUME_LOOK] = USAGE_MS,
-	                                     [BROKER_VOLUME_GROW] = GROW_MS};
+	static const int64_t timeout_ms[] = {[PROVIDER_VOLUME_MAKE] = CALL_TIMEOUT_MS,
+	                                     [PROVIDER_VOLUME_REMOVE] = CALL_TIMEOUT_MS,
+	                                     [PROVIDER_VOLUME_LOOK] = USAGE_MS,
+	                                     [PROVIDER_VOLUME_GROW] = GROW_MS};
 	int64_t deadline = deadline_after(timeout_ms[verb]);
 
 	return v->fleet->ops->volumes->run(v->fleet->provider, &request, deadline, ret, err);
@@ -140,7 +140,7 @@ static int finish_delete(struct volume_operation *v, struct error *err)
 		return -1;
 	fault_point("api", "volume-deleting");
 	if (browser_close(v->fleet, v->record.id, err) < 0 ||
-	    ask_provider(v, BROKER_VOLUME_REMOVE, 0, &ignored, err) < 0)
+	    ask_provider(v, PROVIDER_VOLUME_REMOVE, 0, &ignored, err) < 0)
 		return FAIL_CONTEXT(err, "delete volume '%s'", v->record.name);
 	fault_point("api", "volume-removed");
 	note_drop_of(v->fleet, "volume", v->record.id);
@@ -174,7 +174,7 @@ static int make_volume(struct volume_operation *v, int64_t size_mb, struct error
 	struct provider_volume_state state;
 
 	fault_point("api", "volume-recorded");
-	if (ask_provider(v, BROKER_VOLUME_MAKE, size_mb, &state, err) < 0)
+	if (ask_provider(v, PROVIDER_VOLUME_MAKE, size_mb, &state, err) < 0)
 		return -1;
 	fault_point("api", "volume-made");
 	return move_volume(v,
@@ -242,7 +242,7 @@ static int grow_volume(struct volume_operation *v, int64_t size_mb, struct error
 		            (long long)r->size_mb, (long long)size_mb);
 	if (volume_check_unused(v, err) < 0 || browser_close(v->fleet, r->id, err) < 0)
 		return -1;
-	if (ask_provider(v, BROKER_VOLUME_GROW, size_mb, &ignored, err) < 0)
+	if (ask_provider(v, PROVIDER_VOLUME_GROW, size_mb, &ignored, err) < 0)
 		return FAIL_CONTEXT(err, "grow volume '%s'", r->name);
 	fault_point("api", "volume-grown");
 	return move_volume(v, (struct volume_move){.to = VOLUME_READY, .size_mb = size_mb}, err);
@@ -269,7 +269,7 @@ int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_
 	struct provider_volume_state state;
 
 	if (find_and_begin(fleet, a, ref, &v, err) < 0 ||
-	    ask_provider(&v, BROKER_VOLUME_LOOK, 0, &state, err) < 0)
+	    ask_provider(&v, PROVIDER_VOLUME_LOOK, 0, &state, err) < 0)
 		return -1;
 	*ret = state.used_bytes;
 	return 0;

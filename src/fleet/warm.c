@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fleet/warm_parts.h"
+#include "provider/compute.h"
+#include "wire/agent.h"
 #include "wire/agent_warm.h"
 
 #define WARM_MAX 4

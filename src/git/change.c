@@ -4,6 +4,7 @@
 #include "git/git.h"
 #include "git/parse.h"
 #include "git/run.h"
+#include "provider/compute_run.h"
 
 static int run_without_output(struct git_at *at, struct arena *a, const struct git_invocation *what,
                               struct error *err)

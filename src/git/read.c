@@ -4,6 +4,7 @@
 #include "git/git.h"
 #include "git/parse.h"
 #include "git/run.h"
+#include "provider/compute_run.h"
 
 static int check_complete(const struct compute_result *result, struct error *err)
 {

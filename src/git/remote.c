@@ -4,6 +4,7 @@
 #include "git/git.h"
 #include "git/parse.h"
 #include "git/run.h"
+#include "provider/compute_run.h"
 
 static bool has_login(const struct git_login *login)
 {

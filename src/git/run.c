@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "git/parse.h"
+#include "provider/compute_run.h"
+#include "wire/agent.h"
 
 #define FIXED_ARGS 16
 #define TEXT_MAX ((size_t)200)

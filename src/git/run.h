@@ -4,6 +4,8 @@
 
 #include "git/git.h"
 
+struct compute_result;
+
 #define GIT_ARGS_MAX 32
 
 /* Behind "git" and, unless `elsewhere`, "-C PATH". */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "job/parts.h"
+#include "provider/compute.h"
 #include "wire/agent_jobs.h"
 
 static const char *const ended_reasons[SANDBOX_STATE_COUNT] = {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "job/parts.h"
+#include "provider/compute.h"
 
 /* What a stop gives the command before it is killed, and then its end. */
 #define STOP_GRACE_MS 2000

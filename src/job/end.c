@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "job/parts.h"
+#include "provider/compute.h"
 #include "wire/agent_cause.h"
 #include "wire/agent_jobs.h"
 

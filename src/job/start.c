@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "job/parts.h"
+#include "provider/compute.h"
 #include "store/channels.h"
 #include "wire/agent_jobs.h"
 

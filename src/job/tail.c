@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "job/parts.h"
+#include "provider/compute.h"
 
 /* Messages between the beginning and the end of what was asked for: a hostile agent sends no
  * more. */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "provider/agent_health.h"
+#include "provider/compute.h"
 #include "provider/provider.h"
 #include "wire/agent_services.h"
 

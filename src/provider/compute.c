@@ -9,7 +9,9 @@
 #include "provider/agent_health.h"
 #include "provider/command_ends.h"
 #include "provider/agent_reader.h"
+#include "provider/compute_run.h"
 #include "provider/provider.h"
+#include "wire/agent_files.h"
 
 /* How long one try to connect takes no notice of the call's cancellation. */
 #define CONNECT_SLICE_MS 200
@@ -118,7 +120,7 @@ int compute_open(struct provider *p, const char *id, const struct compute_reques
 	return 0;
 }
 
-void compute_expect(struct provider *p, const char *id)
+void compute_preconnect(struct provider *p, const char *id)
 {
 	const struct compute_ops *ops = provider_ops_of(p)->compute;
 	struct error ignored = {0};

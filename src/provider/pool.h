@@ -1,28 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/pool.h — sandboxes that a provider prepares before anybody asks for them. A create that
- * asks for just this gets one, if there is one: it need not know. As for provider.h: calls block,
- * by any thread, until their deadline. */
+/* provider/pool.h — sandboxes that a provider prepares before a create. A create that matches a
+ * pool gets a prepared sandbox if one is ready; the caller need not know. The rules of provider.h
+ * apply. */
 #pragma once
 
-#include "provider/provider.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/span.h"
+#include "sandbox/sandbox.h"
+
+struct provider;
 
 struct provider_pool {
-	char name[ID_SIZE +
-	          1]; /* whose it is; "" = automatic, a pool that follows what is asked for */
+	char name[ID_SIZE + 1]; /* "" = automatic: a pool that follows demand */
 	char template_dir[64];
-	char snapshot[ID_SIZE + 1]; /* that they begin with; "" = none */
+	char snapshot[ID_SIZE + 1]; /* whose files its sandboxes begin with; "" = none */
 	struct sandbox_resources resources;
 	enum sandbox_network network;
 	bool privileges;
-	unsigned min, target, max; /* see docs/use/pools.md */
-	char warm[64];             /* as of sandbox_spec; "" = none */
-	struct span warm_wish; /* what their agents are told: an AGENT_WARM frame; not in a list */
+	unsigned min; /* docs/use/pools.md explains the three */
+	unsigned target;
+	unsigned max;
+	char warm[64];         /* as in sandbox_spec; "" = none */
+	struct span warm_wish; /* set: an AGENT_WARM frame for the agents; empty in a list */
+
 	/* In a list only. */
-	unsigned depth; /* layers of the snapshot that they begin with */
-	unsigned ready, preparing;
-	uint64_t hits, misses;
-	unsigned failed;      /* since the last that was prepared … */
-	struct error problem; /* … and why the last of them failed */
+	unsigned depth; /* layers of the snapshot */
+	unsigned ready;
+	unsigned preparing;
+	uint64_t hits;
+	uint64_t misses;
+	unsigned failed;      /* preparations that failed since the last success */
+	struct error problem; /* of the last failed preparation */
 };
 struct provider_pools {
 	struct provider_pool *items; /* in the arena */
@@ -30,8 +42,8 @@ struct provider_pools {
 };
 
 struct pool_ops {
-	/* Makes or changes the pool of this name; with a `max` of 0 ends it, fine when there is
-	 * none. */
+	/* Makes or changes the pool of this name. A `max` of 0 removes it, and succeeds when there
+	 * is none. */
 	int (*set)(struct provider *p, const struct provider_pool *pool, int64_t deadline,
 	           struct error *err);
 	int (*list)(struct provider *p, struct arena *a, struct provider_pools *ret,

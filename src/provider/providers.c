@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "provider/kinds.h"
+#include "provider/templates.h"
 
 const struct provider_ops *const providers[] = {
         &provider_null,

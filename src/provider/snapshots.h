@@ -1,60 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/snapshots.h — what a provider with PROVIDER_CAN_SNAPSHOT does. Part of the contract: the
- * rules of provider.h hold. */
+/* provider/snapshots.h — snapshots of a provider with PROVIDER_CAN_SNAPSHOT. The rules of
+ * provider.h apply. */
 #pragma once
 
-#include "provider/provider.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct provider;
+struct provider_list;
 
 struct provider_snapshot {
-	const char *sandbox, *snapshot; /* the id of the new one is the caller's choice */
-	bool sync;                      /* return when it has come to the disk */
+	const char *sandbox;
+	const char *snapshot; /* id of the new snapshot; the caller chooses it */
+	bool sync;            /* return when the files are on the disk */
 };
 struct provider_snapshot_made {
-	int64_t frozen_us; /* how long its processes stood still; 0: it had none */
+	int64_t frozen_us; /* how long the processes were frozen; 0: there were none */
 	unsigned depth;    /* layers on top of the template */
 	char method[16];   /* "rename", "switch" or "copy" */
-	char because[256]; /* of a copy: what was in the way of something quicker */
+	char because[256]; /* of a copy: why no quicker method was possible */
 };
 
-/* A snapshot to one file, or from it. */
+enum provider_backup_verb {
+	PROVIDER_BACKUP_EXPORT,
+	PROVIDER_BACKUP_LOAD,   /* makes the snapshot */
+	PROVIDER_BACKUP_VERIFY, /* changes nothing */
+};
+/* Writes a snapshot to one file, or reads it from one. */
 struct provider_backup {
-	enum broker_backup_verb verb;
-	const char *snapshot;        /* of LOAD the new one's id; "" for VERIFY */
-	const char *template_folder; /* "" = on whatever it was made */
+	enum provider_backup_verb verb;
+	const char *snapshot;        /* LOAD: id of the new snapshot; "" for VERIFY */
+	const char *template_folder; /* "" = the template of the archive */
 	int64_t size_max;            /* bytes of all files */
-	bool full;                   /* EXPORT: with the template; not "host" */
-	int archive_fd;              /* written by EXPORT, read by the others; the caller's */
-	/* A file: for EXPORT a JSON object that the manifest is to hold; afterwards what was found:
-	 * sha256, size, entries, bytes, template_digest, manifest. */
+	bool full;                   /* EXPORT: includes the template, which must not be "host" */
+	int archive_fd;              /* EXPORT writes it, the others read it; the caller's */
+	/* A file. EXPORT reads a JSON object for the manifest from it. Afterwards it holds the
+	 * result: sha256, size, entries, bytes, template_digest, manifest. */
 	int document_fd;
 	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */
-	/* Asked every second or so: true ends the work. NULL: never. */
-	bool (*is_given_up)(void *context);
+	bool (*is_given_up)(void *context); /* asked about once a second; NULL: never */
 	void *context;
 };
 
-/* A sandbox is made of a snapshot by sandbox_spec.snapshot. */
+/* sandbox_spec.snapshot makes a sandbox from a snapshot. */
 struct snapshot_ops {
-	/* Of a sandbox that runs, and goes on, or is stopped. */
+	/* Of a stopped sandbox, or of one that runs and continues. */
 	int (*take)(struct provider *p, const struct provider_snapshot *request, int64_t deadline,
 	            struct provider_snapshot_made *ret, struct error *err);
-	/* The files of a stopped sandbox become those of the snapshot; "": of its template. Of
-	 * a snapshot that is removed by now, as long as the sandbox lies on it. */
+	/* Gives a stopped sandbox the files of the snapshot; "": those of its template. The
+	 * snapshot may be removed already, as long as the sandbox still uses its layers. */
 	int (*restore)(struct provider *p, const char *sandbox, const char *snapshot,
 	               int64_t deadline, struct error *err);
-	/* Whether that could be done were it stopped; changes nothing. */
+	/* Checks whether restore would succeed on the stopped sandbox; changes nothing. */
 	int (*can_restore)(struct provider *p, const char *sandbox, const char *snapshot,
 	                   int64_t deadline, struct error *err);
-	/* Fine when there is none. What still lies on it goes on. */
+	/* Succeeds when there is none. Sandboxes that use its layers keep them. */
 	int (*remove)(struct provider *p, const char *snapshot, int64_t deadline,
 	              struct error *err);
-	/* All there are; `running` means nothing. */
+	/* All snapshots; `running` has no meaning. */
 	int (*list)(struct provider *p, struct arena *a, struct provider_list *ret,
 	            struct error *err);
-	/* Whether the memory of processes could be kept here; ERROR_UNSUPPORTED says what is
+	/* Checks whether the host can keep the memory of processes; ERROR_UNSUPPORTED names what is
 	 * missing. */
 	int (*memory)(struct provider *p, int64_t deadline, struct error *err);
-	/* When the deadline passes, the work is ended, and nothing is left of a LOAD. */
+	/* When the deadline passes the work is ended, and nothing is left of a LOAD. */
 	int (*backup)(struct provider *p, const struct provider_backup *request, int64_t deadline,
 	              struct error *err);
 };

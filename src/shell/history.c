@@ -6,6 +6,7 @@
 #include "shell/queue.h"
 #include "shell/marks.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 
 #define COMMANDS_MAX 65536
 #define COMMANDS_FIRST 64

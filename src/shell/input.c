@@ -10,6 +10,8 @@
 #include "base/fd.h"
 #include "shell/marks.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 
 #define WAIT_MS 1000 /* for a command to begin, or to end */
 #define GONE 3       /* exit status: there is no pipe, or not any more */

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "provider/compute.h"
 #include "shell/queue.h"
 
 #define LABEL "console:"

@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "fleet/fleet.h"
+#include "wire/agent.h"
 #include "wire/agent_terminal.h"
 
 #define TERMINAL_NAME_MAX 32     /* [A-Za-z0-9._-], no dot first */

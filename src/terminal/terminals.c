@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "provider/command_ends.h"
+#include "provider/compute.h"
 #include "terminal/screens.h"
 
 #define FRAME_MS 1000 /* from the first byte of a message to its last */

@@ -8,6 +8,7 @@
 #include "base/list.h"
 #include "provider/agent_reader.h"
 #include "terminal/terminal.h"
+#include "wire/agent.h"
 
 #define TERMINAL_STRIPES 64
 

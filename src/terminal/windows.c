@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "provider/compute.h"
 #include "store/accounts.h"
 #include "terminal/recording.h"
 #include "terminal/prompt.h"

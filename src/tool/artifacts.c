@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "fleet/artifacts.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 #define ADDRESS_MS (3600 * INT64_C(1000))
 

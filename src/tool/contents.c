@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 /* An agent may be hostile: what it sends is never more than what it said, and not before it. */
 struct file_call {

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 #define FILE_MAX (8 << 20)
 #define TEXT_MAX (1 << 20)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/head_tail.h"
+#include "provider/compute_run.h"
 #include "tool/parts.h"
 
 /* What came of both streams, in the order in which it came, and of each. */

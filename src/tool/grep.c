@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "tool/parts.h"
 #include "tool/search.h"
+#include "wire/agent_files.h"
 
 #define TEXT_MAX 1000 /* bytes of a line */
 #define LIMIT_MAX 10000

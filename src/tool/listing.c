@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "provider/compute.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 #define FOUND_MAX 100000 /* that are sorted */
 #define LIMIT_MAX 10000

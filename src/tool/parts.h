@@ -4,6 +4,9 @@
 
 #include "tool/tool.h"
 
+struct agent_file;
+struct agent_path;
+
 extern const struct tool bash_tool, read_tool, write_tool, edit_tool, glob_tool, grep_tool,
         list_files_tool, async_status_tool, snapshot_tool, rollback_tool, preview_url_tool;
 

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 #define LINES_DEFAULT 2000
 #define LINES_MAX 100000

@@ -7,6 +7,11 @@
 
 #include "base/clock.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+#include "wire/wire.h"
 
 #define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
 #define COMPLAINT_MAX ((size_t)16 * 1024)

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "store/skills.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 #define FOLDER ".claude/skills"
 #define MAIN_FILE "SKILL.md"

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "tool/guard.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 /* A line each. */
 /* clang-format off */

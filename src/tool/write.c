@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "tool/parts.h"
+#include "wire/agent_files.h"
 
 #define CONTENT_MAX (8 << 20)
 

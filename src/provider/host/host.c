@@ -3,7 +3,7 @@
  * person who would run the same commands in a shell. It isolates nothing and limits nothing; only
  * the server's environment is kept away from what runs. */
 #include "base/log.h"
-#include "provider/broker_provider.h"
+#include "provider/native/broker_provider.h"
 #include "provider/kinds.h"
 
 static int host_open(const struct provider_options *options, struct provider **ret,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sandboxes of this machine's kernel: namespaces, their own uid range, cgroup limits, an overlay on
  * a template, a seccomp filter. The broker makes them. */
-#include "provider/broker_pools.h"
-#include "provider/broker_provider.h"
-#include "provider/broker_snapshots.h"
+#include "provider/native/broker_pools.h"
+#include "provider/native/broker_provider.h"
+#include "provider/native/broker_snapshots.h"
 #include "provider/kinds.h"
 
 static int native_open(const struct provider_options *options, struct provider **ret,

@@ -15,6 +15,9 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "provider/kinds.h"
+#include "provider/templates.h"
+#include "wire/agent.h"
+#include "wire/wire.h"
 
 #define CONNECTIONS_MAX 256 /* each holds a thread */
 #define FRAMES_MAX (2 * WIRE_PAYLOAD_MAX)

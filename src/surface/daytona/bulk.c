@@ -10,6 +10,7 @@
 #include "calls/files.h"
 #include "calls/multipart.h"
 #include "calls/stream.h"
+#include "provider/compute.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 

@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/toolbox.h"
 #include "surface/daytona/routes.h"

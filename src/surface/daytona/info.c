@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "fleet/history.h"
 #include "fleet/settings.h"
+#include "provider/compute_run.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/toolbox.h"
 #include "surface/daytona/routes.h"

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/toolbox.h"
 #include "surface/daytona/lsp_frame.h"

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "calls/command.h"
 #include "calls/stream.h"
+#include "provider/compute.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calls/stream.h"
+#include "provider/compute.h"
 #include "shell/marks.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"

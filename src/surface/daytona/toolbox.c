@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 
 int toolbox_run(struct request *rq, const struct api_target *t,
                 const struct toolbox_command *command, struct compute_result *ret,

@@ -4,6 +4,8 @@
 
 #include "calls/files.h"
 
+struct compute_result;
+
 /* A program with its arguments. It runs as the sandbox's user, and never through a shell. */
 struct toolbox_command {
 	const char **args; /* NULL-terminated */

@@ -12,6 +12,7 @@
 #include "store/events.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
+#include "wire/agent.h"
 
 #define LOGS_MAX 1000
 #define ASK_AGENT_MS 2000

@@ -12,6 +12,8 @@
 #include "fleet/access.h"
 #include "fleet/volume.h"
 #include "json/json.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 

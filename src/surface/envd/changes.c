@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/envd/changes.h"
 
+#include "wire/agent.h"
+
 #include <errno.h>
 
 void changes_init(struct changes *c)

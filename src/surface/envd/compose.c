@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "provider/compute.h"
 #include "surface/envd/envd.h"
+#include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)1024 * 1024)
 #define SOURCES_MAX 1000

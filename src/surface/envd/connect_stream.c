@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "provider/compute.h"
 
 #define PING_S 90
 #define PING_S_MAX 3600

@@ -8,6 +8,8 @@
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
 
+struct compute_request;
+
 struct connect_stream {
 	struct stream stream; /* first */
 	struct buf out;       /* envelopes on their way */

@@ -35,6 +35,7 @@ MUST_CHECK int envd_address_find(const struct request *rq, struct envd_address *
 
 /* For api->refuse_port: answers in the words of E2B's proxy; false: the proxy has none for this
  * error. */
+struct agent_process;
 struct preview_port;
 bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const struct error *err);
 

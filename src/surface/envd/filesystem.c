@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "provider/compute.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
+#include "wire/agent.h"
 
 #define ENTRIES_MAX 100000
 #define DEPTH_MAX 64

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "provider/compute.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
+#include "wire/agent.h"
 #include "wire/agent_terminal.h"
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)

@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "edge/text.h"
 #include "http/relay.h"
+#include "provider/compute.h"
 #include "surface/envd/connect_stream.h"
+#include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)6 * 1024 * 1024)
 #define STREAM_MAX_BYTES ((size_t)1 << 40)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calls/configs.h"
+#include "provider/compute.h"
 #include "surface/envd/connect_stream.h"
 #include "surface/envd/events.h"
 

@@ -2,7 +2,9 @@
 /* Processes by the number that they have inside, or by the name that their starter gave them. */
 #include <string.h>
 
+#include "provider/compute.h"
 #include "surface/envd/envd.h"
+#include "wire/agent.h"
 
 struct process_search {
 	struct arena *arena;

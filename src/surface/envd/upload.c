@@ -9,7 +9,9 @@
 #include "calls/stream.h"
 #include "http/relay.h"
 #include "image/decompress.h"
+#include "provider/compute.h"
 #include "surface/envd/files.h"
+#include "wire/agent.h"
 
 #define INFLATED_MAX (INT64_C(1) << 40)
 #define ITEMS_MAX ((size_t)16 * 1024 * 1024)

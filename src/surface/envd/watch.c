@@ -2,8 +2,10 @@
 /* filesystem.Filesystem/WatchDir: what changes in a folder, as it happens. */
 #include <errno.h>
 
+#include "provider/compute.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/connect_stream.h"
+#include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 

@@ -6,8 +6,10 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/watchers.h"
+#include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 

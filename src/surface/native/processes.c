@@ -8,6 +8,7 @@
 #include "calls/process_answer.h"
 #include "calls/shapes.h"
 #include "calls/stream.h"
+#include "provider/compute.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "wire/agent_cause.h"

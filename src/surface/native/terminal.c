@@ -19,6 +19,7 @@
 #include "calls/stream.h"
 #include "edge/text.h"
 #include "edge/tickets.h"
+#include "provider/compute.h"
 #include "surface/native/routes.h"
 #include "surface/native/viewers.h"
 #include "surface/native/windows.h"

@@ -11,8 +11,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 #include "broker_process.h"
 #include "provider/provider.h"
+#include "provider/templates.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
 
 #define CHECKS_MAX 64
 #define REAL_COMMANDS PROVIDER_CAN_FILES /* with files come programs that really run */
@@ -359,7 +364,7 @@ static void a_healthy_provider_says_so(struct fixture *f)
 
 static void a_missing_template_is_removed_already(struct fixture *f)
 {
-	struct provider_template request = {.verb = BROKER_TEMPLATE_REMOVE,
+	struct provider_template request = {.verb = PROVIDER_TEMPLATE_REMOVE,
 	                                    .name = "never-made",
 	                                    .recipe = "",
 	                                    .source_fd = -1};

@@ -17,6 +17,7 @@
 #include "provider/agent_reader.h"
 #include "provider/provider.h"
 #include "unit/api/harness.h"
+#include "wire/agent.h"
 
 #define DEADLINE_MS 400
 /* Two processors may run much else; the sanitizers take their share. */

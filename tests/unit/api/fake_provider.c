@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "provider/templates.h"
+#include "wire/agent_files.h"
 #include "harness.h"
 #include "provider/provider.h"
 #include "wire/agent.h"
@@ -434,7 +436,7 @@ static int fake_template(struct provider *p, const struct provider_template *req
 
 	(void)p;
 	(void)deadline;
-	if (request->verb == BROKER_TEMPLATE_IMPORT && request->source_fd >= 0 &&
+	if (request->verb == PROVIDER_TEMPLATE_IMPORT && request->source_fd >= 0 &&
 	    read(request->source_fd, &byte, 1) != 1)
 		return FAIL(err, ERROR_INVALID, "the image is empty");
 	return 0;

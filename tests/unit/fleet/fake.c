@@ -371,7 +371,7 @@ static int fake_connect(struct provider *p, const char *id UNUSED, int64_t deadl
 	return 0;
 }
 
-static int fake_measure(struct provider *p, enum broker_measured_kind kind UNUSED,
+static int fake_measure(struct provider *p, enum provider_measured_kind kind UNUSED,
                         const char *id UNUSED, int64_t deadline UNUSED, uint64_t *ret,
                         struct error *err)
 {

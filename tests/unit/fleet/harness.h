@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "fleet/fleet.h"
+#include "provider/templates.h"
 #include "wire/agent_services.h"
 
 #define PROJECT "pppppppppppppppppppp"
@@ -56,8 +57,8 @@ struct fake {
 	struct map tags;      /* id -> what was said of it, a struct provider_entry in the arena */
 	bool fails[CALL_COUNT];
 	unsigned calls[CALL_COUNT];
-	enum broker_template_verb template_verb; /* of its last CALL_TEMPLATE */
-	bool leaves_remains;                     /* a create that fails leaves files */
+	enum provider_template_verb template_verb; /* of its last CALL_TEMPLATE */
+	bool leaves_remains;                       /* a create that fails leaves files */
 	void (*on_begun)(void); /* a create was begun, and its row is not written yet; or NULL */
 	bool is_gate_shut;
 	unsigned at_gate;

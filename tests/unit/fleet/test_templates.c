@@ -259,7 +259,7 @@ static void an_import_that_cannot_be_recorded_leaves_no_folder(void **state)
 	pthread_join(thread, &failed);
 	assert_non_null(failed);
 	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 2);
-	assert_int_equal(h->fake.template_verb, BROKER_TEMPLATE_REMOVE);
+	assert_int_equal(h->fake.template_verb, PROVIDER_TEMPLATE_REMOVE);
 	remove_folder(h, t.folder);
 }
 

@@ -13,7 +13,7 @@ static struct map kept;
 static pthread_mutex_t kept_mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool run_fails, has_limits;
 static int64_t last_size_mb;
-static enum broker_volume_verb last_verb;
+static enum provider_volume_verb last_verb;
 static size_t last_count;
 static char last_path[256];
 /* A detach waits until this is false, and says that it does. */
@@ -32,16 +32,16 @@ static int fake_run(struct provider *p UNUSED, const struct provider_volume *req
 	last_verb = request->verb;
 	if (request->path)
 		snprintf(last_path, sizeof(last_path), "%s", request->path);
-	while (request->verb == BROKER_VOLUME_DETACH && is_detach_shut) {
+	while (request->verb == PROVIDER_VOLUME_DETACH && is_detach_shut) {
 		is_detaching = true;
 		pthread_cond_broadcast(&detach_changed);
 		pthread_cond_wait(&detach_changed, &kept_mutex);
 	}
 	if (run_fails)
 		result = FAIL(err, ERROR_SYSTEM, "the provider fails on purpose");
-	else if (request->verb == BROKER_VOLUME_MAKE)
+	else if (request->verb == PROVIDER_VOLUME_MAKE)
 		map_put(&kept, request->id, &kept);
-	else if (request->verb == BROKER_VOLUME_REMOVE)
+	else if (request->verb == PROVIDER_VOLUME_REMOVE)
 		map_remove(&kept, request->id);
 	pthread_mutex_unlock(&kept_mutex);
 	*ret = (struct provider_volume_state){.size_is_advisory = !has_limits, .used_bytes = 7};
@@ -258,7 +258,7 @@ static void a_volume_comes_into_a_sandbox_that_runs_and_leaves_it(void **state)
 	assert_done(fleet_recover(h->fleet, &err));
 	assert_int_equal(count_mounts(h, r.id, &was), 1);
 	assert_int_equal(was, MOUNT_ATTACHED);
-	assert_int_equal(last_verb, BROKER_VOLUME_ATTACH);
+	assert_int_equal(last_verb, PROVIDER_VOLUME_ATTACH);
 	assert_string_equal(last_path, "/data");
 	run_fails = true;
 	assert_refused(detach(h, &ref, "data", &err), ERROR_SYSTEM);
@@ -266,7 +266,7 @@ static void a_volume_comes_into_a_sandbox_that_runs_and_leaves_it(void **state)
 	assert_int_equal(was, MOUNT_DETACHING);
 	run_fails = false;
 	assert_done(detach(h, &ref, NULL, &err));
-	assert_int_equal(last_verb, BROKER_VOLUME_DETACH);
+	assert_int_equal(last_verb, PROVIDER_VOLUME_DETACH);
 	assert_int_equal(count_mounts(h, r.id, &was), 0);
 }
 

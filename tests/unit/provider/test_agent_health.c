@@ -9,7 +9,11 @@
 #include "base/id.h"
 #include "provider/agent_health.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 #include "provider/provider.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+#include "wire/wire.h"
 
 #define SANDBOX "abcdefghijklmnopqrst"
 #define OTHER "bcdefghijklmnopqrstu"

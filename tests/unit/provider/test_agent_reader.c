@@ -10,7 +10,11 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 #include "provider/provider.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+#include "wire/wire.h"
 
 #define DEADLINE_MS 200
 /* 200,000 messages take a sanitizer some seconds. */

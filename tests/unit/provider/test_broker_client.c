@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "provider/broker_client.h"
+#include "provider/native/broker_client.h"
 
 #include "fake_broker.h"
 

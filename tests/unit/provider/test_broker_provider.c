@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "provider/provider.h"
+#include "provider/templates.h"
 
 #include "fake_broker.h"
 
@@ -308,7 +309,7 @@ TEST(a_template_build_tells_its_progress)
 	struct fake_broker b;
 	char last[64] = "";
 	struct error err = {0};
-	struct provider_template request = {.verb = BROKER_TEMPLATE_BUILD,
+	struct provider_template request = {.verb = PROVIDER_TEMPLATE_BUILD,
 	                                    .name = "base",
 	                                    .recipe = "base",
 	                                    .source_fd = -1,
@@ -329,7 +330,7 @@ TEST(a_failed_template_build_says_why_in_the_builders_words)
 	struct fake_broker b;
 	struct error err = {0};
 	struct provider_template request = {
-	        .verb = BROKER_TEMPLATE_IMPORT, .name = "mine", .recipe = "tar", .source_fd = 0};
+	        .verb = PROVIDER_TEMPLATE_IMPORT, .name = "mine", .recipe = "tar", .source_fd = 0};
 
 	lines = "10 unpacking\nerror invalid_request not a tar\tgive it a tar\n";
 	fake_broker_start(&b, answer_template);
@@ -358,7 +359,7 @@ TEST(a_template_build_is_ended_at_its_deadline)
 	struct fake_broker b;
 	struct error err = {0};
 	struct provider_template request = {
-	        .verb = BROKER_TEMPLATE_BUILD, .name = "base", .recipe = "base", .source_fd = -1};
+	        .verb = PROVIDER_TEMPLATE_BUILD, .name = "base", .recipe = "base", .source_fd = -1};
 
 	fake_broker_start(&b, answer_hangs);
 	struct provider *p = open_provider("native", &b);

@@ -8,7 +8,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 #include "provider/provider.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
+#include "wire/wire.h"
 
 /* A provider whose agent has written its answers before anybody asks. */
 struct provider {

@@ -12,6 +12,8 @@
 #include "base/fd.h"
 #include "provider/dial.h"
 #include "provider/provider.h"
+#include "wire/agent.h"
+#include "wire/wire.h"
 
 /* A provider whose agent has answered before anybody asks: with these descriptors, if any. */
 struct provider {

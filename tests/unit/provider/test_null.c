@@ -5,7 +5,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
 #include "provider/provider.h"
+#include "provider/templates.h"
+#include "wire/agent.h"
+#include "wire/agent_files.h"
 
 #define SANDBOX "abcdefghijklmnopqrst"
 
@@ -175,7 +180,7 @@ TEST(templates_are_only_names)
 {
 	struct provider *p = open_null();
 	struct provider_template request = {
-	        .verb = BROKER_TEMPLATE_BUILD, .name = "base", .source_fd = -1};
+	        .verb = PROVIDER_TEMPLATE_BUILD, .name = "base", .source_fd = -1};
 	struct error err = {0};
 
 	assert_int_equal(provider_template(p, &request, DEADLINE_NEVER, &err), 0);

@@ -2,12 +2,44 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "provider/broker_client.h"
-#include "provider/broker_provider.h"
+#include "provider/native/broker_client.h"
+#include "provider/native/broker_provider.h"
 #include "provider/trash.h"
 
 #define LIST_MS 30000
 #define ENTRIES_MAX 100000
+
+static const enum broker_trash_kind kinds[] = {
+        [PROVIDER_TRASH_SANDBOX] = BROKER_TRASH_SANDBOX,
+        [PROVIDER_TRASH_SNAPSHOT] = BROKER_TRASH_SNAPSHOT,
+        [PROVIDER_TRASH_LAYER] = BROKER_TRASH_LAYER,
+};
+static const enum broker_trash_reason reasons[] = {
+        [PROVIDER_TRASH_ORPHAN] = BROKER_TRASH_ORPHAN,
+        [PROVIDER_TRASH_DELETED] = BROKER_TRASH_DELETED,
+};
+
+static bool kind_of_broker(uint32_t kind, enum provider_trash_kind *ret)
+{
+	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
+		if (kinds[i] != kind)
+			continue;
+		*ret = (enum provider_trash_kind)i;
+		return true;
+	}
+	return false;
+}
+
+static bool reason_of_broker(uint32_t reason, enum provider_trash_reason *ret)
+{
+	for (unsigned i = 0; i < COUNT_OF(reasons); i++) {
+		if (reasons[i] != reason)
+			continue;
+		*ret = (enum provider_trash_reason)i;
+		return true;
+	}
+	return false;
+}
 
 static int call_trash(struct provider *p, struct broker_trash *message, int64_t deadline,
                       struct error *err)
@@ -26,12 +58,12 @@ static int put(struct provider *p, const struct provider_trash *what, int64_t de
                struct error *err)
 {
 	struct broker_trash message = {.verb = BROKER_TRASH_PUT,
-	                               .kind = what->kind,
+	                               .kind = kinds[what->kind],
 	                               .id = what->id,
-	                               .reason = what->reason,
+	                               .reason = reasons[what->reason],
 	                               .keep_s = (uint64_t)(what->keep_ms + 999) / 1000};
 
-	if (what->kind == BROKER_TRASH_SANDBOX)
+	if (what->kind == PROVIDER_TRASH_SANDBOX)
 		broker_provider_forget(p, what->id);
 	return call_trash(p, &message, deadline, err);
 }
@@ -40,7 +72,7 @@ static int bring_back(struct provider *p, const struct provider_trash *what, int
                       struct error *err)
 {
 	struct broker_trash message = {
-	        .verb = BROKER_TRASH_BACK, .kind = what->kind, .id = what->id};
+	        .verb = BROKER_TRASH_BACK, .kind = kinds[what->kind], .id = what->id};
 
 	return call_trash(p, &message, deadline, err);
 }
@@ -49,7 +81,7 @@ static int purge(struct provider *p, const struct provider_trash *what, int64_t 
                  struct error *err)
 {
 	struct broker_trash message = {
-	        .verb = BROKER_TRASH_PURGE, .kind = what->kind, .id = what->id};
+	        .verb = BROKER_TRASH_PURGE, .kind = kinds[what->kind], .id = what->id};
 
 	return call_trash(p, &message, deadline, err);
 }
@@ -58,14 +90,12 @@ static int note_entry(void *context, const void *reply, struct error *err)
 {
 	const struct broker_trash_entry *from = reply;
 	struct provider_trash_entry entry = {
-	        .kind = (enum broker_trash_kind)from->kind,
-	        .reason = (enum broker_trash_reason)from->reason,
 	        .until = (int64_t)from->until_s * 1000,
 	        .size_bytes = from->bytes == UINT64_MAX ? -1 : (int64_t)from->bytes,
 	};
 
-	if (!id_is_valid(from->id) || from->kind >= BROKER_TRASH_KIND_COUNT ||
-	    from->reason >= BROKER_TRASH_REASON_COUNT)
+	if (!id_is_valid(from->id) || !kind_of_broker(from->kind, &entry.kind) ||
+	    !reason_of_broker(from->reason, &entry.reason))
 		return FAIL(err, ERROR_SYSTEM, "the broker lists '%s' of kind %u in the trash",
 		            from->id, from->kind);
 	memcpy(entry.id, from->id, ID_SIZE);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/broker_snapshots.h"
+#include "provider/native/broker_snapshots.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "provider/broker_client.h"
-#include "provider/broker_provider.h"
+#include "provider/native/broker_client.h"
+#include "provider/native/broker_provider.h"
 
-#define LIST_MS 30000
 #define CLEAN_UP_MS 10000
-#define SNAPSHOTS_MAX 1000000 /* that one list may name */
 
 static int call(struct provider *p, uint16_t type, struct broker_snapshot *message,
                 int64_t deadline, struct error *err)
@@ -80,48 +78,10 @@ static int take(struct provider *p, const struct provider_snapshot *request, int
 	return 0;
 }
 
-static int note(void *context, const void *reply, struct error *err)
+static int list_snapshots(struct provider *p, struct arena *a, struct provider_list *ret,
+                          struct error *err)
 {
-	struct buf *entries = context;
-	const struct broker_entry *from = reply;
-	struct provider_entry entry = {.running = false};
-
-	if (!id_is_valid(from->sandbox))
-		return FAIL(err, ERROR_SYSTEM, "the broker lists '%s', which is no id",
-		            from->sandbox);
-	memcpy(entry.id, from->sandbox, ID_SIZE);
-	buf_add(entries, &entry, sizeof(entry));
-	return 0;
-}
-
-static int list_all(struct provider *p, struct arena *a, struct provider_list *ret,
-                    struct error *err)
-{
-	AUTO(buf_done) struct buf entries = BUF(SNAPSHOTS_MAX * sizeof(struct provider_entry));
-	struct broker_id message = {.sandbox = ""};
-	struct broker_entry entry;
-	const struct broker_call list = {
-	        .type = BROKER_SNAPSHOT_LIST,
-	        .shape = broker_id_shape,
-	        .message = &message,
-	        .reply_type = BROKER_ENTRY,
-	        .reply_shape = broker_entry_shape,
-	        .reply = &entry,
-	        .reply_size = sizeof(entry),
-	        .arena = a,
-	        .on_entry = note,
-	        .context = &entries,
-	};
-
-	if (broker_client_call(broker_provider_client(p), &list, deadline_after(LIST_MS), err) < 0)
-		return -1;
-	if (entries.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "more than %d snapshots", SNAPSHOTS_MAX);
-	ret->count = entries.size / sizeof(struct provider_entry);
-	ret->entries = ARENA_ARRAY(a, struct provider_entry, ret->count + 1);
-	if (ret->count > 0)
-		memcpy(ret->entries, entries.data, entries.size);
-	return 0;
+	return broker_provider_list_entries(p, BROKER_SNAPSHOT_LIST, a, ret, err);
 }
 
 static int memory(struct provider *p, int64_t deadline, struct error *err)
@@ -137,11 +97,17 @@ static int memory(struct provider *p, int64_t deadline, struct error *err)
 	return broker_client_call(broker_provider_client(p), &ask, deadline, err);
 }
 
+static const enum broker_backup_verb backup_verbs[] = {
+        [PROVIDER_BACKUP_EXPORT] = BROKER_BACKUP_EXPORT,
+        [PROVIDER_BACKUP_LOAD] = BROKER_BACKUP_LOAD,
+        [PROVIDER_BACKUP_VERIFY] = BROKER_BACKUP_VERIFY,
+};
+
 static int backup(struct provider *p, const struct provider_backup *request, int64_t deadline,
                   struct error *err)
 {
 	struct broker_backup message = {
-	        .verb = request->verb,
+	        .verb = backup_verbs[request->verb],
 	        .snapshot = request->snapshot,
 	        .template_name = request->template_folder,
 	        .size_max = (uint64_t)request->size_max,
@@ -164,7 +130,7 @@ static int backup(struct provider *p, const struct provider_backup *request, int
 	if (broker_provider_follow(p, &call, err) == 0)
 		return 0;
 	/* It may exist all the same, and nobody would ask for it. */
-	if (request->verb == BROKER_BACKUP_LOAD && err->code != ERROR_CONFLICT)
+	if (request->verb == PROVIDER_BACKUP_LOAD && err->code != ERROR_CONFLICT)
 		(void)!remove_one(p, request->snapshot, deadline_after(CLEAN_UP_MS), &ignored);
 	return -1;
 }
@@ -174,7 +140,7 @@ const struct snapshot_ops broker_snapshots = {
         .restore = restore,
         .can_restore = can_restore,
         .remove = remove_one,
-        .list = list_all,
+        .list = list_snapshots,
         .memory = memory,
         .backup = backup,
 };

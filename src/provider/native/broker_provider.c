@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/broker_provider.h"
+#include "provider/native/broker_provider.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,14 +12,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/path.h"
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
-#include "provider/broker_client.h"
+#include "provider/native/broker_client.h"
 #include "provider/host_failure.h"
 #include "provider/disk.h"
 #include "provider/template_progress.h"
+#include "provider/templates.h"
 
 #define IDLE_MS 15000     /* a connection to an agent may wait so long for its next request */
 #define CLEAN_UP_MS 10000 /* to undo a create whose outcome is not known */
@@ -132,14 +132,6 @@ static int call_id(struct provider *p, uint16_t type, struct broker_id *message,
 	return broker_client_call(p->client, &call, deadline, err);
 }
 
-static const char *mount_text(struct arena *a, const struct sandbox_mount *m)
-{
-	bool is_whole = !m->subpath || !m->subpath[0];
-
-	return arena_format(a, "%s:%s:%s%s%s", m->volume_id, m->is_read_only ? "ro" : "rw", m->path,
-	                    is_whole ? "" : "//", is_whole ? "" : m->subpath);
-}
-
 /* One that is being made, or started. */
 struct provider_creation {
 	const struct sandbox_spec *spec;
@@ -199,7 +191,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
 		            SANDBOX_MOUNTS_MAX);
 	for (size_t i = 0; i < spec->mount_count; i++)
-		c->volumes[i] = mount_text(&c->arena, &spec->mounts[i]);
+		c->volumes[i] = broker_mount_text(&c->arena, &spec->mounts[i]);
 	if (spec->review && type == BROKER_CREATE)
 		c->message.review = arena_format(&c->arena, "%s:%s:%s:%s", spec->review->subject,
 		                                 spec->review->base ? spec->review->base : "",
@@ -409,8 +401,8 @@ static int note_entry(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int list(struct provider *p, uint16_t type, struct arena *a, struct provider_list *ret,
-                struct error *err)
+int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena *a,
+                                 struct provider_list *ret, struct error *err)
 {
 	AUTO(listing_done) struct listing listing = {
 	        .provider = p,
@@ -434,8 +426,7 @@ static int list(struct provider *p, uint16_t type, struct arena *a, struct provi
 	if (broker_client_call(p->client, &call, deadline_after(LIST_MS), err) < 0)
 		return -1;
 	if (listing.entries.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "more than %d sandboxes or volumes",
-		            SANDBOXES_MAX);
+		return FAIL(err, ERROR_TOO_LARGE, "more than %d entries", SANDBOXES_MAX);
 	ret->count = listing.entries.size / sizeof(struct provider_entry);
 	ret->entries = ARENA_ARRAY(a, struct provider_entry, ret->count + 1);
 	if (ret->count > 0)
@@ -446,7 +437,7 @@ static int list(struct provider *p, uint16_t type, struct arena *a, struct provi
 int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
                          struct error *err)
 {
-	return list(p, BROKER_LIST, a, ret, err);
+	return broker_provider_list_entries(p, BROKER_LIST, a, ret, err);
 }
 
 int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,
@@ -486,11 +477,17 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 	return 0;
 }
 
-int broker_provider_measure(struct provider *p, enum broker_measured_kind kind, const char *id,
+static const enum broker_measured_kind measured_kinds[] = {
+        [PROVIDER_MEASURE_SANDBOX] = BROKER_MEASURE_SANDBOX,
+        [PROVIDER_MEASURE_SNAPSHOT] = BROKER_MEASURE_SNAPSHOT,
+        [PROVIDER_MEASURE_VOLUME] = BROKER_MEASURE_VOLUME,
+};
+
+int broker_provider_measure(struct provider *p, enum provider_measured_kind kind, const char *id,
                             int64_t deadline, uint64_t *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct broker_measure message = {.kind = kind, .id = id};
+	struct broker_measure message = {.kind = measured_kinds[kind], .id = id};
 	struct broker_measured measured;
 	struct broker_call call = {
 	        .type = BROKER_MEASURE,
@@ -631,11 +628,17 @@ int broker_provider_follow(struct provider *p, const struct broker_followed *f, 
 	return ret;
 }
 
+static const enum broker_template_verb template_verbs[] = {
+        [PROVIDER_TEMPLATE_BUILD] = BROKER_TEMPLATE_BUILD,
+        [PROVIDER_TEMPLATE_IMPORT] = BROKER_TEMPLATE_IMPORT,
+        [PROVIDER_TEMPLATE_REMOVE] = BROKER_TEMPLATE_REMOVE,
+};
+
 int broker_provider_template(struct provider *p, const struct provider_template *request,
                              int64_t deadline, struct error *err)
 {
 	struct broker_template message = {
-	        .verb = request->verb,
+	        .verb = template_verbs[request->verb],
 	        .name = request->name,
 	        .recipe = request->recipe,
 	        .source = request->source,
@@ -658,50 +661,6 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 	               ? FAIL_CONTEXT(err, "template '%s'", request->name)
 	               : 0;
 }
-
-/* ---- volumes ---- */
-
-static int list_volumes(struct provider *p, struct arena *a, struct provider_list *ret,
-                        struct error *err)
-{
-	return list(p, BROKER_VOLUMES, a, ret, err);
-}
-
-static int run_volume(struct provider *p, const struct provider_volume *request, int64_t deadline,
-                      struct provider_volume_state *ret, struct error *err)
-{
-	AUTO(arena_done) struct arena a = {0};
-	const struct sandbox_mount mount = {request->id, request->path, request->is_read_only,
-	                                    request->subpath};
-	struct broker_volume message = {
-	        .verb = request->verb,
-	        .volume = request->id,
-	        .size_bytes = (uint64_t)request->size_mb << 20,
-	        .sandbox = request->sandbox_id,
-	        .mount = request->sandbox_id ? mount_text(&a, &mount) : NULL,
-	        .forced = request->is_forced,
-	};
-	struct broker_volume_state state;
-	struct broker_call call = {
-	        .type = BROKER_VOLUME,
-	        .shape = broker_volume_shape,
-	        .message = &message,
-	        .may_repeat = true,
-	        .reply_type = BROKER_VOLUME_STATE,
-	        .reply_shape = broker_volume_state_shape,
-	        .reply = &state,
-	        .reply_size = sizeof(state),
-	        .arena = &a,
-	};
-
-	if (broker_client_call(p->client, &call, deadline, err) < 0)
-		return -1;
-	*ret = (struct provider_volume_state){.size_is_advisory = state.size_is_advisory,
-	                                      .used_bytes = state.used_bytes};
-	return 0;
-}
-
-const struct volume_ops broker_provider_volumes = {.run = run_volume, .list = list_volumes};
 
 /* ---- connections to agents ---- */
 

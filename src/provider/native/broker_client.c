@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/broker_client.h"
+#include "provider/native/broker_client.h"
 
 #include <fcntl.h>
 #include <poll.h>

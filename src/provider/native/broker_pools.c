@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/broker_pools.h"
+#include "provider/native/broker_pools.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "provider/broker_client.h"
-#include "provider/broker_provider.h"
+#include "provider/native/broker_client.h"
+#include "provider/native/broker_provider.h"
 #include "provider/host_failure.h"
 
 #define LIST_MS 10000

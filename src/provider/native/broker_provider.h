@@ -4,8 +4,7 @@
 #pragma once
 
 #include "provider/provider.h"
-#include "provider/trash.h"
-#include "provider/volume.h"
+#include "wire/broker.h"
 
 /* `ops` is copied: the host's answer adds or takes away abilities. */
 MUST_CHECK int broker_provider_open(const struct provider_options *options,
@@ -32,11 +31,16 @@ int broker_provider_limit(struct provider *p, const char *id,
 int broker_provider_resume(struct provider *p, const char *id, int64_t deadline, struct error *err);
 int broker_provider_filter(struct provider *p, const char *id, const char *egress, int64_t deadline,
                            struct error *err);
+/* A request of `type` whose answer is a list of BROKER_ENTRY. */
+MUST_CHECK int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena *a,
+                                            struct provider_list *ret, struct error *err);
+/* A mount as broker_create and broker_volume say it. */
+const char *broker_mount_text(struct arena *a, const struct sandbox_mount *m);
 int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
                          struct error *err);
 int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,
                           struct error *err);
-int broker_provider_measure(struct provider *p, enum broker_measured_kind kind, const char *id,
+int broker_provider_measure(struct provider *p, enum provider_measured_kind kind, const char *id,
                             int64_t deadline, uint64_t *ret, struct error *err);
 int broker_provider_health(struct provider *p, struct error *err);
 int broker_provider_template(struct provider *p, const struct provider_template *request,
@@ -62,6 +66,7 @@ MUST_CHECK int broker_provider_follow(struct provider *p, const struct broker_fo
 void broker_provider_forget(struct provider *p, const char *id);
 struct broker_client;
 struct broker_client *broker_provider_client(struct provider *p);
+extern const struct trash_ops broker_provider_trash;
 extern const struct volume_ops broker_provider_volumes;
 extern const struct compute_ops broker_provider_compute;
 
