@@ -6,60 +6,60 @@ export interface Error {
   error: Record<string, unknown>;
 }
 
-/** What to make */
+/** Settings of a new sandbox */
 export interface SandboxCreate {
-  /** name or id; else the server's default */
+  /** name or id (default: the server's default template) */
   template?: string;
-  /** unique in the project; else generated */
+  /** unique in the project (default: generated) */
   name?: string;
-  /** a label of where; kept as it is */
+  /** free-form label of the location; the server only stores it */
   region?: string;
-  /** for finding it again */
+  /** labels to filter lists by */
   labels?: Record<string, string>;
-  /** environment of every command, over the template's; never shown again */
+  /** environment of every command; overrides the template's environment; never returned */
   env?: Record<string, string>;
   resources?: ResourcesRequest;
-  /** false = no network at all */
+  /** false: no network */
   internet?: boolean;
-  /** the same as internet, by name */
+  /** blocked or internet; same as the member internet */
   network?: "blocked" | "internet";
-  /** false = nothing of it is seen (default true) */
+  /** false: no previews of the sandbox (default true) */
   previewEnabled?: boolean;
-  /** links to its previews may be shared (default false) */
+  /** allow shared links to previews (default false) */
   previewPublic?: boolean;
-  /** which addresses it may reach; else all that the server lets its sandboxes reach */
+  /** destinations that the sandbox may reach (default: all that the server permits) */
   egress?: SandboxEgress;
-  /** id or name of a config of /accounts/me/sandboxes, for what is not given here */
+  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
   config?: string;
-  /** name or id: begin with its files, on its template */
+  /** name or id of a snapshot; the sandbox starts with its files and on its template */
   snapshot?: string;
-  /** exempt from the idle reaper */
+  /** the idle timeout does not delete the sandbox */
   persistent?: boolean;
-  /** so long after its creation an ephemeral one is deleted and a persistent one stopped, its files kept; 0 = never */
+  /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
   timeout_ms?: number;
-  /** delete it when nobody used it for so long; 0 = the server's */
+  /** idle time after which the sandbox is deleted; 0: the server's setting */
   idle_reap_ms?: number;
-  /** whatever it does: an ephemeral one is deleted so long after its creation, a persistent one stopped so long after its last start; 0 = the server's */
+  /** maximum lifetime, active or idle: an ephemeral sandbox is deleted this long after its creation, a persistent one stopped this long after its last start; 0: the server's setting */
   lifetime_max_ms?: number;
-  /** pause it when nobody used it for so long; 0 = the server's, -1 = never */
+  /** idle time after which the sandbox is paused; 0: the server's setting, -1: never */
   autoPauseMs?: number;
-  /** stop it when nobody used it for so long; 0 = the server's, -1 = never */
+  /** idle time after which the sandbox is stopped; 0: the server's setting, -1: never */
   autoStopMs?: number;
-  /** delete it so long after it was stopped, persistent or not; 0 = never */
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
   autoDeleteMs?: number;
-  /** move its files to the blob store so long after it was stopped; 0 = never */
+  /** time after a stop until the files move to the blob store; 0: never */
   autoArchiveMs?: number;
-  /** name or id of one to write to, at /workspace */
+  /** name or id of a volume to mount writable at /workspace */
   volume?: string;
-  /** or several, each where it is wanted */
+  /** volumes to mount at chosen paths */
   volumes?: SandboxVolume[];
-  /** KEY: the volume home-KEY is at /home/user, and made if need be */
+  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
   persistentHome?: string;
-  /** GiB that volume can hold, when it is made (default: no limit) */
+  /** size limit of that volume in GiB when it is created (default: no limit) */
   persistentDiskGb?: number;
 }
 
-/** Limits; what is left out or 0 is inherited from project and platform */
+/** Limits; omitted members and 0 are inherited from the project and the platform */
 export interface ResourcesRequest {
   /** vCPUs */
   cpu?: number;
@@ -71,49 +71,49 @@ export interface ResourcesRequest {
   pids?: number;
 }
 
-/** Whom a sandbox may reach */
+/** Network destinations that a sandbox may reach */
 export interface SandboxEgress {
-  /** addresses, ranges and hosts that it may reach, whatever is denied; a host's name (by TLS on port 443, and HTTP on 80) needs all to be denied */
+  /** addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied */
   allow?: string[];
-  /** that it may not; "0.0.0.0/0" is all of them */
+  /** addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all */
   deny?: string[];
 }
 
-/** A volume, and where it is to be */
+/** A volume and its mount point */
 export interface SandboxVolume {
   /** name or id */
   volume: string;
-  /** absolute (default /workspace) */
+  /** absolute mount point (default /workspace) */
   path?: string;
-  /** any number of sandboxes may read it */
+  /** mount read-only; any number of sandboxes may read a volume */
   read_only?: boolean;
-  /** a folder of it, made when it is missing (default all of it) */
+  /** folder of the volume to mount, created if missing (default: the whole volume) */
   subpath?: string;
 }
 
-/** One isolated computer */
+/** An isolated computer */
 export interface Sandbox {
   id: string;
   name: string;
-  /** what it really is: pending creating started paused stopping stopped archived deleting deleted failed */
+  /** current state: pending, creating, started, paused, stopping, stopped, archived, deleting, deleted or failed */
   state: string;
-  /** what was asked for last */
+  /** last requested state */
   desired_state: string;
-  /** why it ended or was paused: none user idle lifetime oom exit host_lost error budget disk */
+  /** why the sandbox ended or was paused: none, user, idle, lifetime, oom, exit, host_lost, error, budget or disk */
   reason: string;
-  /** ok, or unresponsive: it does not answer, and calls that need it are refused until it does; null: it does not run */
+  /** ok, or unresponsive: the agent does not answer, and calls that need it are refused until it does; null: the sandbox does not run */
   agent: string | null;
   template: string;
   provider: string;
-  /** what really stands around it */
+  /** isolation in effect */
   isolation: string;
   region: string;
   project: string;
   /** blocked or internet */
   network: string;
-  /** object of texts */
+  /** object of strings */
   labels: unknown;
-  /** names of its environment; values are never shown */
+  /** names of the environment variables; values are never returned */
   env_names: string[];
   resources: Resources;
   persistent: boolean;
@@ -121,32 +121,32 @@ export interface Sandbox {
   started_at: string | null;
   last_activity_at: string | null;
   timeout_at: string | null;
-  /** since its start; 0 when stopped */
+  /** time since the start; 0 while stopped */
   uptime_ms: number;
   idle_reap_ms: number;
   lifetime_max_ms: number;
-  /** paused after so long without use; 0 = never */
+  /** idle time after which the sandbox is paused; 0: never */
   autoPauseMs: number;
-  /** stopped after so long without use; 0 = never */
+  /** idle time after which the sandbox is stopped; 0: never */
   autoStopMs: number;
-  /** 0 = never */
+  /** time after a stop until the files move to the blob store; 0: never */
   autoArchiveMs: number;
-  /** deleted so long after a stop; 0 = never */
+  /** time after a stop until the sandbox is deleted; 0: never */
   autoDeleteMs: number;
-  /** not paused, stopped or deleted for idleness before that */
+  /** the idle timeout is suspended until this time */
   awake_until: string | null;
   preview: SandboxPreview;
   egress: SandboxEgress;
   last_event: LastEvent;
-  /** null but in the answers to GET of one sandbox and of a list */
+  /** only GET of one sandbox and GET of the list return it; other replies have null */
   made_from: SandboxOrigin | null;
-  /** what its files lie on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one sandbox */
+  /** snapshots below the sandbox's files, uppermost first, at most 64, then the template; only GET of one sandbox returns it, other replies have null */
   lineage: LineageStep[] | null;
-  /** that it has; null as made_from is */
+  /** attached volumes; only GET of one sandbox and GET of the list return them, other replies have null */
   volumes: AttachedVolume[] | null;
 }
 
-/** The limits that are in force */
+/** Limits in effect */
 export interface Resources {
   /** vCPUs */
   cpu: number;
@@ -156,57 +156,57 @@ export interface Resources {
   disk_mb: number;
   /** processes and threads */
   pids: number;
-  /** this host cannot enforce disk_mb */
+  /** the host cannot enforce disk_mb */
   disk_advisory: boolean;
 }
 
-/** What of it may be seen; more at /preview */
+/** Preview settings; details at /preview */
 export interface SandboxPreview {
   enabled: boolean;
   public: boolean;
-  /** the server's and the template's, or any; null but in the answer to GET of one sandbox */
+  /** ports that the server and the template allow, or any; only GET of one sandbox returns it, other replies have null */
   ports: string | null;
-  /** the server has a SANDBOX_PREVIEW_SECRET */
+  /** whether the server has a SANDBOX_PREVIEW_SECRET */
   sharingEnabled: boolean;
 }
 
-/** What happened to it last */
+/** The last event of a sandbox */
 export interface LastEvent {
   at: string | null;
   text: string;
 }
 
-/** What a sandbox was made of */
+/** What a sandbox was made from */
 export interface SandboxOrigin {
-  /** template or snapshot; a fork is of a snapshot, too */
+  /** template or snapshot; a fork is made from a snapshot */
   kind: string | null;
-  /** its id */
+  /** id of the snapshot */
   snapshot: string | null;
-  /** null: it is removed */
+  /** null: the snapshot or template is deleted */
   snapshot_name: string | null;
-  /** id of the one that the snapshot was taken of: of a fork, the one that was forked */
+  /** id of the sandbox that the snapshot was taken of; for a fork, the sandbox that was forked */
   sandbox: string | null;
   sandbox_name: string | null;
 }
 
-/** What files lie on */
+/** A snapshot or template below a sandbox's files */
 export interface LineageStep {
   /** snapshot or template */
   kind: string;
   id: string;
-  /** null: it is removed */
+  /** null: the snapshot or template is deleted */
   name: string | null;
-  /** id of the one that the snapshot was taken of */
+  /** id of the sandbox that the snapshot was taken of */
   sandbox: string | null;
   sandbox_name: string | null;
 }
 
 /** A volume of a sandbox */
 export interface AttachedVolume {
-  /** its name */
+  /** name */
   volume: string;
   volume_id: string;
-  /** where it is inside */
+  /** mount point in the sandbox */
   path: string;
   read_only: boolean;
 }
@@ -217,29 +217,29 @@ export interface SandboxList {
   next_page: string | null;
 }
 
-/** How long idleness is to do nothing to it */
+/** How long to suspend the idle timeout */
 export interface SandboxKeepalive {
-  /** from now; never shortens what was given before */
+  /** from now; never shortens an earlier keepalive */
   timeoutMs: number;
 }
 
-/** How long idleness is to do nothing to it */
+/** How long to suspend the idle timeout */
 export interface SandboxPersist {
-  /** from now; 0 ends it, and a keepalive with it */
+  /** from now; 0 ends it together with any keepalive */
   hours: number;
 }
 
-/** What a sandbox uses now */
+/** Current resource usage of a sandbox */
 export interface Stats {
   sampled_at: string | null;
   uptime_ms: number;
-  /** since its start */
+  /** since the start of the sandbox */
   cpu_usage_us: number;
-  /** of one vCPU, on average since its start; take two samples of cpu_usage_us for a shorter time */
+  /** average percent of one vCPU since the start; for a shorter period compare two samples of cpu_usage_us */
   cpu_percent: number;
   memory_bytes: number;
   memory_limit_bytes: number;
-  /** files on top of the template; -1 = not known */
+  /** size of the files on top of the template; -1: unknown */
   disk_bytes: number;
   disk_limit_bytes: number;
   pids: number;
@@ -249,7 +249,7 @@ export interface Stats {
   oom_kills: number;
 }
 
-/** The newest samples of a sandbox, one of now among them while it runs */
+/** The newest samples of a sandbox; a running sandbox adds a current sample */
 export interface StatsHistory {
   /** oldest first */
   items: StatsSample[];
@@ -257,61 +257,61 @@ export interface StatsHistory {
   disk_limit_bytes: number;
 }
 
-/** What a sandbox used at a time */
+/** Resource usage of a sandbox at one time */
 export interface StatsSample {
   at: string | null;
-  /** of one vCPU, since the sample before; of the first one since the sandbox's start */
+  /** percent of one vCPU since the previous sample; the first sample counts from the start of the sandbox */
   cpu_percent: number;
-  /** since its start */
+  /** since the start of the sandbox */
   cpu_usage_us: number;
   memory_bytes: number;
-  /** files on top of the template; -1 = not known */
+  /** size of the files on top of the template; -1: unknown */
   disk_bytes: number;
   pids: number;
   network_in_bytes: number;
   network_out_bytes: number;
 }
 
-/** How to take a snapshot */
+/** Options of a snapshot */
 export interface SnapshotCreate {
-  /** unique in the project; else its id */
+  /** unique in the project (default: its id) */
   name?: string;
-  /** answer when it has come to the disk (default true); the sandbox does not stand still for that */
+  /** answer when the snapshot is on disk (default true); the sandbox is not frozen for that time */
   sync?: boolean;
-  /** with its processes (default false): refused with what this host lacks */
+  /** include the processes (default false); the error names what the host lacks for it */
   memory?: boolean;
-  /** and begin to make a backup of it in the blob store, which outlives it and the server */
+  /** also start a backup in the blob store; it outlives the snapshot and the server */
   backup?: boolean;
 }
 
-/** The files of a sandbox as they were at one moment */
+/** The files of a sandbox at one moment */
 export interface Snapshot {
   id: string;
   name: string;
   project: string;
-  /** id of the one it was taken of */
+  /** id of the sandbox that the snapshot was taken of */
   sandbox: string;
   sandbox_name: string;
-  /** id of the snapshot that the sandbox lay on; null: on its template alone */
+  /** id of the snapshot below the sandbox's files; null: only the template is below them */
   parent: string | null;
   template: string;
   provider: string;
-  /** making ready removing lost */
+  /** making, ready, removing or lost */
   state: string;
-  /** rename: it was stopped; switch: its processes got another root; copy: its files were copied while they stood still */
+  /** rename: the sandbox was stopped; switch: its processes moved to another root; copy: its files were copied while the processes were frozen */
   method: string;
-  /** of a copy: what was in the way of a switch */
+  /** why the files were copied instead of switched */
   because: string | null;
-  /** layers on top of the template */
+  /** number of layers on top of the template */
   depth: number;
-  /** how long its processes stood still */
+  /** how long the processes were frozen */
   frozen_ms: number;
   created_at: string | null;
-  /** a backup of it is ready */
+  /** whether a backup of the snapshot is ready */
   backup: boolean;
-  /** that are made of it or being made; at /api/sandbox/backups */
+  /** backups of the snapshot, ready or in progress; see /api/sandbox/backups */
   backups: SnapshotBackup[];
-  /** what it lies on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one snapshot */
+  /** snapshots below it, uppermost first, at most 64, then the template; only GET of one snapshot returns it, other replies have null */
   lineage: LineageStep[] | null;
 }
 
@@ -321,25 +321,25 @@ export interface SnapshotBackup {
   name: string;
   /** making or ready */
   state: string;
-  /** its name in the blob store */
+  /** name in the blob store */
   blob: string;
 }
 
-/** How many forks to make */
+/** Options of a fork */
 export interface Fork {
-  /** how many (default 1) */
+  /** number of forks (default 1) */
   count?: number;
-  /** of several: NAME-1, NAME-2 …; else generated */
+  /** name of the fork; several forks get NAME-1, NAME-2 … (default: generated) */
   name?: string;
 }
 
-/** The forks, and the snapshot they lie on */
+/** The forks and the snapshot below their files */
 export interface Forked {
   items: Sandbox[];
   snapshot: Snapshot;
-  /** that each has as the first one has them: those that it reads */
+  /** volumes that the forks share with the original sandbox, all read-only */
   volumes: AttachedVolume[];
-  /** that the first one writes to, and the forks do not have */
+  /** volumes that the original sandbox writes to; the forks do not have them */
   volumes_left_out: AttachedVolume[];
 }
 
@@ -349,57 +349,57 @@ export interface SnapshotList {
   next_page: string | null;
 }
 
-/** Where to restore to */
+/** Target of a restore */
 export interface SnapshotRestore {
-  /** a new sandbox with its files, on its template; its own stays as it is (default false: its own, or a new one when that is deleted) */
+  /** restore into a new sandbox with the snapshot's template; default false: restore into the snapshot's sandbox, or into a new one if that is deleted */
   new?: boolean;
-  /** a new one with this name */
+  /** name of the new sandbox; implies new */
   name?: string;
 }
 
-/** How to make a backup */
+/** Options of a backup */
 export interface SnapshotExport {
-  /** of the backup, unique in the project; else its id */
+  /** name of the backup, unique in the project (default: its id) */
   name?: string;
-  /** the whole filesystem, not only what differs from the template: it can be imported where the template is not */
+  /** back up the whole filesystem, not only the changes since the template; such a backup can be imported on a server that lacks the template */
   full?: boolean;
 }
 
-/** A snapshot as one file of the blob store */
+/** A snapshot packed into one file of the blob store */
 export interface Backup {
   id: string;
   name: string;
   project: string;
-  /** id of what it was made of, which may be gone or another server's */
+  /** id of the snapshot it was made from; that snapshot may be deleted or on another server */
   snapshot: string;
   snapshot_name: string;
   template: string;
-  /** making ready failed removing */
+  /** making, ready, failed or removing */
   state: string;
-  /** how far it is, or why it failed */
+  /** progress, or why the backup failed */
   state_text: string | null;
-  /** of the whole file */
+  /** SHA-256 of the whole file */
   sha256: string | null;
-  /** its name in the blob store */
+  /** name in the blob store */
   blob: string;
-  /** bytes of the file */
+  /** size of the file in bytes */
   size: number;
-  /** how many are in it */
+  /** number of files in the backup */
   files: number;
-  /** their bytes, unpacked */
+  /** unpacked size of the files in bytes */
   files_bytes: number;
-  /** the template is in it, too */
+  /** whether the backup contains the template's files, too */
   full: boolean;
   created_at: string | null;
 }
 
-/** Which backup becomes a snapshot */
+/** Backup to make a snapshot from */
 export interface SnapshotImport {
   /** name or id */
   backup: string;
-  /** of the snapshot, unique in the project; else its id */
+  /** name of the snapshot, unique in the project (default: its id) */
   name?: string;
-  /** one with the same files as that which the backup was made on, where it has another name here; a full backup makes one of this name where there is none */
+  /** template with the same files as the template of the backup, if it has another name here; a full backup creates a template of this name if none exists */
   template?: string;
 }
 
@@ -409,13 +409,13 @@ export interface BackupList {
   next_page: string | null;
 }
 
-/** Which file is kept */
+/** File to keep as an artifact */
 export interface ArtifactKeep {
-  /** a file: absolute, or below the default folder */
+  /** path of a file: absolute, or relative to the default folder */
   path: string;
-  /** who reads it; else the template's */
+  /** user that reads the file (default: the template's user) */
   user?: string;
-  /** for how long; 0 = as the project has it */
+  /** lifetime of the artifact; 0: the project's setting */
   keep_seconds?: number;
 }
 
@@ -453,9 +453,9 @@ export interface StoredArtifactList {
   next_page: string | null;
 }
 
-/** For how long an address is good */
+/** Lifetime of a signed address */
 export interface ArtifactUrl {
-  /** at most seven days */
+  /** lifetime of the address, at most seven days */
   expires_in_seconds: number;
 }
 
@@ -467,11 +467,11 @@ export interface Exec {
   cmd?: string;
   /** arguments of cmd */
   args?: string[];
-  /** folder to run in; relative ones are below the default */
+  /** working directory; a relative path is below the default folder */
   cwd?: string;
-  /** over the sandbox's own */
+  /** environment variables; they override the sandbox's variables */
   env?: Record<string, string>;
-  /** name or number; else the template's */
+  /** name or number of the user (default: the template's user) */
   user?: string;
   /** text for its standard input */
   stdin?: string;
@@ -479,25 +479,25 @@ export interface Exec {
   stdin_base64?: string;
   /** keep standard input open for POST …/processes/:process/stdin */
   stdin_open?: boolean;
-  /** kill it and all it started after so long; 0 = the server's default */
+  /** time limit; the command and all its processes are killed afterwards; 0: the server's default */
   timeout_ms?: number;
-  /** kept per stream in a collected result */
+  /** bytes that a collected result keeps of each stream */
   outputLimitBytes?: number;
-  /** a job: answer at once, with a resultId to ask for its end by */
+  /** run as a background job; the reply comes at once and has a resultId to query the job by */
   background?: boolean;
-  /** of a job: who may ask for it; else the header Atoll-Conversation */
+  /** conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation */
   conversation?: string;
-  /** of a job: where its end is told */
+  /** where the end of the job is reported */
   origin?: JobOrigin;
-  /** kill it when this connection breaks; else it goes on */
+  /** kill the command when this connection breaks; by default the command continues */
   end_on_disconnect?: boolean;
-  /** on a terminal; its output is all stdout */
+  /** run on a terminal; all output is stdout */
   tty?: boolean;
   rows?: number;
   columns?: number;
-  /** folder: its files that were made or changed meanwhile are kept, and told before the end */
+  /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** what lists call it */
+  /** label shown in lists */
   label?: string;
 }
 
@@ -601,13 +601,13 @@ export interface Code {
   language: "python" | "javascript" | "typescript" | "bash";
   /** at most 128 KiB */
   code: string;
-  /** the context that runs it and keeps its state; default: the language's own, made when it is not there */
+  /** context that runs the code and keeps its state; 'default': the default context of the language, created if missing */
   contextId?: string;
-  /** folder to run in; relative ones are below the default */
+  /** working directory; a relative path is below the default folder */
   cwd?: string;
-  /** over the sandbox's own */
+  /** environment variables; they override the sandbox's variables */
   env?: Record<string, string>;
-  /** name or number; else the template's */
+  /** name or number of the user (default: the template's user) */
   user?: string;
   /** text for its standard input */
   stdin?: string;
@@ -615,25 +615,25 @@ export interface Code {
   stdin_base64?: string;
   /** keep standard input open for POST …/processes/:process/stdin */
   stdin_open?: boolean;
-  /** kill it and all it started after so long; 0 = the server's default */
+  /** time limit; the command and all its processes are killed afterwards; 0: the server's default */
   timeout_ms?: number;
-  /** kept per stream in a collected result */
+  /** bytes that a collected result keeps of each stream */
   outputLimitBytes?: number;
-  /** a job: answer at once, with a resultId to ask for its end by */
+  /** run as a background job; the reply comes at once and has a resultId to query the job by */
   background?: boolean;
-  /** of a job: who may ask for it; else the header Atoll-Conversation */
+  /** conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation */
   conversation?: string;
-  /** of a job: where its end is told */
+  /** where the end of the job is reported */
   origin?: JobOrigin;
-  /** kill it when this connection breaks; else it goes on */
+  /** kill the command when this connection breaks; by default the command continues */
   end_on_disconnect?: boolean;
-  /** on a terminal; its output is all stdout */
+  /** run on a terminal; all output is stdout */
   tty?: boolean;
   rows?: number;
   columns?: number;
-  /** folder: its files that were made or changed meanwhile are kept, and told before the end */
+  /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** what lists call it */
+  /** label shown in lists */
   label?: string;
 }
 
@@ -680,7 +680,7 @@ export interface Count {
 export interface Signal {
   /** SIGTERM, TERM or 15 */
   signal: string;
-  /** everything it started, not only its process group */
+  /** signal all processes that it started, not only its process group */
   tree?: boolean;
 }
 
@@ -709,35 +709,35 @@ export interface FileEntry {
   link: string | null;
 }
 
-/** A folder to make */
+/** A folder to create */
 export interface FileMkdir {
-  /** absolute, or below the default folder */
+  /** absolute path, or path below the default folder */
   path: string;
   user?: string;
   /** octal (default 0755) */
   mode?: string;
-  /** missing parents too; one that is there is fine */
+  /** create missing parents; an existing folder is not an error */
   parents?: boolean;
 }
 
-/** A file and its new path */
+/** A path and its new path */
 export interface FileMove {
-  /** absolute, or below the default folder */
+  /** absolute path, or path below the default folder */
   path: string;
   /** the new path */
   target: string;
   user?: string;
-  /** make the target's missing parents */
+  /** create missing parents of the target */
   parents?: boolean;
   /** fail when the target exists */
   no_replace?: boolean;
-  /** copy folders too */
+  /** copy folders recursively */
   recursive?: boolean;
 }
 
-/** A file to remove */
+/** A path to delete */
 export interface FileRemove {
-  /** absolute, or below the default folder */
+  /** absolute path, or path below the default folder */
   path: string;
   user?: string;
   recursive?: boolean;
@@ -745,10 +745,10 @@ export interface FileRemove {
 
 /** A file to read as text */
 export interface FileRead {
-  /** absolute, or below the default folder */
+  /** absolute path, or path below the default folder */
   path: string;
   user?: string;
-  /** first byte */
+  /** offset of the first byte */
   offset?: number;
   /** bytes at most (default 1 MiB) */
   length?: number;
@@ -775,25 +775,25 @@ export interface FileContent {
   truncated: boolean;
 }
 
-/** A folder, and what is wanted of it */
+/** A folder and the paths to pack */
 export interface FilePack {
-  /** absolute, or below the default folder */
+  /** absolute path, or path below the default folder */
   path: string;
-  /** relative to the folder; a folder comes without what it holds, what is not there or may not be read is left out */
+  /** paths relative to the folder; a folder is packed without its content; missing and unreadable paths are left out */
   names: string[];
   user?: string;
 }
 
 /** A file to write */
 export interface FileWrite {
-  /** absolute, or below the default folder */
+  /** absolute path, or path below the default folder */
   path: string;
   user?: string;
   /** text */
   content?: string;
   /** bytes, instead of content */
   content_base64?: string;
-  /** octal, of a new file */
+  /** octal mode of a new file */
   mode?: string;
   append?: boolean;
   /** fail when the file exists */
@@ -802,34 +802,34 @@ export interface FileWrite {
 
 /** A terminal to open */
 export interface Terminal {
-  /** of the window: one of that name that is open is attached to; default: a new one with a name of its own */
+  /** name of the window; an open window with this name is reused (default: a new window with a generated name) */
   name?: string;
   /** default 24 */
   rows?: number;
   /** default 80 */
   cols?: number;
-  /** it closes after so long without input and output, unless something runs in it; default: the project's */
+  /** idle time after which the terminal closes, unless a process runs in it (default: the project's setting) */
   ttl_s?: number;
-  /** keep what the window shows, from what is left of its output on, as all new windows do where the project's settings say record_terminals; listed by /api/sandbox/recordings when it has closed */
+  /** record the window from its earliest stored output on; the setting record_terminals does this for all new windows; /api/sandbox/recordings lists the recording when the window has closed */
   record?: boolean;
-  /** a shell line; else a login shell */
+  /** shell command line (default: a login shell) */
   command?: string;
   cwd?: string;
   user?: string;
   env?: Record<string, string>;
-  /** sessionId of an open one: only a new path to it */
+  /** sessionId of an open terminal; the reply only has a new path to it */
   session?: string;
 }
 
 /** An open terminal */
 export interface TerminalSession {
   sessionId: string;
-  /** of its WebSocket, with a ticket instead of a key: for one use within a minute */
+  /** path of the WebSocket with a ticket instead of a key; the ticket works once within a minute */
   path: string;
   process: number;
-  /** of the window; null when only the session was given */
+  /** name of the window; null if the request named a session */
   name: string | null;
-  /** false: it was open already */
+  /** false: the terminal was already open */
   created: boolean;
 }
 
@@ -838,40 +838,40 @@ export interface TemplateList {
   items: Template[];
 }
 
-/** What sandboxes start from */
+/** The root filesystem and settings of new sandboxes */
 export interface Template {
   id: string;
   name: string;
-  /** null: everybody's */
+  /** null: shared by all projects */
   project: string | null;
   description: string;
-  /** pending building ready failed */
+  /** pending, building, ready or failed */
   state: string;
-  /** progress, or why it failed */
+  /** progress, or why the build failed */
   state_text: string;
   base_image: string;
   runtime: string;
   isolation: string;
-  /** that commands run as by default */
+  /** default user for commands */
   user: string;
   workdir: string;
-  /** object of texts */
+  /** object of strings */
   env: unknown;
-  /** list of texts */
+  /** list of strings */
   entrypoint: unknown;
   /** list of numbers */
   ports: unknown;
-  /** that told its build that the entrypoint was ready */
+  /** command that checks during the build whether the entrypoint is ready */
   ready_command: string | null;
-  /** by steps, on top of base_image */
+  /** built from steps on top of base_image */
   built: boolean;
-  /** 0 = inherited */
+  /** 0: inherited */
   resources: unknown;
-  /** min, target and max; 0 = none */
+  /** min, target and max; 0: no pool */
   pool: unknown;
-  /** interpreters that its sandboxes keep ready */
+  /** interpreters that the template's sandboxes keep ready */
   warm: unknown;
-  /** pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0 = inherited, -1 = never */
+  /** pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0: inherited, -1: never */
   idle: unknown;
   size_bytes: number;
   created_at: string | null;
@@ -884,34 +884,34 @@ export interface TemplateCreate {
   pool?: PoolSize;
   idle?: IdleTimes;
   description?: string;
-  /** what it is for: a label */
+  /** free-form label of the purpose */
   runtime?: string;
-  /** refused unless it is what the server gives */
+  /** must be the isolation of the server's provider */
   isolation?: string;
-  /** that commands run as by default */
+  /** default user for commands */
   user?: string;
   /** an absolute path */
   workdir?: string;
-  /** replaces the whole environment */
+  /** environment; replaces the whole stored one */
   env?: Record<string, string>;
-  /** interpreters that its sandboxes keep ready for code */
+  /** interpreters that the template's sandboxes keep ready for code */
   warm?: TemplateWarm[];
-  /** program and arguments that a sandbox starts with */
+  /** program and arguments that a sandbox starts */
   entrypoint?: string[];
   /** list of up to 64 numbers from 1 to 65535 */
   ports?: unknown;
   name: string;
-  /** reference in a registry; either this or `from` */
+  /** image reference in a registry; give either image or from */
   image?: string;
-  /** at the registry of image */
+  /** login for the registry of image */
   login?: RegistryLogin;
-  /** template whose root filesystem it shares */
+  /** template whose root filesystem the new template shares */
   from?: string;
 }
 
-/** What a sandbox gets that asks for nothing else */
+/** Limits of sandboxes that request none */
 export interface TemplateResources {
-  /** vCPUs; 0 = inherited */
+  /** vCPUs; 0: inherited */
   cpu?: number;
   /** MiB */
   memory_mb?: number;
@@ -921,35 +921,35 @@ export interface TemplateResources {
   pids?: number;
 }
 
-/** How many sandboxes are prepared before anybody asks */
+/** Size of a pool of prepared sandboxes */
 export interface PoolSize {
-  /** held even when nobody asks; default: the target */
+  /** number of sandboxes kept while the pool is unused (default: target) */
   min?: number;
-  /** held while it is used; 0 = no pool */
+  /** number of sandboxes kept while the pool is used; 0: no pool */
   target?: number;
-  /** that misses let it grow to; default: twice the target */
+  /** upper limit when misses let the pool grow (default: twice the target) */
   max?: number;
-  /** the server's default is the only one that there is */
+  /** only the server's default is supported */
   internet?: boolean;
 }
 
-/** What becomes of sandboxes that nobody uses; what is left out stays */
+/** Idle times of sandboxes; omitted members keep their values */
 export interface IdleTimes {
-  /** paused after so long without use; -1 = never, 0 = as the project or the server says */
+  /** idle time after which a sandbox is paused; -1: never, 0: the setting of the project or server */
   pause_ms?: number;
-  /** stopped after so long without use; the same */
+  /** idle time after which a sandbox is stopped; -1: never, 0: the setting of the project or server */
   stop_ms?: number;
-  /** ephemeral ones are deleted after so long without use */
+  /** idle time after which an ephemeral sandbox is deleted */
   reap_ms?: number;
-  /** ephemeral ones are deleted at this age, persistent ones stopped so long after their last start */
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start */
   lifetime_max_ms?: number;
 }
 
-/** An interpreter that waits for code in each sandbox */
+/** An interpreter that each sandbox keeps ready for code */
 export interface TemplateWarm {
   /** python or javascript */
   language: string;
-  /** modules that it has imported already */
+  /** modules that the interpreter imports in advance */
   imports?: string[];
 }
 
@@ -960,30 +960,30 @@ export interface RegistryLogin {
   password: string;
 }
 
-/** How many were missing */
+/** Number of added templates */
 export interface TemplatesSeeded {
   added: number;
 }
 
-/** What is given replaces what was */
+/** Given members replace the stored ones */
 export interface TemplateChange {
   resources?: TemplateResources;
   pool?: PoolSize;
   idle?: IdleTimes;
   description?: string;
-  /** what it is for: a label */
+  /** free-form label of the purpose */
   runtime?: string;
-  /** refused unless it is what the server gives */
+  /** must be the isolation of the server's provider */
   isolation?: string;
-  /** that commands run as by default */
+  /** default user for commands */
   user?: string;
   /** an absolute path */
   workdir?: string;
-  /** replaces the whole environment */
+  /** environment; replaces the whole stored one */
   env?: Record<string, string>;
-  /** interpreters that its sandboxes keep ready for code */
+  /** interpreters that the template's sandboxes keep ready for code */
   warm?: TemplateWarm[];
-  /** program and arguments that a sandbox starts with */
+  /** program and arguments that a sandbox starts */
   entrypoint?: string[];
   /** list of up to 64 numbers from 1 to 65535 */
   ports?: unknown;
@@ -998,12 +998,12 @@ export interface KeyList {
 export interface Key {
   id: string;
   name: string;
-  /** its first characters */
+  /** first characters of the key's text */
   prefix: string;
   project: string;
   scopes: string[];
   member: string | null;
-  /** the member's, which bounds the scopes */
+  /** role of the member; it limits the scopes */
   role: string | null;
   created_at: string | null;
   expires_at: string | null;
@@ -1011,16 +1011,16 @@ export interface Key {
   last_used_at: string | null;
 }
 
-/** A key to make */
+/** A key to create */
 export interface KeyCreate {
   name: string;
-  /** sandbox:read and the like; else all but admin that the caller has, and the member's role allows */
+  /** scopes such as sandbox:read; default: all scopes of the caller that the member's role allows, except admin */
   scopes?: string[];
-  /** user whom it belongs to: it may never do more than his role, and ends with his membership */
+  /** user that owns the key; the key is limited to the user's role and is revoked when the membership ends */
   member?: string;
-  /** else never */
+  /** default: never */
   expires_at?: string | null;
-  /** the same from now on; 0 = never */
+  /** lifetime in ms, instead of expires_at; 0: never */
   expires_in_ms?: number;
 }
 
@@ -1028,45 +1028,45 @@ export interface KeyCreate {
 export interface KeyMade {
   id: string;
   name: string;
-  /** its first characters */
+  /** first characters of the key's text */
   prefix: string;
   project: string;
   scopes: string[];
   member: string | null;
-  /** the member's, which bounds the scopes */
+  /** role of the member; it limits the scopes */
   role: string | null;
   created_at: string | null;
   expires_at: string | null;
   revoked_at: string | null;
   last_used_at: string | null;
-  /** its text, told only now */
+  /** text of the key; returned only once */
   key: string;
-  /** the same key, as clients of E2B's API want it written */
+  /** the same key in the format of E2B's API */
   e2b_key: string;
 }
 
-/** What becomes of the old text */
+/** Validity of the old text */
 export interface KeyRotate {
-  /** how long the old text is valid still, at most 7 days; 0 = no longer */
+  /** how long the old text remains valid, at most 7 days; 0: not at all */
   grace_ms?: number;
 }
 
-/** Projects by name */
+/** Projects, sorted by name */
 export interface ProjectList {
   items: Project[];
   next_page: string | null;
 }
 
-/** Owns keys, templates and sandboxes; an admin acts in it by the header X-Atoll-Project */
+/** Owns keys, templates and sandboxes; a platform admin selects a project with the header X-Atoll-Project */
 export interface Project {
   id: string;
   name: string;
   sandboxes_max: number;
-  /** 0 = the platform's */
+  /** 0: the platform's setting */
   storage_max_mb: number;
   defaults: Limits;
   maximums: Limits;
-  /** it is being deleted */
+  /** the project is being deleted */
   closing: boolean;
   created_at: string | null;
 }
@@ -1082,52 +1082,52 @@ export interface Limits {
   pids?: number;
 }
 
-/** A project to make */
+/** A project to create */
 export interface ProjectCreate {
   name: string;
-  /** 0 = the platform's; only by an admin of the platform */
+  /** 0: the platform's setting; only a platform admin can set it */
   sandboxes_max?: number;
-  /** MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform */
+  /** MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it */
   storage_max_mb?: number;
-  /** limits of a sandbox that asks for none */
+  /** limits of sandboxes that request none */
   defaults?: Limits;
-  /** that no sandbox exceeds; only by an admin of the platform */
+  /** limits that no sandbox exceeds; only a platform admin can set them */
   maximums?: Limits;
-  /** else generated */
+  /** default: generated */
   id?: string;
-  /** user who becomes its first member, an admin */
+  /** user that becomes the first member, with the role admin */
   owner?: string;
 }
 
-/** What is given replaces what was */
+/** Given members replace the stored ones */
 export interface ProjectChange {
   name?: string;
-  /** 0 = the platform's; only by an admin of the platform */
+  /** 0: the platform's setting; only a platform admin can set it */
   sandboxes_max?: number;
-  /** MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform */
+  /** MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it */
   storage_max_mb?: number;
-  /** limits of a sandbox that asks for none */
+  /** limits of sandboxes that request none */
   defaults?: Limits;
-  /** that no sandbox exceeds; only by an admin of the platform */
+  /** limits that no sandbox exceeds; only a platform admin can set them */
   maximums?: Limits;
 }
 
-/** What a project keeps, as it was measured last, and what it may keep */
+/** Storage that a project uses, as last measured, and its limit */
 export interface ProjectStorage {
   /** 0 = no limit */
   limit_mb: number;
-  /** of all that follow */
+  /** sum of the members below */
   bytes: number;
   templates_bytes: number;
   snapshots_bytes: number;
-  /** archived sandboxes among them */
+  /** includes archived sandboxes */
   backups_bytes: number;
   volumes_bytes: number;
 }
 
-/** What a rotation has done */
+/** Result of a rotation */
 export interface SecretRotation {
-  /** values that were encrypted anew */
+  /** number of values that were encrypted again */
   resealed: number;
 }
 
@@ -1135,24 +1135,24 @@ export interface SecretRotation {
 export interface GatewayExecute {
   /** default: "default" */
   tenant_id?: string;
-  /** its sandbox is made on first use */
+  /** the first call of a session creates its sandbox */
   session_id: string;
   code: string;
   /** default python */
   language?: "python" | "javascript" | "typescript" | "bash";
   stdin?: string;
   env?: Record<string, string>;
-  /** 0 = the server's default */
+  /** 0: the server's default */
   timeout_ms?: number;
-  /** kept per stream */
+  /** bytes that are kept of each stream */
   outputLimitBytes?: number;
-  /** folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end */
+  /** folder below the workspace; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** a job: answer at once, with a resultId */
+  /** run as a background job; the reply comes at once and has a resultId */
   background?: boolean;
-  /** of a job: who may ask for it */
+  /** conversation that the job belongs to; only that conversation can query it */
   conversation?: string;
-  /** of a job: where its end is told */
+  /** where the end of the job is reported */
   origin?: JobOrigin;
 }
 
@@ -1189,23 +1189,23 @@ export interface GatewayResult {
 export interface GatewayBash {
   /** default: "default" */
   tenant_id?: string;
-  /** its sandbox is made on first use */
+  /** the first call of a session creates its sandbox */
   session_id: string;
   /** a shell line */
   command: string;
   stdin?: string;
   env?: Record<string, string>;
-  /** 0 = the server's default */
+  /** 0: the server's default */
   timeout_ms?: number;
-  /** kept per stream */
+  /** bytes that are kept of each stream */
   outputLimitBytes?: number;
-  /** folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end */
+  /** folder below the workspace; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
-  /** a job: answer at once, with a resultId */
+  /** run as a background job; the reply comes at once and has a resultId */
   background?: boolean;
-  /** of a job: who may ask for it */
+  /** conversation that the job belongs to; only that conversation can query it */
   conversation?: string;
-  /** of a job: where its end is told */
+  /** where the end of the job is reported */
   origin?: JobOrigin;
 }
 
@@ -1213,13 +1213,13 @@ export interface GatewayBash {
 export interface GatewayRead {
   /** default: "default" */
   tenant_id?: string;
-  /** its sandbox is made on first use */
+  /** the first call of a session creates its sandbox */
   session_id: string;
-  /** relative to the workspace */
+  /** path relative to the workspace */
   path: string;
-  /** first line (default 1) */
+  /** first line to read (default 1) */
   offset?: number;
-  /** lines at most (default 2000) */
+  /** maximum number of lines (default 2000) */
   limit?: number;
 }
 
@@ -1227,13 +1227,13 @@ export interface GatewayRead {
 export interface GatewayReadBinary {
   /** default: "default" */
   tenant_id?: string;
-  /** its sandbox is made on first use */
+  /** the first call of a session creates its sandbox */
   session_id: string;
-  /** relative to the workspace */
+  /** path relative to the workspace */
   path: string;
-  /** first byte */
+  /** offset of the first byte */
   offset?: number;
-  /** bytes at most (default 8 MiB) */
+  /** maximum number of bytes (default 8 MiB) */
   limit?: number;
 }
 
@@ -1241,48 +1241,48 @@ export interface GatewayReadBinary {
 export interface GatewayWrite {
   /** default: "default" */
   tenant_id?: string;
-  /** its sandbox is made on first use */
+  /** the first call of a session creates its sandbox */
   session_id: string;
-  /** relative to the workspace */
+  /** path relative to the workspace */
   path: string;
   content?: string;
-  /** instead of content */
+  /** bytes, instead of content */
   content_base64?: string;
   append?: boolean;
 }
 
-/** What to search for */
+/** Search request */
 export interface GatewayGrep {
   /** default: "default" */
   tenant_id?: string;
-  /** its sandbox is made on first use */
+  /** the first call of a session creates its sandbox */
   session_id: string;
   /** a regular expression */
   pattern: string;
-  /** file or folder; else all */
+  /** file or folder to search (default: the workspace) */
   path?: string;
-  /** only files of such a name */
+  /** only files whose names match this pattern */
   glob?: string;
   ignore_case?: boolean;
   /** default 200 */
   max_results?: number;
 }
 
-/** Lines that match */
+/** Matching lines */
 export interface GatewayMatches {
   matches: GatewayMatch[];
   truncated: boolean;
 }
 
-/** A line that matches */
+/** A matching line */
 export interface GatewayMatch {
-  /** relative to the workspace */
+  /** path relative to the workspace */
   path: string;
-  /** from 1 */
+  /** line number, from 1 */
   line: number;
-  /** at most 1000 bytes of the line */
+  /** the line, cut to 1000 bytes */
   text: string;
-  /** base64 when it is not UTF-8 */
+  /** base64 if the text is not UTF-8 */
   encoding: string;
 }
 
@@ -1290,29 +1290,29 @@ export interface GatewayMatch {
 export interface GatewayGlob {
   /** default: "default" */
   tenant_id?: string;
-  /** its sandbox is made on first use */
+  /** the first call of a session creates its sandbox */
   session_id: string;
-  /** ? * [a-z], and ** across folders */
+  /** pattern with ? * [a-z], and ** for any depth of folders */
   pattern: string;
-  /** where; else the workspace */
+  /** folder to search (default: the workspace) */
   path?: string;
-  /** paths at most (default 1000) */
+  /** maximum number of paths (default 1000) */
   limit?: number;
 }
 
 /** Paths that match */
 export interface GatewayPaths {
-  /** relative to the path searched */
+  /** paths relative to the searched folder */
   paths: string[];
   truncated: boolean;
 }
 
-/** Files for a session's workspace */
+/** Files to write into a session's workspace */
 export interface GatewayCopy {
   files: GatewayFile[];
 }
 
-/** A file and what is in it */
+/** A file and its content */
 export interface GatewayFile {
   path: string;
   content?: string;
@@ -1446,13 +1446,13 @@ export interface McpAnswer {
   error: unknown;
 }
 
-/** Whether the server works */
+/** State of the process */
 export interface Health {
   status: string;
   version: string;
 }
 
-/** Whether a sandbox can be made now; 503 when not, with the reason and the cure */
+/** Whether the server can create a sandbox now; status 503 with reason and cure if not */
 export interface Readiness {
   /** ready, not_ready or draining */
   status: string;
@@ -1460,91 +1460,91 @@ export interface Readiness {
   provider: string;
   checked_at?: string | null;
   checks: ReadinessCheck[];
-  /** what does not keep sandboxes from being made, such as a host without a default route */
+  /** problems that do not prevent sandboxes, such as a missing default route on the host */
   warnings?: ReadinessFailure[];
   error?: ReadinessFailure;
 }
 
-/** One check of a round */
+/** One readiness check */
 export interface ReadinessCheck {
-  /** what was tried */
+  /** what the check tried */
   name: string;
   ok: boolean;
   /** milliseconds */
   took_ms: number;
-  /** stable, for machines */
+  /** stable code for programs */
   code?: string;
   reason?: string;
   cure?: string;
 }
 
-/** What is wrong, in the form of every error */
+/** A failed check, in the form of an API error */
 export interface ReadinessFailure {
-  /** of the first check that failed */
+  /** code of the first failed check */
   code: string;
-  /** the reason */
+  /** reason of the failure */
   message: string;
-  /** the cure */
+  /** how to fix it */
   hint: string;
 }
 
-/** Whose sandbox, and what it is like should it have to be made */
+/** Key of a lease, and the specification of its sandbox */
 export interface LeaseAcquire {
-  /** of a user, a workspace, a chat, a session */
+  /** key of a user, a workspace, a chat or a session */
   key: string;
-  /** of the sandbox, should one be made; else the server's default */
+  /** template of the sandbox if one is created (default: the server's default template) */
   template?: string;
-  /** the same; never shown again */
+  /** environment of the sandbox if one is created; never returned */
   env?: Record<string, string>;
-  /** the same; atoll.lease is added */
+  /** labels of the sandbox if one is created; atoll.lease is added */
   labels?: Record<string, string>;
   resources?: ResourcesRequest;
-  /** the same; false = no network at all */
+  /** false: no network for the sandbox if one is created */
   internet?: boolean;
-  /** the same; exempt from the idle reaper */
+  /** the idle timeout does not delete the sandbox if one is created */
   persistent?: boolean;
-  /** false: a fresh filesystem; what runs is ended, and the sandbox reset or, where that cannot be, replaced. Default true; of a run (header Atoll-Run) false, unless the files are that run's already */
+  /** false: return a fresh filesystem; running processes are ended and the sandbox is reset, or replaced where a reset is impossible. Default: true; for a run (header Atoll-Run) false, unless the files already belong to that run */
   continue?: boolean;
-  /** for others who make it; 0 = 30 s */
+  /** how long to wait while another call creates the sandbox; 0: 30 s */
   wait_ms?: number;
   /** the same as the header Idempotency-Key */
   idempotency_key?: string;
-  /** NAME: the volume home-NAME is at /home/user of the sandbox that is made, and outlives it */
+  /** NAME: the volume home-NAME is mounted at /home/user of a new sandbox and outlives it */
   persistentHome?: string;
-  /** GiB that volume can hold, when it is made (default: no limit) */
+  /** size limit of that volume in GiB when it is created (default: no limit) */
   persistentDiskGb?: number;
-  /** what is given replaces that member of the lease's specification, and a sandbox that was made otherwise is replaced, with its files; without it, 409 names what differs from the sandbox that is there */
+  /** given members replace those of the lease's specification, and a sandbox with another specification is replaced together with its files; without this, status 409 names the differences */
   update?: boolean;
 }
 
-/** A key and its sandbox, which takes commands */
+/** A lease and its running sandbox */
 export interface LeaseAcquired {
   key: string;
   /** the same as key */
   username: string;
-  /** null while it has none */
+  /** null if the lease has no sandbox */
   sandbox_id: string | null;
-  /** ready, creating, or empty: its sandbox has gone, and the next acquire makes another one */
+  /** ready, creating, or empty: the sandbox is gone, and the next acquire creates one */
   status: string;
-  /** its sandbox does not run; acquire wakes it */
+  /** the sandbox is paused or stopped; acquire starts it */
   paused: boolean;
   /** provider */
   type: string | null;
-  /** the server that has the sandbox, and works on it */
+  /** server that hosts the sandbox */
   node: string | null;
-  /** whose files it has */
+  /** run that owns the sandbox's files */
   run: string | null;
-  /** grows with every change */
+  /** increases with every change */
   lock_version: number;
-  /** that its sandboxes were active; paused or stopped time is free */
+  /** active time of the lease's sandboxes; paused and stopped time is not counted */
   total_usage_seconds: number;
   last_activity_at: string | null;
   created_at: string | null;
-  /** not idle before */
+  /** the idle timeout is suspended until this time */
   keep_until: string | null;
-  /** this call has made the sandbox */
+  /** whether this call created the sandbox */
   created: boolean;
-  /** this call has given it the files of a new one */
+  /** whether this call reset the sandbox's files */
   reset: boolean;
 }
 
@@ -1554,43 +1554,43 @@ export interface LeaseList {
   next_page: string | null;
 }
 
-/** A key and its sandbox */
+/** A lease and its sandbox */
 export interface Lease {
   key: string;
   /** the same as key */
   username: string;
-  /** null while it has none */
+  /** null if the lease has no sandbox */
   sandbox_id: string | null;
-  /** ready, creating, or empty: its sandbox has gone, and the next acquire makes another one */
+  /** ready, creating, or empty: the sandbox is gone, and the next acquire creates one */
   status: string;
-  /** its sandbox does not run; acquire wakes it */
+  /** the sandbox is paused or stopped; acquire starts it */
   paused: boolean;
   /** provider */
   type: string | null;
-  /** the server that has the sandbox, and works on it */
+  /** server that hosts the sandbox */
   node: string | null;
-  /** whose files it has */
+  /** run that owns the sandbox's files */
   run: string | null;
-  /** grows with every change */
+  /** increases with every change */
   lock_version: number;
-  /** that its sandboxes were active; paused or stopped time is free */
+  /** active time of the lease's sandboxes; paused and stopped time is not counted */
   total_usage_seconds: number;
   last_activity_at: string | null;
   created_at: string | null;
-  /** not idle before */
+  /** the idle timeout is suspended until this time */
   keep_until: string | null;
-  /** what its sandbox is made like, each time; its environment is kept with it, and not told. null: of before leases kept it */
+  /** specification of the lease's sandboxes, without the environment; null: the lease is older than specifications */
   specification: unknown;
 }
 
-/** How many there were */
+/** Number of deleted leases */
 export interface LeasesDeleted {
   deleted: number;
 }
 
-/** For how long */
+/** Duration of a keepalive */
 export interface LeaseKeepAlive {
-  /** not idle for so long; 0 = as after any other use */
+  /** how long to suspend the idle timeout; 0: count as normal activity only */
   timeoutMs?: number;
 }
 
@@ -1609,7 +1609,7 @@ export interface Member {
 
 /** A member to add */
 export interface MemberAdd {
-  /** id or e-mail address, compared as it is */
+  /** id or e-mail address, compared exactly */
   user: string;
   /** viewer, member or admin */
   role: string;
@@ -1621,71 +1621,71 @@ export interface MemberChange {
   role: string;
 }
 
-/** What holds in the project */
+/** Settings in effect for the project */
 export interface Settings {
-  /** a sandbox is paused after so long without use; -1 = never; 0 = the platform's */
+  /** idle time after which a sandbox is paused; -1: never; 0: the platform's setting */
   idle_pause_seconds: number;
-  /** a sandbox is stopped after so long without use; -1 = never; 0 = the platform's */
+  /** idle time after which a sandbox is stopped; -1: never; 0: the platform's setting */
   idle_stop_seconds: number;
-  /** an ephemeral sandbox is removed after so long without use; 0 = the platform's */
+  /** idle time after which an ephemeral sandbox is deleted; 0: the platform's setting */
   idle_reap_seconds: number;
-  /** an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's */
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting */
   lifetime_max_seconds: number;
-  /** a terminal without a byte for so long is closed; 0 = the platform's */
+  /** time without input and output after which a terminal closes; 0: the platform's setting */
   terminal_ttl_seconds: number;
-  /** MiB of artifacts that are kept; 0 = the platform's */
+  /** MiB of stored artifacts; 0: the platform's setting */
   artifacts_max_mb: number;
-  /** an artifact is removed after so long; 0 = the platform's */
+  /** lifetime of an artifact; 0: the platform's setting */
   artifacts_keep_seconds: number;
-  /** keep what every new window of a terminal shows, as a recording */
+  /** record the output of every new terminal window */
   record_terminals: boolean;
-  /** of new templates: what the server's provider gives */
+  /** isolation of new templates; always that of the server's provider */
   default_isolation: string;
-  /** where volumes and backups lie: local */
+  /** where volumes and backups are stored: local */
   default_storage_provider: string;
 }
 
-/** What is given replaces what was */
+/** Given members replace the stored ones */
 export interface SettingsPut {
-  /** a sandbox is paused after so long without use; -1 = never; 0 = the platform's */
+  /** idle time after which a sandbox is paused; -1: never; 0: the platform's setting */
   idle_pause_seconds?: number;
-  /** a sandbox is stopped after so long without use; -1 = never; 0 = the platform's */
+  /** idle time after which a sandbox is stopped; -1: never; 0: the platform's setting */
   idle_stop_seconds?: number;
-  /** an ephemeral sandbox is removed after so long without use; 0 = the platform's */
+  /** idle time after which an ephemeral sandbox is deleted; 0: the platform's setting */
   idle_reap_seconds?: number;
-  /** an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's */
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting */
   lifetime_max_seconds?: number;
-  /** a terminal without a byte for so long is closed; 0 = the platform's */
+  /** time without input and output after which a terminal closes; 0: the platform's setting */
   terminal_ttl_seconds?: number;
-  /** MiB of artifacts that are kept; 0 = the platform's */
+  /** MiB of stored artifacts; 0: the platform's setting */
   artifacts_max_mb?: number;
-  /** an artifact is removed after so long; 0 = the platform's */
+  /** lifetime of an artifact; 0: the platform's setting */
   artifacts_keep_seconds?: number;
-  /** keep what every new window of a terminal shows, as a recording */
+  /** record the output of every new terminal window */
   record_terminals?: boolean;
-  /** of new templates: what the server's provider gives */
+  /** isolation of new templates; always that of the server's provider */
   default_isolation?: string;
-  /** where volumes and backups lie: local */
+  /** where volumes and backups are stored: local */
   default_storage_provider?: string;
 }
 
-/** Default and greatest limits of the project's sandboxes */
+/** Default and maximum limits of the project's sandboxes */
 export interface ResourceConfig {
-  /** what the project sets */
+  /** limits that the project sets */
   defaults: Limits;
-  /** that no sandbox of the project exceeds; 0 = the caps alone */
+  /** limits that no sandbox of the project exceeds; 0: only the caps apply */
   maximums: Limits;
-  /** what holds where the project sets nothing */
+  /** limits that apply where the project sets none */
   platform: Limits;
-  /** that nothing may exceed */
+  /** upper bounds of the platform */
   caps: Limits;
-  /** of a sandbox that asks for nothing */
+  /** limits of a sandbox that requests none */
   effective: Limits;
 }
 
-/** The project's default limits; what is left out is not set */
+/** The project's default limits; omitted members are unset */
 export interface ResourceConfigPut {
-  /** only by an admin of the platform; left as they are when absent */
+  /** only a platform admin can set them; unchanged if omitted */
   maximums?: Limits;
   /** vCPUs; 0 = not set */
   cpu?: number;
@@ -1710,34 +1710,34 @@ export interface SandboxConfigRecord {
   updated_at: string | null;
 }
 
-/** What sandboxes are made like */
+/** Settings for sandboxes */
 export interface SandboxConfig {
-  /** false = no network at all */
+  /** false: no network */
   internet?: boolean;
-  /** environment of every command; answered with ******** for each value, which, sent back, leaves it as it is */
+  /** environment of every command; replies show ******** instead of each value; sending that back keeps the stored value */
   envVars?: Record<string, string>;
-  /** lambda, e2b, daytona, kubernetes, native …; else the server's */
+  /** lambda, e2b, daytona, kubernetes, native …; default: the server's provider */
   provider?: string;
-  /** name or id; else the server's default */
+  /** name or id (default: the server's default template) */
   template?: string;
-  /** edit, ask or bypass: for the tools that act by this config */
+  /** edit, ask or bypass; applies to tools that use this config */
   permissionMode?: string;
-  /** bash, python, node: what tools and commands may use; advisory */
+  /** bash, python or node: runtimes for tools and commands; advisory */
   runtimes?: string[];
-  /** seconds that a command, a block of code, a job or a tool may take, at most 300 on lambda and 600 elsewhere */
+  /** time limit in seconds for a command, a block of code, a job or a tool; at most 300 on lambda and 600 elsewhere */
   timeout?: number;
-  /** MB, at most 1024 on lambda; a request for more gets so much */
+  /** MB, at most 1024 on lambda; also the upper limit for requests */
   memoryLimit?: number;
-  /** of a result: of a tool's output, and of each stream of a command */
+  /** size limit of a tool's output and of each stream of a command */
   outputLimitBytes?: number;
-  /** kept between calls; not on lambda */
+  /** keep the sandbox between calls; not on lambda */
   persistent?: boolean;
   resources?: SandboxConfigResources;
   lifecycle?: SandboxConfigLifecycle;
   options?: SandboxConfigOptions;
 }
 
-/** Limits beside memoryLimit; 0 = inherited */
+/** Limits besides memoryLimit; 0: inherited */
 export interface SandboxConfigResources {
   /** vCPUs */
   cpu?: number;
@@ -1746,31 +1746,31 @@ export interface SandboxConfigResources {
   pids?: number;
 }
 
-/** When it ends by itself */
+/** When the sandbox ends by itself */
 export interface SandboxConfigLifecycle {
-  /** stopped, or removed when it is not persistent, after so long without use */
+  /** idle time after which a persistent sandbox is stopped and any other sandbox is deleted */
   idleTimeoutSeconds?: number;
-  /** ended at this age */
+  /** age at which the sandbox ends */
   maxLifetimeSeconds?: number;
 }
 
-/** Of a persistent one, where the provider can */
+/** Options of persistent sandboxes; not every provider supports them */
 export interface SandboxConfigOptions {
   mountAwsS3Buckets?: boolean;
   workspaceRoot?: string;
-  /** GiB that the home can hold, when it is made (default: no limit) */
+  /** size limit of the home volume in GiB when it is created (default: no limit) */
   persistentDiskGb?: number;
-  /** where a volume is that outlives the sandbox, for packages and caches; /home/user when only persistentDiskGb is given */
+  /** mount point of a volume that outlives the sandbox, for packages and caches; /home/user if only persistentDiskGb is given */
   persistentHome?: string;
 }
 
-/** A config to keep */
+/** A config to store */
 export interface SandboxConfigCreate {
   name: string;
   config?: SandboxConfig;
 }
 
-/** What is given replaces what was; a config as a whole */
+/** Given members replace the stored ones; config is replaced as a whole */
 export interface SandboxConfigChange {
   name?: string;
   config?: SandboxConfig;
@@ -1778,17 +1778,17 @@ export interface SandboxConfigChange {
 
 /** The caller */
 export interface Me {
-  /** that it acts in */
+  /** project that the key acts in */
   project: string;
   project_name: string;
   /** id of the key */
   key: string;
   key_name: string;
-  /** what it may do now */
+  /** current scopes of the key */
   scopes: string[];
-  /** the member whom the key belongs to */
+  /** member that owns the key */
   user: string | null;
-  /** his role now */
+  /** current role of the member */
   role: string | null;
   expires_at: string | null;
 }
@@ -1796,9 +1796,9 @@ export interface Me {
 /** Events, oldest first */
 export interface EventList {
   items: Event[];
-  /** for the next page, or for a stream */
+  /** value of after for the next page or for a stream */
   after: number;
-  /** of all that are kept; 0 = there are none */
+  /** sequence of the oldest stored event; 0: there are no events */
   oldest: number;
 }
 
@@ -1819,13 +1819,13 @@ export interface Event {
   detail?: unknown;
 }
 
-/** A webhook to make */
+/** A webhook to create */
 export interface WebhookCreate {
-  /** http or https, on the internet */
+  /** http or https URL on the internet */
   url: string;
-  /** kinds such as sandbox.started, or sandbox.*; else all */
+  /** kinds such as sandbox.started, or sandbox.* (default: all) */
   events?: string[];
-  /** signs what is sent; else made here */
+  /** key for signatures (default: generated) */
   secret?: string;
   /** default true */
   enabled?: boolean;
@@ -1837,15 +1837,15 @@ export interface WebhookMade {
   url: string;
   events: string[];
   enabled: boolean;
-  /** why the server has disabled it */
+  /** why the server disabled the webhook */
   problem: string | null;
-  /** deliveries still to be made */
+  /** number of waiting deliveries */
   waiting: number;
-  /** deliveries given up */
+  /** number of dead deliveries */
   dead: number;
   created_at: string | null;
   updated_at: string | null;
-  /** told only now */
+  /** returned only once */
   secret: string;
 }
 
@@ -1860,23 +1860,23 @@ export interface Webhook {
   url: string;
   events: string[];
   enabled: boolean;
-  /** why the server has disabled it */
+  /** why the server disabled the webhook */
   problem: string | null;
-  /** deliveries still to be made */
+  /** number of waiting deliveries */
   waiting: number;
-  /** deliveries given up */
+  /** number of dead deliveries */
   dead: number;
   created_at: string | null;
   updated_at: string | null;
 }
 
-/** What is given replaces what was; enabled again, it begins with what comes then */
+/** Given members replace the stored ones; a webhook that is enabled again receives only new events */
 export interface WebhookChange {
-  /** http or https, on the internet */
+  /** http or https URL on the internet */
   url?: string;
-  /** kinds such as sandbox.started, or sandbox.*; else all */
+  /** kinds such as sandbox.started, or sandbox.* (default: all) */
   events?: string[];
-  /** signs what is sent; else made here */
+  /** key for signatures (default: generated) */
   secret?: string;
   /** default true */
   enabled?: boolean;
@@ -1887,23 +1887,23 @@ export interface DeliveryList {
   items: Delivery[];
 }
 
-/** An event on its way to a webhook */
+/** Delivery of an event to a webhook */
 export interface Delivery {
-  /** the header Atoll-Delivery */
+  /** value of the header Atoll-Delivery */
   id: string;
-  /** of its event */
+  /** sequence of the event */
   sequence: number;
   kind: string;
   /** waiting, delivered or dead */
   state: string;
   attempts: number;
-  /** of the last answer; 0 = none came */
+  /** HTTP status of the last reply; 0: no reply came */
   status: number;
   error: string | null;
   created_at: string | null;
   next_at: string | null;
   ended_at: string | null;
-  /** the body that is sent */
+  /** body of the request */
   event: unknown;
 }
 
@@ -1917,19 +1917,19 @@ export interface JobItem {
   resultId: string;
   /** running, completed, failed or stopped */
   status: string;
-  /** -1 while it runs, and when nobody knows */
+  /** -1 while the job runs, and if the exit code is unknown */
   exitCode: number;
-  /** why it has not completed */
+  /** why the job did not complete */
   reason: string | null;
-  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs */
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); lost: the job's process disappeared; null while the job runs */
   cause: string | null;
   sandbox_id: string;
   command: string;
   conversation: string | null;
   origin: unknown;
-  /** its number in the sandbox */
+  /** number of the process in the sandbox */
   process: number;
-  /** in all, once it has ended */
+  /** bytes written in total; set when the job has ended */
   stdout_bytes: number;
   stderr_bytes: number;
   created_at: string | null;
@@ -1942,48 +1942,48 @@ export interface Job {
   resultId: string;
   /** running, completed, failed or stopped */
   status: string;
-  /** -1 while it runs, and when nobody knows */
+  /** -1 while the job runs, and if the exit code is unknown */
   exitCode: number;
-  /** why it has not completed */
+  /** why the job did not complete */
   reason: string | null;
-  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs */
+  /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); lost: the job's process disappeared; null while the job runs */
   cause: string | null;
   sandbox_id: string;
   command: string;
   conversation: string | null;
   origin: unknown;
-  /** its number in the sandbox */
+  /** number of the process in the sandbox */
   process: number;
-  /** in all, once it has ended */
+  /** bytes written in total; set when the job has ended */
   stdout_bytes: number;
   stderr_bytes: number;
   created_at: string | null;
   ended_at: string | null;
   duration_ms: number;
-  /** once it has ended: the ends of stdout and stderr */
+  /** last part of stdout and stderr; present when the job has ended */
   logs?: unknown;
-  /** once it has ended: files that it left, and that are kept */
+  /** artifacts that the job left; present when the job has ended */
   artifacts?: StoredArtifact[];
 }
 
-/** What a background job wrote */
+/** Output of a background job */
 export interface JobLogs {
   resultId: string;
   status: string;
   stdout: string;
   stderr: string;
-  /** of its first byte */
+  /** offset of the first returned byte */
   stdout_offset: number;
   stderr_offset: number;
-  /** since_stdout of the next call */
+  /** value of since_stdout for the next call */
   stdout_next: number;
   stderr_next: number;
-  /** written in all */
+  /** bytes written in total */
   stdout_bytes: number;
   stderr_bytes: number;
 }
 
-/** How a background job has ended */
+/** The result of a background job */
 export interface JobComplete {
   /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran) */
   cause?: "exit" | "signal" | "timeout" | "oom" | "file_size" | "disk" | "process_limit" | "canceled" | "sandbox_ended";
@@ -1992,13 +1992,13 @@ export interface JobComplete {
   signal?: number;
   durationMs?: number;
   timedOut?: boolean;
-  /** its end, or as bytes: */
+  /** last part of the output as text; or as bytes: */
   output?: string;
   stdoutBase64?: string;
   stderrBase64?: string;
 }
 
-/** Channels by name */
+/** Channels, sorted by name */
 export interface ChannelList {
   items: Channel[];
 }
@@ -2012,36 +2012,36 @@ export interface Channel {
   updated_at: string | null;
 }
 
-/** What messages are sent with */
+/** Token of a chat service */
 export interface ChannelPut {
   type: "slack" | "discord" | "telegram" | "github" | "zalo" | "pancake";
-  /** of a bot, an app, an official account or a page */
+  /** token of a bot, an app, an official account or a page */
   token: string;
-  /** of a service of one's own; else the usual one */
+  /** address of a self-hosted service (default: the public service) */
   base_url?: string;
 }
 
-/** Newest jobs first */
+/** Messages, newest job first */
 export interface JobDeliveryList {
   items: JobDelivery[];
 }
 
-/** A message about a job's end */
+/** A message about the end of a job */
 export interface JobDelivery {
   resultId: string;
   channel: string;
   /** waiting, sending, delivered or dead */
   state: string;
   attempts: number;
-  /** of the last answer; 0 = none came */
+  /** HTTP status of the last reply; 0: no reply came */
   status: number;
   error: string | null;
-  /** of the job */
+  /** when the job ended */
   ended_at: string | null;
   next_at: string | null;
 }
 
-/** One page of sums */
+/** One page of usage */
 export interface Usage {
   from: string | null;
   to: string | null;
@@ -2050,40 +2050,40 @@ export interface Usage {
   next_page: string | null;
 }
 
-/** What one of a group used */
+/** Usage of one group */
 export interface UsageSum {
   /** id, label, reason or day */
   group: string;
-  /** that sandboxes were started */
+  /** time that sandboxes were started */
   seconds: number;
-  /** of a processor, as sampled */
+  /** processor time, as sampled */
   cpu_seconds: number;
-  /** of the vCPUs they could use */
+  /** vCPUs of the sandboxes multiplied by their time */
   vcpu_seconds: number;
-  /** of their memory limits */
+  /** memory limits of the sandboxes multiplied by their time */
   memory_gib_seconds: number;
-  /** of files that are kept; 730 hours to the month */
+  /** stored files; a month has 730 hours */
   storage_gib_months: number;
   /** US dollars */
   usd: number;
-  /** the same in micro-dollars, exactly */
+  /** exact amount in micro-dollars */
   usd_micro: number;
 }
 
-/** What a project has left */
+/** The balance of a project */
 export interface Balance {
   project: string;
   deposited_usd: number;
   spent_usd: number;
-  /** below 0: more was spent */
+  /** negative if more was spent than deposited */
   balance_usd: number;
-  /** the same in micro-dollars, exactly */
+  /** exact amount in micro-dollars */
   balance_usd_micro: number;
 }
 
 /** A deposit to book */
 export interface DepositCreate {
-  /** yours: the same id is booked once */
+  /** id chosen by the caller; a repeated id is booked once */
   id: string;
   /** US dollars */
   usd: number;
@@ -2104,7 +2104,7 @@ export interface BudgetList {
   items: Budget[];
 }
 
-/** What may be spent, and what is */
+/** A spending limit and the amount spent */
 export interface Budget {
   id: string;
   scope: "project" | "key" | "sandbox";
@@ -2113,34 +2113,34 @@ export interface Budget {
   window: "total" | "day" | "month";
   limit_usd: number;
   warn_at: number;
-  /** in this window */
+  /** spent in the current period */
   spent_usd: number;
   /** fine, warned or exceeded */
   level: string;
-  /** when the window began */
+  /** start of the current period */
   since: string | null;
   created_at: string | null;
 }
 
-/** What may be spent */
+/** A spending limit */
 export interface BudgetCreate {
-  /** whose spending (default project) */
+  /** what the budget covers (default project) */
   scope?: "project" | "key" | "sandbox";
-  /** of UTC; total never begins anew (default month) */
+  /** period in UTC; total never restarts (default month) */
   window?: "total" | "day" | "month";
-  /** part of the limit that is warned of (default 0.8) */
+  /** fraction of the limit at which a warning is sent (default 0.8) */
   warn_at?: number;
-  /** id of the key; id or name of the sandbox */
+  /** id of the key, or name or id of the sandbox */
   subject?: string;
   /** US dollars */
   limit_usd: number;
 }
 
-/** What changes of a budget */
+/** Changes of a budget */
 export interface BudgetUpdate {
   /** US dollars */
   limit_usd?: number;
-  /** part of the limit that is warned of */
+  /** fraction of the limit at which a warning is sent */
   warn_at?: number;
 }
 
@@ -2149,33 +2149,33 @@ export interface PoolList {
   items: Pool[];
 }
 
-/** Sandboxes that are prepared */
+/** A pool of prepared sandboxes */
 export interface Pool {
   /** ready, filling (fewer than min are prepared) or failing */
   state: string;
-  /** of one that is failing */
+  /** set if the pool is failing */
   problem?: PoolProblem;
   template: string;
-  /** null: an automatic one, of the template's folder */
+  /** null: an automatic pool, identified by the template's folder */
   template_id: string | null;
-  /** it follows what is asked for */
+  /** the pool follows the demand */
   automatic: boolean;
-  /** held even when nobody asks */
+  /** number of sandboxes kept while the pool is unused */
   min: number;
-  /** held while it is used */
+  /** number of sandboxes kept while the pool is used */
   target: number;
-  /** that misses let it grow to */
+  /** upper limit when misses let the pool grow */
   max: number;
-  /** prepared now */
+  /** number of prepared sandboxes */
   ready: number;
   preparing: number;
-  /** creates that got one; since the broker's start */
+  /** creates that got a prepared sandbox since the broker started */
   hits: number;
-  /** creates that found none */
+  /** creates that found no prepared sandbox */
   misses: number;
-  /** hits / (hits + misses), over the same time; 0 before the first create */
+  /** hits / (hits + misses) since the broker started; 0 before the first create */
   hit_ratio: number;
-  /** layers of the snapshot that it is for, 0 = none */
+  /** number of snapshot layers of the pool's sandboxes; 0: none */
   depth: number;
   internet: boolean;
   cpu: number;
@@ -2188,11 +2188,11 @@ export interface Pool {
 export interface PoolProblem {
   code: string;
   message: string;
-  /** the cure */
+  /** how to fix it */
   hint: string;
 }
 
-/** Volumes by name */
+/** Volumes, sorted by name */
 export interface VolumeList {
   items: Volume[];
 }
@@ -2203,110 +2203,110 @@ export interface Volume {
   name: string;
   project: string;
   provider: string;
-  /** server whose disk it is on */
+  /** server that stores the volume */
   node: string;
-  /** making ready deleting */
+  /** making, ready or deleting */
   state: string;
   /** MiB */
   size_mb: number;
-  /** nothing enforces size_mb */
+  /** the size limit is not enforced */
   size_advisory: boolean;
   created_at: string | null;
   updated_at: string | null;
-  /** sandboxes that have it, stopped ones included */
+  /** sandboxes that have the volume, including stopped ones */
   attachments: VolumeMount[];
 }
 
-/** A volume in a sandbox */
+/** A volume mounted in a sandbox */
 export interface VolumeMount {
-  /** its name */
+  /** name */
   volume: string;
   volume_id: string;
-  /** its name */
+  /** name */
   sandbox: string;
   sandbox_id: string;
   sandbox_state: string;
-  /** where it is inside */
+  /** mount point in the sandbox */
   path: string;
-  /** the folder of it that is there; all of it without */
+  /** mounted folder of the volume; absent if the whole volume is mounted */
   subpath?: string;
   read_only: boolean;
   attached_at: string | null;
 }
 
-/** A volume to make */
+/** A volume to create */
 export interface VolumeCreate {
   /** unique in the project */
   name: string;
-  /** MiB that it can hold (default: no limit) */
+  /** size limit in MiB (default: no limit) */
   size_mb?: number;
 }
 
-/** A volume and what is used of it */
+/** A volume and its used space */
 export interface VolumeUsage {
   id: string;
   name: string;
   project: string;
   provider: string;
-  /** server whose disk it is on */
+  /** server that stores the volume */
   node: string;
-  /** making ready deleting */
+  /** making, ready or deleting */
   state: string;
   /** MiB */
   size_mb: number;
-  /** nothing enforces size_mb */
+  /** the size limit is not enforced */
   size_advisory: boolean;
   created_at: string | null;
   updated_at: string | null;
-  /** sandboxes that have it, stopped ones included */
+  /** sandboxes that have the volume, including stopped ones */
   attachments: VolumeMount[];
-  /** -1 = too many files to count */
+  /** -1: too many files to measure */
   used_bytes: number;
 }
 
-/** What a volume is to hold */
+/** New size of a volume */
 export interface VolumeGrow {
-  /** MiB, not less than it has */
+  /** MiB; not less than the current size */
   size_mb: number;
 }
 
-/** The volumes of a sandbox */
+/** List the volumes of a sandbox */
 export interface VolumeMountList {
   items: VolumeMount[];
 }
 
-/** Which volume, and where */
+/** A volume to attach, and its mount point */
 export interface VolumeAttach {
   /** name or id */
   volume: string;
-  /** absolute (default /workspace) */
+  /** absolute mount point (default /workspace) */
   path?: string;
-  /** any number of sandboxes may read it */
+  /** mount read-only; any number of sandboxes may read a volume */
   read_only?: boolean;
-  /** a folder of it, made when it is missing (default all of it) */
+  /** folder of the volume to mount, created if missing (default: the whole volume) */
   subpath?: string;
 }
 
-/** One page of changes, by path; a folder before what it holds */
+/** One page of changes sorted by path; a folder precedes its content */
 export interface ChangeList {
   items: Change[];
-  /** id of a snapshot, or "template" */
+  /** id of the base snapshot, or "template" */
   base: string;
   next_page: string | null;
 }
 
-/** A path that is not as it was */
+/** A path that differs from the base */
 export interface Change {
-  /** from the root, without '/' in front */
+  /** path from the root, without a leading '/' */
   path: string;
-  /** base64 when the path is not UTF-8 */
+  /** base64 if the path is not UTF-8 */
   path_encoding?: string;
-  /** added deleted modified; mode: its mode or owner alone; type: it is another type of file now */
+  /** added, deleted or modified; mode: only the mode or owner changed; type: the file became another type of file */
   kind: string;
-  /** file dir link fifo socket device; null: it is not there */
+  /** file, dir, link, fifo, socket or device; null: the path does not exist */
   type: string | null;
   type_before: string | null;
-  /** bytes of a file */
+  /** size of a file in bytes */
   size: number;
   size_before: number;
   /** octal */
@@ -2316,47 +2316,47 @@ export interface Change {
   gid: number;
   uid_before: number;
   gid_before: number;
-  /** a link's target */
+  /** target of a symbolic link */
   link?: string;
   link_before?: string;
-  /** a folder that is too deep down to list what it holds */
+  /** the folder is too deep; its content is not listed */
   truncated?: boolean;
-  /** of diff: a patch as git writes them */
+  /** diff only: a patch in git's format */
   diff?: string;
   lines_added?: number;
   lines_deleted?: number;
-  /** no text, or too large to be compared by lines */
+  /** the file is not text, or is too large for a comparison by lines */
   binary?: boolean;
-  /** base64 when the diff is not UTF-8 */
+  /** base64 if the diff is not UTF-8 */
   diff_encoding?: string;
 }
 
-/** What is to be as it was */
+/** Paths to revert */
 export interface Revert {
-  /** files, or folders with all in them; "/" is everything */
+  /** files, or folders with everything in them; "/" means everything */
   paths: string[];
-  /** base64: the paths are that, each one */
+  /** base64: each path is base64-encoded */
   encoding?: "text" | "base64";
-  /** a snapshot by name or id, or "template" (the default) */
+  /** name or id of a snapshot, or "template" (the default) */
   base?: string;
 }
 
-/** What became of each path, in the order of the request */
+/** Results in the order of the requested paths */
 export interface RevertResult {
   items: Reverted[];
 }
 
-/** What became of one path */
+/** Result for one path */
 export interface Reverted {
-  /** as in the request */
+  /** the path as given in the request */
   path: string;
-  /** it is as it was in the base */
+  /** the path has the base's content again */
   ok: boolean;
-  /** files and folders put back */
+  /** number of files and folders restored */
   restored: number;
-  /** files and folders taken away */
+  /** number of files and folders deleted */
   removed: number;
-  /** a code */
+  /** error code */
   error?: string;
   message?: string;
   hint?: string;
@@ -2370,66 +2370,66 @@ export interface WindowList {
 /** A named terminal */
 export interface Window {
   name: string;
-  /** its number in this sandbox */
+  /** number of the process in this sandbox */
   process: number;
-  /** inside the sandbox */
+  /** process id in the sandbox */
   pid: number;
   rows: number;
   cols: number;
-  /** something runs in the foreground */
+  /** a command runs in the foreground */
   busy: boolean;
-  /** …/run works there */
+  /** whether …/run works in this window */
   shell: boolean;
-  /** connections that are attached */
+  /** number of attached connections */
   viewers: number;
-  /** closes after so long at rest */
+  /** idle time after which the window closes */
   ttl_s: number;
-  /** since the last input or output */
+  /** time since the last input or output */
   quiet_ms: number;
-  /** first offset that is kept */
+  /** first offset that is still stored */
   output_start: number;
   /** bytes written so far */
   output_end: number;
   started_at: string | null;
   user: string;
-  /** that it began in */
+  /** working directory at its start */
   cwd: string;
 }
 
-/** What is to be otherwise */
+/** Changes of a window */
 export interface WindowChange {
   rows?: number;
   cols?: number;
   ttl_s?: number;
 }
 
-/** Viewers, first come first */
+/** Viewers, in the order of attachment */
 export interface ViewerList {
   items: Viewer[];
 }
 
-/** Who looks at a window by WebSocket */
+/** A viewer that is attached to a window by WebSocket */
 export interface Viewer {
-  /** its number on this server */
+  /** number of the viewer on this server */
   viewer: number;
-  /** its user, or its key */
+  /** user or key of the viewer */
   who: string;
-  /** address that it comes from */
+  /** network address of the viewer */
   peer: string;
-  /** false: it only looks */
+  /** false: read-only */
   writes: boolean;
   attached_at: string | null;
-  /** last, to two seconds; null = never */
+  /** last input, accurate to two seconds; null: never */
   typed_at: string | null;
 }
 
-/** What a window shows */
+/** Content of a window's screen */
 export interface Screen {
-  /** why waiting ended: found, changed, quiet, timeout, ended; none when there was nothing to wait for */
+  /** why the wait ended: found, changed, quiet, timeout or ended; none if there was no condition */
   reason: string;
-  /** lines without blanks at their end, or what draws it anew */
+  /** lines without trailing blanks, or escape sequences that draw the screen */
   text: string | null;
-  /** of the form cells */
+  /** only for the form cells */
   lines: ScreenLine[];
   rows: number;
   cols: number;
@@ -2438,12 +2438,12 @@ export interface Screen {
   /** from 0 */
   cursor_column: number;
   cursor_visible: boolean;
-  /** the screen of a full-screen program, not the shell's */
+  /** true: the alternate screen of a full-screen program */
   alternate: boolean;
   title: string;
-  /** output up to here is on it */
+  /** the screen includes output up to this offset */
   offset: number;
-  /** bytes at the beginning of the output that are no longer kept: what they drew may be missing */
+  /** bytes that are no longer stored at the beginning of the output; text that they drew may be missing */
   missing: number;
 }
 
@@ -2452,7 +2452,7 @@ export interface ScreenLine {
   runs: ScreenRun[];
 }
 
-/** Characters that look the same */
+/** Characters with the same attributes */
 export interface ScreenRun {
   column: number;
   text: string;
@@ -2467,64 +2467,64 @@ export interface ScreenRun {
   strike: boolean;
 }
 
-/** What to type, and what to wait for */
+/** Input for a window, and conditions to wait for */
 export interface WindowKeys {
-  /** typed as it is */
+  /** text to type */
   text?: string;
-  /** as one paste, where the program knows of pastes */
+  /** text to paste; uses bracketed paste if the program has enabled it */
   paste?: string;
-  /** after them: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; what is no key is typed */
+  /** keys to press after text and paste: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; other strings are typed */
   keys?: string[];
-  /** wait until the screen has it; of several conditions the first ends the wait, and after typing only what follows counts */
+  /** wait until the screen shows this text; the first condition that holds ends the wait; after typing, only later output counts */
   wait_text?: string;
-  /** the same, POSIX extended, within a line */
+  /** wait until a line matches this POSIX extended regular expression */
   wait_regex?: string;
-  /** until anything on the screen changes */
+  /** wait until the screen changes */
   wait_change?: boolean;
-  /** until there was no output for so long */
+  /** wait until there was no output for this time */
   quiet_ms?: number;
-  /** at most; default 10000 */
+  /** maximum wait (default 10000) */
   wait_ms?: number;
-  /** of the screen */
+  /** format of the screen */
   form?: "text" | "ansi" | "cells";
 }
 
 /** A command for a window */
 export interface WindowRun {
-  /** what runs there already is cancelled first; without one it is waited for */
+  /** command line; a command that runs in the window is cancelled first; without command, wait for the running one */
   command?: string;
-  /** refuse (409) rather than cancel */
+  /** answer 409 instead of cancelling a running command */
   keep?: boolean;
-  /** then it is left running; default 30000 */
+  /** maximum wait; afterwards the command continues (default 30000) */
   wait_ms?: number;
-  /** of its end; default 65536 */
+  /** bytes kept from the end of the output (default 65536) */
   outputLimitBytes?: number;
-  /** of a window that is made for it */
+  /** working directory, if the window is created */
   cwd?: string;
-  /** the same */
+  /** user, if the window is created */
   user?: string;
-  /** the same */
+  /** environment, if the window is created */
   env?: Record<string, string>;
 }
 
-/** What a command in a window did */
+/** Result of a command in a window */
 export interface WindowResult {
   window: string;
   process: number;
-  /** it goes on */
+  /** the command still runs */
   running: boolean;
-  /** -1 while it runs */
+  /** -1 while the command runs */
   exit_code: number;
-  /** without what moves and colours */
+  /** output without escape sequences */
   output: string;
-  /** where its output begins in that of the process */
+  /** offset of the output in the output of the process */
   since: number;
   end: number;
-  /** bytes before `output` */
+  /** bytes dropped before `output` */
   dropped: number;
-  /** what ran there was ended for it */
+  /** a command that ran in the window was cancelled */
   cancelled: boolean;
-  /** the window has ended with it */
+  /** the window closed when the command ended */
   closed: boolean;
 }
 
@@ -2538,77 +2538,77 @@ export interface CodeContext {
   id: string;
   /** python, javascript or bash */
   language: string;
-  /** that it began in */
+  /** working directory at its start */
   cwd: string;
   user: string;
-  /** ready, or ended: what it knew is gone until it is restarted */
+  /** ready, or ended: its state is lost, and it can be restarted */
   state: string;
-  /** its number in this sandbox */
+  /** number of the process in this sandbox */
   process: number;
-  /** of an ended one; else -1 */
+  /** exit code of an ended context; otherwise -1 */
   exit_code: number;
-  /** or restarted */
+  /** time of the creation or of the last restart */
   created_at: string | null;
 }
 
 /** A new context */
 export interface CodeContextCreate {
-  /** python (else), javascript or bash */
+  /** python (default), javascript or bash */
   language?: string;
-  /** folder to begin in; relative ones are below the default */
+  /** working directory; a relative path is below the default folder */
   cwd?: string;
 }
 
-/** Recordings that are whole, by sandbox, then by time */
+/** Finished recordings, by sandbox and time */
 export interface RecordingList {
   items: Recording[];
 }
 
-/** What a window showed */
+/** A recording of a window */
 export interface Recording {
   id: string;
-  /** which may be gone */
+  /** the sandbox may be deleted */
   sandbox_id: string;
-  /** that the window was */
+  /** number of the window's process */
   process: number;
   size_bytes: number;
   started_at: string | null;
 }
 
-/** Services, by name */
+/** Services, sorted by name */
 export interface ServiceList {
   items: Service[];
 }
 
-/** A command that is kept running */
+/** A command that the server keeps running */
 export interface Service {
   name: string;
-  /** starting, running, backoff (it will be started again), stopping, stopped (as asked), exited (by itself), failed; down or paused as its sandbox is; unknown */
+  /** starting, running, backoff (waits for its restart), stopping, stopped (on request), exited (by itself) or failed; down or paused if the sandbox is; unknown */
   state: string;
-  /** false: somebody stopped it */
+  /** false: a client stopped the service */
   wanted: boolean;
-  /** inside the sandbox; 0 = none */
+  /** process id in the sandbox; 0: none */
   pid: number;
-  /** its number in the sandbox */
+  /** number of the process in the sandbox */
   process: number;
-  /** by itself, since it was started or changed */
+  /** automatic restarts since the service was started or changed */
   restarts: number;
-  /** quick ends in a row */
+  /** consecutive early exits */
   failures: number;
-  /** of the last run that ended; -1 = none has */
+  /** exit code of the last finished run; -1: no run has finished */
   exit_code: number;
-  /** that ended it, or 0 */
+  /** signal that ended the last run, or 0 */
   signal: number;
-  /** why it could not be started */
+  /** why the last start failed */
   error: string | null;
-  /** in backoff */
+  /** time until the next restart, while the state is backoff */
   restart_in_ms: number;
-  /** its last run */
+  /** start of the last run */
   started_at: string | null;
-  /** the last run that ended */
+  /** end of the last finished run */
   ended_at: string | null;
   command: string | null;
-  /** else: program and arguments */
+  /** program and arguments, if the service has no shell line */
   args: unknown;
   cwd: string;
   user: string;
@@ -2621,91 +2621,91 @@ export interface Service {
   updated_at: string | null;
 }
 
-/** A service: command, or cmd with args */
+/** A service: either command, or cmd and args */
 export interface ServiceRequest {
-  /** a line for a shell, or: */
+  /** shell command line; or cmd and args: */
   command?: string;
-  /** a program */
+  /** program to run without a shell */
   cmd?: string;
   /** its arguments */
   args?: string[];
   cwd?: string;
-  /** name or number inside */
+  /** name or number of the user in the sandbox */
   user?: string;
-  /** over the sandbox's; never shown again */
+  /** overrides the sandbox's environment; never returned */
   env?: Record<string, string>;
-  /** when it is started again; default always */
+  /** when to restart the command (default always) */
   restart?: "always" | "on-failure" | "no";
-  /** quick ends in a row, then it has failed; 0 = it is tried for ever */
+  /** number of consecutive early exits after which the service has failed; 0: no limit */
   restart_limit?: number;
-  /** before the first restart, doubled up to a minute; default 500 */
+  /** delay of the first restart, doubled up to a minute (default 500) */
   restart_delay_ms?: number;
-  /** from SIGTERM to SIGKILL; default 5000 */
+  /** time from SIGTERM to SIGKILL (default 5000) */
   stop_timeout_ms?: number;
-  /** while it runs the sandbox is not idle */
+  /** a running service keeps the sandbox from being idle */
   keep_awake?: boolean;
 }
 
-/** What a service wrote */
+/** Output of a service */
 export interface ServiceLog {
   name: string;
   stdout: string;
   stderr: string;
-  /** of its first byte; what is before it is lost, or was not wanted */
+  /** offset of the first returned byte; earlier bytes are lost or were not requested */
   stdout_offset: number;
   stderr_offset: number;
-  /** since_stdout of the next call */
+  /** value of since_stdout for the next call */
   stdout_next: number;
   stderr_next: number;
-  /** written in all, over its runs since the sandbox was started */
+  /** bytes written by all runs since the start of the sandbox */
   stdout_bytes: number;
   stderr_bytes: number;
 }
 
-/** Other limits; what is left out or 0 stays as it is */
+/** New limits; omitted members and 0 keep their values */
 export interface SandboxResize {
   /** vCPUs */
   cpu?: number;
   /** MiB */
   memory_mb?: number;
-  /** MiB; more of it, while it is stopped */
+  /** MiB; can be raised while the sandbox is stopped */
   disk_mb?: number;
   /** processes and threads */
   pids?: number;
 }
 
-/** A change of its own variables; those of its template stay */
+/** Changes of a sandbox's own variables; the template's variables stay */
 export interface SandboxEnvironment {
-  /** variables to add or to replace */
+  /** variables to add or replace */
   set?: Record<string, string>;
-  /** names that go, before that */
+  /** names to remove before variables are added */
   unset?: string[];
 }
 
-/** What can be brought back */
+/** Deleted items that can be restored */
 export interface TrashList {
   items: TrashItem[];
 }
 
-/** Something that can be brought back */
+/** A deleted item that can be restored */
 export interface TrashItem {
-  /** sandbox snapshot layer */
+  /** sandbox, snapshot or layer */
   kind: string;
   id: string;
   name?: string;
   project?: string;
-  /** deleted: by a call; orphan: no row of the store knew it */
+  /** deleted: by a call; orphan: the store has no row for it */
   reason: string;
-  /** when it goes for good */
+  /** when it is deleted permanently */
   until: string | null;
-  /** -1 = not counted yet */
+  /** -1: not measured yet */
   size_bytes: number;
 }
 
-/** How many were stopped */
+/** Number of stopped sandboxes */
 export interface StoppedAll {
   stopped: number;
-  /** they run still: ask again */
+  /** number of sandboxes that still run; repeat the call */
   left: number;
 }
 
@@ -2777,27 +2777,27 @@ export interface BuildResources {
   pids?: number;
 }
 
-/** A template that is being made by steps, or was */
+/** A build of a template from steps */
 export interface Build {
-  /** of the command that failed */
+  /** exit code of the command that failed */
   exit_code: number | null;
   id: string;
-  /** of the template */
+  /** name of the template */
   name: string;
   from: string;
-  /** id, once it is ready */
+  /** id of the template; null until the build is ready */
   template: string | null;
-  /** waiting building ready error cancelled */
+  /** waiting, building, ready, error or cancelled */
   status: string;
-  /** why it failed */
+  /** why the build failed */
   message: string | null;
-  /** that it is at, or failed at, from 1; 0 = none yet */
+  /** current step, or the step that failed, from 1; 0: no step has started */
   step: number;
   step_count: number;
-  /** steps that were not executed */
+  /** number of steps that were taken from the cache */
   cached_count: number;
   log_lines: number;
-  /** id of the one that executes the step */
+  /** id of the sandbox that runs the current step */
   sandbox: string | null;
   project: string;
   node: string;
@@ -2816,59 +2816,59 @@ export interface BuildList {
 export interface BuildLogs {
   /** list of {line, at, step, level, stream, text} */
   lines: unknown;
-  /** what to give as since to go on */
+  /** value of since for the next call */
   next: number;
-  /** of the build */
+  /** status of the build */
   status: string;
 }
 
-/** Files that a copy step can name; they go a day after they were last used */
+/** Files for copy steps; they are deleted a day after their last use */
 export interface BuildFiles {
   hash: string;
   present: boolean;
-  /** of the tar, unpacked */
+  /** unpacked size of the tar */
   size_bytes: number;
 }
 
-/** What of it may be seen from outside */
+/** Preview settings of a sandbox */
 export interface Preview {
   enabled: boolean;
-  /** links may be given to people without a key */
+  /** whether links may be given to people without a key */
   public: boolean;
-  /** the server's and the template's, or any */
+  /** ports that the server and the template allow, or any */
   ports: string;
-  /** the server has a SANDBOX_PREVIEW_SECRET */
+  /** whether the server has a SANDBOX_PREVIEW_SECRET */
   sharingEnabled: boolean;
-  /** false: its network is blocked */
+  /** false: the sandbox's network is blocked */
   reachable: boolean;
-  /** previews are at PORT-ID.DOMAIN, too */
+  /** domain of preview hosts: PORT-ID.DOMAIN */
   domain: string | null;
 }
 
-/** What of it may be seen from now on */
+/** Changes of the preview settings */
 export interface PreviewChange {
   enabled?: boolean;
   public?: boolean;
-  /** all links that were given out end */
+  /** revoke all existing links */
   rotate?: boolean;
 }
 
 /** A link to a port */
 export interface PreviewLink {
   port: number;
-  /** default a day, of a private link an hour */
+  /** lifetime of the link (default: a day; a private link: an hour) */
   ttlSeconds?: number;
-  /** for the caller's own browser: needs neither a secret nor a public preview, ends with the server */
+  /** link for the caller's own browser: works without a secret and without public previews, until the server ends */
   private?: boolean;
 }
 
-/** The link */
+/** A link to a preview */
 export interface PreviewLinkMade {
   token: string;
-  /** on this server */
+  /** path on this server */
   path: string;
   url: string;
-  /** in an origin of its own, where the server has a domain */
+  /** address with an origin of its own; null if the server has no preview domain */
   hostUrl: string | null;
   port: number;
   private: boolean;
@@ -3381,49 +3381,49 @@ export interface DaytonaContextCreate {
   language: string | null;
 }
 
-/** What to clone */
+/** What to clone, and where */
 export interface GitClone {
   /** https, http, ssh, git, file, or user@host:path */
   url: string;
-  /** where it is to be: nothing, or an empty folder */
+  /** target of the clone: a path that does not exist, or an empty folder */
   path: string;
-  /** or a tag */
+  /** branch or tag */
   branch?: string;
-  /** to be checked out after it */
+  /** commit to check out after the clone */
   commit?: string;
-  /** so many commits; 0 = all */
+  /** number of commits to fetch; 0: all */
   depth?: number;
   /** do not check certificates */
   insecure?: boolean;
-  /** with a password; default git, as tokens want it */
+  /** user name for the password; default git, which servers accept with tokens */
   username?: string;
-  /** or a token: for this call and its server, kept nowhere */
+  /** password or token for this call and its server; it is not stored */
   password?: string;
 }
 
-/** What has changed since the head */
+/** The state of the working tree */
 export interface GitStatus {
-  /** null when the head is detached */
+  /** null if HEAD is detached */
   branch: string | null;
-  /** null before the first */
+  /** null before the first commit */
   commit: string | null;
   upstream: string | null;
-  /** commits that the upstream has not */
+  /** commits that the upstream branch lacks */
   ahead: number;
-  /** commits that only the upstream has */
+  /** commits that only the upstream branch has */
   behind: number;
   clean: boolean;
   files: GitFile[];
 }
 
-/** A file that has changed */
+/** A file with changes */
 export interface GitFile {
   path: string;
-  /** of a rename or copy */
+  /** old path of a rename or copy */
   old_path: string | null;
-  /** unchanged modified type added deleted renamed copied unmerged untracked */
+  /** unchanged, modified, type, added, deleted, renamed, copied, unmerged or untracked */
   staged: string;
-  /** the same */
+  /** same values as staged */
   worktree: string;
 }
 
@@ -3441,78 +3441,78 @@ export interface GitCommit {
   at: string | null;
 }
 
-/** What to stage, deletions too */
+/** Files to stage; deleted files are staged, too */
 export interface GitAdd {
-  /** of the repository; relative ones are below the default folder, which it is when left out */
+  /** path of the repository; a relative path is below the default folder; default: the default folder itself */
   path?: string;
-  /** as they are, no patterns; "." = all */
+  /** paths without patterns; "." stages everything */
   files: string[];
 }
 
-/** How to commit */
+/** Options of a commit */
 export interface GitCommitRequest {
-  /** of the repository; relative ones are below the default folder, which it is when left out */
+  /** path of the repository; a relative path is below the default folder; default: the default folder itself */
   path?: string;
   message: string;
-  /** name; default: as git is configured */
+  /** name of the author (default: the configuration of git) */
   author?: string;
   email?: string;
   allow_empty?: boolean;
 }
 
-/** The commit that was made */
+/** The new commit */
 export interface GitHash {
   hash: string;
 }
 
-/** The local branches */
+/** Local branches */
 export interface GitBranches {
   current: string | null;
   branches: string[];
 }
 
-/** A branch at the head */
+/** A branch to create at HEAD */
 export interface GitBranch {
-  /** of the repository; relative ones are below the default folder, which it is when left out */
+  /** path of the repository; a relative path is below the default folder; default: the default folder itself */
   path?: string;
   name: string;
-  /** go over to it, too */
+  /** check the branch out */
   checkout?: boolean;
 }
 
-/** Where to go */
+/** What to check out */
 export interface GitCheckout {
-  /** of the repository; relative ones are below the default folder, which it is when left out */
+  /** path of the repository; a relative path is below the default folder; default: the default folder itself */
   path?: string;
   /** branch, tag or commit */
   name: string;
 }
 
-/** What to push, and where to */
+/** What to push */
 export interface GitPush {
-  /** of the repository; relative ones are below the default folder, which it is when left out */
+  /** path of the repository; a relative path is below the default folder; default: the default folder itself */
   path?: string;
   /** default origin */
   remote?: string;
-  /** default: the one at hand */
+  /** default: the current branch */
   branch?: string;
   set_upstream?: boolean;
-  /** with a password; default git, as tokens want it */
+  /** user name for the password; default git, which servers accept with tokens */
   username?: string;
-  /** or a token: for this call and its server, kept nowhere */
+  /** password or token for this call and its server; it is not stored */
   password?: string;
 }
 
 /** What to pull and merge */
 export interface GitPull {
-  /** of the repository; relative ones are below the default folder, which it is when left out */
+  /** path of the repository; a relative path is below the default folder; default: the default folder itself */
   path?: string;
   /** default origin */
   remote?: string;
-  /** default: the upstream of the one at hand */
+  /** default: the upstream of the current branch */
   branch?: string;
-  /** with a password; default git, as tokens want it */
+  /** user name for the password; default git, which servers accept with tokens */
   username?: string;
-  /** or a token: for this call and its server, kept nowhere */
+  /** password or token for this call and its server; it is not stored */
   password?: string;
 }

@@ -13,61 +13,61 @@ class Error(TypedDict):
 
 
 class SandboxCreate(TypedDict):
-    """What to make"""
+    """Settings of a new sandbox"""
 
-    # name or id; else the server's default
+    # name or id (default: the server's default template)
     template: NotRequired[str]
-    # unique in the project; else generated
+    # unique in the project (default: generated)
     name: NotRequired[str]
-    # a label of where; kept as it is
+    # free-form label of the location; the server only stores it
     region: NotRequired[str]
-    # for finding it again
+    # labels to filter lists by
     labels: NotRequired[dict[str, str]]
-    # environment of every command, over the template's; never shown again
+    # environment of every command; overrides the template's environment; never returned
     env: NotRequired[dict[str, str]]
     resources: NotRequired[ResourcesRequest]
-    # false = no network at all
+    # false: no network
     internet: NotRequired[bool]
-    # the same as internet, by name
+    # blocked or internet; same as the member internet
     network: NotRequired[Literal["blocked", "internet"]]
-    # false = nothing of it is seen (default true)
+    # false: no previews of the sandbox (default true)
     previewEnabled: NotRequired[bool]
-    # links to its previews may be shared (default false)
+    # allow shared links to previews (default false)
     previewPublic: NotRequired[bool]
-    # which addresses it may reach; else all that the server lets its sandboxes reach
+    # destinations that the sandbox may reach (default: all that the server permits)
     egress: NotRequired[SandboxEgress]
-    # id or name of a config of /accounts/me/sandboxes, for what is not given here
+    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
     config: NotRequired[str]
-    # name or id: begin with its files, on its template
+    # name or id of a snapshot; the sandbox starts with its files and on its template
     snapshot: NotRequired[str]
-    # exempt from the idle reaper
+    # the idle timeout does not delete the sandbox
     persistent: NotRequired[bool]
-    # so long after its creation an ephemeral one is deleted and a persistent one stopped, its files kept; 0 = never
+    # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
     timeout_ms: NotRequired[int]
-    # delete it when nobody used it for so long; 0 = the server's
+    # idle time after which the sandbox is deleted; 0: the server's setting
     idle_reap_ms: NotRequired[int]
-    # whatever it does: an ephemeral one is deleted so long after its creation, a persistent one stopped so long after its last start; 0 = the server's
+    # maximum lifetime, active or idle: an ephemeral sandbox is deleted this long after its creation, a persistent one stopped this long after its last start; 0: the server's setting
     lifetime_max_ms: NotRequired[int]
-    # pause it when nobody used it for so long; 0 = the server's, -1 = never
+    # idle time after which the sandbox is paused; 0: the server's setting, -1: never
     autoPauseMs: NotRequired[int]
-    # stop it when nobody used it for so long; 0 = the server's, -1 = never
+    # idle time after which the sandbox is stopped; 0: the server's setting, -1: never
     autoStopMs: NotRequired[int]
-    # delete it so long after it was stopped, persistent or not; 0 = never
+    # time after a stop until the sandbox is deleted, persistent or not; 0: never
     autoDeleteMs: NotRequired[int]
-    # move its files to the blob store so long after it was stopped; 0 = never
+    # time after a stop until the files move to the blob store; 0: never
     autoArchiveMs: NotRequired[int]
-    # name or id of one to write to, at /workspace
+    # name or id of a volume to mount writable at /workspace
     volume: NotRequired[str]
-    # or several, each where it is wanted
+    # volumes to mount at chosen paths
     volumes: NotRequired[list[SandboxVolume]]
-    # KEY: the volume home-KEY is at /home/user, and made if need be
+    # KEY: the volume home-KEY is mounted at /home/user and created if missing
     persistentHome: NotRequired[str]
-    # GiB that volume can hold, when it is made (default: no limit)
+    # size limit of that volume in GiB when it is created (default: no limit)
     persistentDiskGb: NotRequired[int]
 
 
 class ResourcesRequest(TypedDict):
-    """Limits; what is left out or 0 is inherited from project and platform"""
+    """Limits; omitted members and 0 are inherited from the project and the platform"""
 
     # vCPUs
     cpu: NotRequired[float]
@@ -80,51 +80,51 @@ class ResourcesRequest(TypedDict):
 
 
 class SandboxEgress(TypedDict):
-    """Whom a sandbox may reach"""
+    """Network destinations that a sandbox may reach"""
 
-    # addresses, ranges and hosts that it may reach, whatever is denied; a host's name (by TLS on port 443, and HTTP on 80) needs all to be denied
+    # addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied
     allow: NotRequired[list[str]]
-    # that it may not; "0.0.0.0/0" is all of them
+    # addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all
     deny: NotRequired[list[str]]
 
 
 class SandboxVolume(TypedDict):
-    """A volume, and where it is to be"""
+    """A volume and its mount point"""
 
     # name or id
     volume: str
-    # absolute (default /workspace)
+    # absolute mount point (default /workspace)
     path: NotRequired[str]
-    # any number of sandboxes may read it
+    # mount read-only; any number of sandboxes may read a volume
     read_only: NotRequired[bool]
-    # a folder of it, made when it is missing (default all of it)
+    # folder of the volume to mount, created if missing (default: the whole volume)
     subpath: NotRequired[str]
 
 
 class Sandbox(TypedDict):
-    """One isolated computer"""
+    """An isolated computer"""
 
     id: str
     name: str
-    # what it really is: pending creating started paused stopping stopped archived deleting deleted failed
+    # current state: pending, creating, started, paused, stopping, stopped, archived, deleting, deleted or failed
     state: str
-    # what was asked for last
+    # last requested state
     desired_state: str
-    # why it ended or was paused: none user idle lifetime oom exit host_lost error budget disk
+    # why the sandbox ended or was paused: none, user, idle, lifetime, oom, exit, host_lost, error, budget or disk
     reason: str
-    # ok, or unresponsive: it does not answer, and calls that need it are refused until it does; null: it does not run
+    # ok, or unresponsive: the agent does not answer, and calls that need it are refused until it does; null: the sandbox does not run
     agent: str | None
     template: str
     provider: str
-    # what really stands around it
+    # isolation in effect
     isolation: str
     region: str
     project: str
     # blocked or internet
     network: str
-    # object of texts
+    # object of strings
     labels: Any
-    # names of its environment; values are never shown
+    # names of the environment variables; values are never returned
     env_names: list[str]
     resources: Resources
     persistent: bool
@@ -132,33 +132,33 @@ class Sandbox(TypedDict):
     started_at: str | None
     last_activity_at: str | None
     timeout_at: str | None
-    # since its start; 0 when stopped
+    # time since the start; 0 while stopped
     uptime_ms: int
     idle_reap_ms: int
     lifetime_max_ms: int
-    # paused after so long without use; 0 = never
+    # idle time after which the sandbox is paused; 0: never
     autoPauseMs: int
-    # stopped after so long without use; 0 = never
+    # idle time after which the sandbox is stopped; 0: never
     autoStopMs: int
-    # 0 = never
+    # time after a stop until the files move to the blob store; 0: never
     autoArchiveMs: int
-    # deleted so long after a stop; 0 = never
+    # time after a stop until the sandbox is deleted; 0: never
     autoDeleteMs: int
-    # not paused, stopped or deleted for idleness before that
+    # the idle timeout is suspended until this time
     awake_until: str | None
     preview: SandboxPreview
     egress: SandboxEgress
     last_event: LastEvent
-    # null but in the answers to GET of one sandbox and of a list
+    # only GET of one sandbox and GET of the list return it; other replies have null
     made_from: SandboxOrigin | None
-    # what its files lie on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one sandbox
+    # snapshots below the sandbox's files, uppermost first, at most 64, then the template; only GET of one sandbox returns it, other replies have null
     lineage: list[LineageStep] | None
-    # that it has; null as made_from is
+    # attached volumes; only GET of one sandbox and GET of the list return them, other replies have null
     volumes: list[AttachedVolume] | None
 
 
 class Resources(TypedDict):
-    """The limits that are in force"""
+    """Limits in effect"""
 
     # vCPUs
     cpu: float
@@ -168,51 +168,51 @@ class Resources(TypedDict):
     disk_mb: int
     # processes and threads
     pids: int
-    # this host cannot enforce disk_mb
+    # the host cannot enforce disk_mb
     disk_advisory: bool
 
 
 class SandboxPreview(TypedDict):
-    """What of it may be seen; more at /preview"""
+    """Preview settings; details at /preview"""
 
     enabled: bool
     public: bool
-    # the server's and the template's, or any; null but in the answer to GET of one sandbox
+    # ports that the server and the template allow, or any; only GET of one sandbox returns it, other replies have null
     ports: str | None
-    # the server has a SANDBOX_PREVIEW_SECRET
+    # whether the server has a SANDBOX_PREVIEW_SECRET
     sharingEnabled: bool
 
 
 class LastEvent(TypedDict):
-    """What happened to it last"""
+    """The last event of a sandbox"""
 
     at: str | None
     text: str
 
 
 class SandboxOrigin(TypedDict):
-    """What a sandbox was made of"""
+    """What a sandbox was made from"""
 
-    # template or snapshot; a fork is of a snapshot, too
+    # template or snapshot; a fork is made from a snapshot
     kind: str | None
-    # its id
+    # id of the snapshot
     snapshot: str | None
-    # null: it is removed
+    # null: the snapshot or template is deleted
     snapshot_name: str | None
-    # id of the one that the snapshot was taken of: of a fork, the one that was forked
+    # id of the sandbox that the snapshot was taken of; for a fork, the sandbox that was forked
     sandbox: str | None
     sandbox_name: str | None
 
 
 class LineageStep(TypedDict):
-    """What files lie on"""
+    """A snapshot or template below a sandbox's files"""
 
     # snapshot or template
     kind: str
     id: str
-    # null: it is removed
+    # null: the snapshot or template is deleted
     name: str | None
-    # id of the one that the snapshot was taken of
+    # id of the sandbox that the snapshot was taken of
     sandbox: str | None
     sandbox_name: str | None
 
@@ -220,10 +220,10 @@ class LineageStep(TypedDict):
 class AttachedVolume(TypedDict):
     """A volume of a sandbox"""
 
-    # its name
+    # name
     volume: str
     volume_id: str
-    # where it is inside
+    # mount point in the sandbox
     path: str
     read_only: bool
 
@@ -236,31 +236,31 @@ class SandboxList(TypedDict):
 
 
 class SandboxKeepalive(TypedDict):
-    """How long idleness is to do nothing to it"""
+    """How long to suspend the idle timeout"""
 
-    # from now; never shortens what was given before
+    # from now; never shortens an earlier keepalive
     timeoutMs: int
 
 
 class SandboxPersist(TypedDict):
-    """How long idleness is to do nothing to it"""
+    """How long to suspend the idle timeout"""
 
-    # from now; 0 ends it, and a keepalive with it
+    # from now; 0 ends it together with any keepalive
     hours: int
 
 
 class Stats(TypedDict):
-    """What a sandbox uses now"""
+    """Current resource usage of a sandbox"""
 
     sampled_at: str | None
     uptime_ms: int
-    # since its start
+    # since the start of the sandbox
     cpu_usage_us: int
-    # of one vCPU, on average since its start; take two samples of cpu_usage_us for a shorter time
+    # average percent of one vCPU since the start; for a shorter period compare two samples of cpu_usage_us
     cpu_percent: float
     memory_bytes: int
     memory_limit_bytes: int
-    # files on top of the template; -1 = not known
+    # size of the files on top of the template; -1: unknown
     disk_bytes: int
     disk_limit_bytes: int
     pids: int
@@ -271,7 +271,7 @@ class Stats(TypedDict):
 
 
 class StatsHistory(TypedDict):
-    """The newest samples of a sandbox, one of now among them while it runs"""
+    """The newest samples of a sandbox; a running sandbox adds a current sample"""
 
     # oldest first
     items: list[StatsSample]
@@ -280,15 +280,15 @@ class StatsHistory(TypedDict):
 
 
 class StatsSample(TypedDict):
-    """What a sandbox used at a time"""
+    """Resource usage of a sandbox at one time"""
 
     at: str | None
-    # of one vCPU, since the sample before; of the first one since the sandbox's start
+    # percent of one vCPU since the previous sample; the first sample counts from the start of the sandbox
     cpu_percent: float
-    # since its start
+    # since the start of the sandbox
     cpu_usage_us: int
     memory_bytes: int
-    # files on top of the template; -1 = not known
+    # size of the files on top of the template; -1: unknown
     disk_bytes: int
     pids: int
     network_in_bytes: int
@@ -296,47 +296,47 @@ class StatsSample(TypedDict):
 
 
 class SnapshotCreate(TypedDict):
-    """How to take a snapshot"""
+    """Options of a snapshot"""
 
-    # unique in the project; else its id
+    # unique in the project (default: its id)
     name: NotRequired[str]
-    # answer when it has come to the disk (default true); the sandbox does not stand still for that
+    # answer when the snapshot is on disk (default true); the sandbox is not frozen for that time
     sync: NotRequired[bool]
-    # with its processes (default false): refused with what this host lacks
+    # include the processes (default false); the error names what the host lacks for it
     memory: NotRequired[bool]
-    # and begin to make a backup of it in the blob store, which outlives it and the server
+    # also start a backup in the blob store; it outlives the snapshot and the server
     backup: NotRequired[bool]
 
 
 class Snapshot(TypedDict):
-    """The files of a sandbox as they were at one moment"""
+    """The files of a sandbox at one moment"""
 
     id: str
     name: str
     project: str
-    # id of the one it was taken of
+    # id of the sandbox that the snapshot was taken of
     sandbox: str
     sandbox_name: str
-    # id of the snapshot that the sandbox lay on; null: on its template alone
+    # id of the snapshot below the sandbox's files; null: only the template is below them
     parent: str | None
     template: str
     provider: str
-    # making ready removing lost
+    # making, ready, removing or lost
     state: str
-    # rename: it was stopped; switch: its processes got another root; copy: its files were copied while they stood still
+    # rename: the sandbox was stopped; switch: its processes moved to another root; copy: its files were copied while the processes were frozen
     method: str
-    # of a copy: what was in the way of a switch
+    # why the files were copied instead of switched
     because: str | None
-    # layers on top of the template
+    # number of layers on top of the template
     depth: int
-    # how long its processes stood still
+    # how long the processes were frozen
     frozen_ms: float
     created_at: str | None
-    # a backup of it is ready
+    # whether a backup of the snapshot is ready
     backup: bool
-    # that are made of it or being made; at /api/sandbox/backups
+    # backups of the snapshot, ready or in progress; see /api/sandbox/backups
     backups: list[SnapshotBackup]
-    # what it lies on, the uppermost first, its template last; at most 64 snapshots; null but in the answer to GET of one snapshot
+    # snapshots below it, uppermost first, at most 64, then the template; only GET of one snapshot returns it, other replies have null
     lineage: list[LineageStep] | None
 
 
@@ -347,27 +347,27 @@ class SnapshotBackup(TypedDict):
     name: str
     # making or ready
     state: str
-    # its name in the blob store
+    # name in the blob store
     blob: str
 
 
 class Fork(TypedDict):
-    """How many forks to make"""
+    """Options of a fork"""
 
-    # how many (default 1)
+    # number of forks (default 1)
     count: NotRequired[int]
-    # of several: NAME-1, NAME-2 …; else generated
+    # name of the fork; several forks get NAME-1, NAME-2 … (default: generated)
     name: NotRequired[str]
 
 
 class Forked(TypedDict):
-    """The forks, and the snapshot they lie on"""
+    """The forks and the snapshot below their files"""
 
     items: list[Sandbox]
     snapshot: Snapshot
-    # that each has as the first one has them: those that it reads
+    # volumes that the forks share with the original sandbox, all read-only
     volumes: list[AttachedVolume]
-    # that the first one writes to, and the forks do not have
+    # volumes that the original sandbox writes to; the forks do not have them
     volumes_left_out: list[AttachedVolume]
 
 
@@ -379,60 +379,60 @@ class SnapshotList(TypedDict):
 
 
 class SnapshotRestore(TypedDict):
-    """Where to restore to"""
+    """Target of a restore"""
 
-    # a new sandbox with its files, on its template; its own stays as it is (default false: its own, or a new one when that is deleted)
+    # restore into a new sandbox with the snapshot's template; default false: restore into the snapshot's sandbox, or into a new one if that is deleted
     new: NotRequired[bool]
-    # a new one with this name
+    # name of the new sandbox; implies new
     name: NotRequired[str]
 
 
 class SnapshotExport(TypedDict):
-    """How to make a backup"""
+    """Options of a backup"""
 
-    # of the backup, unique in the project; else its id
+    # name of the backup, unique in the project (default: its id)
     name: NotRequired[str]
-    # the whole filesystem, not only what differs from the template: it can be imported where the template is not
+    # back up the whole filesystem, not only the changes since the template; such a backup can be imported on a server that lacks the template
     full: NotRequired[bool]
 
 
 class Backup(TypedDict):
-    """A snapshot as one file of the blob store"""
+    """A snapshot packed into one file of the blob store"""
 
     id: str
     name: str
     project: str
-    # id of what it was made of, which may be gone or another server's
+    # id of the snapshot it was made from; that snapshot may be deleted or on another server
     snapshot: str
     snapshot_name: str
     template: str
-    # making ready failed removing
+    # making, ready, failed or removing
     state: str
-    # how far it is, or why it failed
+    # progress, or why the backup failed
     state_text: str | None
-    # of the whole file
+    # SHA-256 of the whole file
     sha256: str | None
-    # its name in the blob store
+    # name in the blob store
     blob: str
-    # bytes of the file
+    # size of the file in bytes
     size: int
-    # how many are in it
+    # number of files in the backup
     files: int
-    # their bytes, unpacked
+    # unpacked size of the files in bytes
     files_bytes: int
-    # the template is in it, too
+    # whether the backup contains the template's files, too
     full: bool
     created_at: str | None
 
 
 class SnapshotImport(TypedDict):
-    """Which backup becomes a snapshot"""
+    """Backup to make a snapshot from"""
 
     # name or id
     backup: str
-    # of the snapshot, unique in the project; else its id
+    # name of the snapshot, unique in the project (default: its id)
     name: NotRequired[str]
-    # one with the same files as that which the backup was made on, where it has another name here; a full backup makes one of this name where there is none
+    # template with the same files as the template of the backup, if it has another name here; a full backup creates a template of this name if none exists
     template: NotRequired[str]
 
 
@@ -444,13 +444,13 @@ class BackupList(TypedDict):
 
 
 class ArtifactKeep(TypedDict):
-    """Which file is kept"""
+    """File to keep as an artifact"""
 
-    # a file: absolute, or below the default folder
+    # path of a file: absolute, or relative to the default folder
     path: str
-    # who reads it; else the template's
+    # user that reads the file (default: the template's user)
     user: NotRequired[str]
-    # for how long; 0 = as the project has it
+    # lifetime of the artifact; 0: the project's setting
     keep_seconds: NotRequired[int]
 
 
@@ -491,9 +491,9 @@ class StoredArtifactList(TypedDict):
 
 
 class ArtifactUrl(TypedDict):
-    """For how long an address is good"""
+    """Lifetime of a signed address"""
 
-    # at most seven days
+    # lifetime of the address, at most seven days
     expires_in_seconds: int
 
 
@@ -506,11 +506,11 @@ class Exec(TypedDict):
     cmd: NotRequired[str]
     # arguments of cmd
     args: NotRequired[list[str]]
-    # folder to run in; relative ones are below the default
+    # working directory; a relative path is below the default folder
     cwd: NotRequired[str]
-    # over the sandbox's own
+    # environment variables; they override the sandbox's variables
     env: NotRequired[dict[str, str]]
-    # name or number; else the template's
+    # name or number of the user (default: the template's user)
     user: NotRequired[str]
     # text for its standard input
     stdin: NotRequired[str]
@@ -518,25 +518,25 @@ class Exec(TypedDict):
     stdin_base64: NotRequired[str]
     # keep standard input open for POST …/processes/:process/stdin
     stdin_open: NotRequired[bool]
-    # kill it and all it started after so long; 0 = the server's default
+    # time limit; the command and all its processes are killed afterwards; 0: the server's default
     timeout_ms: NotRequired[int]
-    # kept per stream in a collected result
+    # bytes that a collected result keeps of each stream
     outputLimitBytes: NotRequired[int]
-    # a job: answer at once, with a resultId to ask for its end by
+    # run as a background job; the reply comes at once and has a resultId to query the job by
     background: NotRequired[bool]
-    # of a job: who may ask for it; else the header Atoll-Conversation
+    # conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation
     conversation: NotRequired[str]
-    # of a job: where its end is told
+    # where the end of the job is reported
     origin: NotRequired[JobOrigin]
-    # kill it when this connection breaks; else it goes on
+    # kill the command when this connection breaks; by default the command continues
     end_on_disconnect: NotRequired[bool]
-    # on a terminal; its output is all stdout
+    # run on a terminal; all output is stdout
     tty: NotRequired[bool]
     rows: NotRequired[int]
     columns: NotRequired[int]
-    # folder: its files that were made or changed meanwhile are kept, and told before the end
+    # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # what lists call it
+    # label shown in lists
     label: NotRequired[str]
 
 
@@ -645,13 +645,13 @@ class Code(TypedDict):
     language: Literal["python", "javascript", "typescript", "bash"]
     # at most 128 KiB
     code: str
-    # the context that runs it and keeps its state; default: the language's own, made when it is not there
+    # context that runs the code and keeps its state; 'default': the default context of the language, created if missing
     contextId: NotRequired[str]
-    # folder to run in; relative ones are below the default
+    # working directory; a relative path is below the default folder
     cwd: NotRequired[str]
-    # over the sandbox's own
+    # environment variables; they override the sandbox's variables
     env: NotRequired[dict[str, str]]
-    # name or number; else the template's
+    # name or number of the user (default: the template's user)
     user: NotRequired[str]
     # text for its standard input
     stdin: NotRequired[str]
@@ -659,25 +659,25 @@ class Code(TypedDict):
     stdin_base64: NotRequired[str]
     # keep standard input open for POST …/processes/:process/stdin
     stdin_open: NotRequired[bool]
-    # kill it and all it started after so long; 0 = the server's default
+    # time limit; the command and all its processes are killed afterwards; 0: the server's default
     timeout_ms: NotRequired[int]
-    # kept per stream in a collected result
+    # bytes that a collected result keeps of each stream
     outputLimitBytes: NotRequired[int]
-    # a job: answer at once, with a resultId to ask for its end by
+    # run as a background job; the reply comes at once and has a resultId to query the job by
     background: NotRequired[bool]
-    # of a job: who may ask for it; else the header Atoll-Conversation
+    # conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation
     conversation: NotRequired[str]
-    # of a job: where its end is told
+    # where the end of the job is reported
     origin: NotRequired[JobOrigin]
-    # kill it when this connection breaks; else it goes on
+    # kill the command when this connection breaks; by default the command continues
     end_on_disconnect: NotRequired[bool]
-    # on a terminal; its output is all stdout
+    # run on a terminal; all output is stdout
     tty: NotRequired[bool]
     rows: NotRequired[int]
     columns: NotRequired[int]
-    # folder: its files that were made or changed meanwhile are kept, and told before the end
+    # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # what lists call it
+    # label shown in lists
     label: NotRequired[str]
 
 
@@ -728,7 +728,7 @@ class Signal(TypedDict):
 
     # SIGTERM, TERM or 15
     signal: str
-    # everything it started, not only its process group
+    # signal all processes that it started, not only its process group
     tree: NotRequired[bool]
 
 
@@ -760,37 +760,37 @@ class FileEntry(TypedDict):
 
 
 class FileMkdir(TypedDict):
-    """A folder to make"""
+    """A folder to create"""
 
-    # absolute, or below the default folder
+    # absolute path, or path below the default folder
     path: str
     user: NotRequired[str]
     # octal (default 0755)
     mode: NotRequired[str]
-    # missing parents too; one that is there is fine
+    # create missing parents; an existing folder is not an error
     parents: NotRequired[bool]
 
 
 class FileMove(TypedDict):
-    """A file and its new path"""
+    """A path and its new path"""
 
-    # absolute, or below the default folder
+    # absolute path, or path below the default folder
     path: str
     # the new path
     target: str
     user: NotRequired[str]
-    # make the target's missing parents
+    # create missing parents of the target
     parents: NotRequired[bool]
     # fail when the target exists
     no_replace: NotRequired[bool]
-    # copy folders too
+    # copy folders recursively
     recursive: NotRequired[bool]
 
 
 class FileRemove(TypedDict):
-    """A file to remove"""
+    """A path to delete"""
 
-    # absolute, or below the default folder
+    # absolute path, or path below the default folder
     path: str
     user: NotRequired[str]
     recursive: NotRequired[bool]
@@ -799,10 +799,10 @@ class FileRemove(TypedDict):
 class FileRead(TypedDict):
     """A file to read as text"""
 
-    # absolute, or below the default folder
+    # absolute path, or path below the default folder
     path: str
     user: NotRequired[str]
-    # first byte
+    # offset of the first byte
     offset: NotRequired[int]
     # bytes at most (default 1 MiB)
     length: NotRequired[int]
@@ -831,11 +831,11 @@ class FileContent(TypedDict):
 
 
 class FilePack(TypedDict):
-    """A folder, and what is wanted of it"""
+    """A folder and the paths to pack"""
 
-    # absolute, or below the default folder
+    # absolute path, or path below the default folder
     path: str
-    # relative to the folder; a folder comes without what it holds, what is not there or may not be read is left out
+    # paths relative to the folder; a folder is packed without its content; missing and unreadable paths are left out
     names: list[str]
     user: NotRequired[str]
 
@@ -843,14 +843,14 @@ class FilePack(TypedDict):
 class FileWrite(TypedDict):
     """A file to write"""
 
-    # absolute, or below the default folder
+    # absolute path, or path below the default folder
     path: str
     user: NotRequired[str]
     # text
     content: NotRequired[str]
     # bytes, instead of content
     content_base64: NotRequired[str]
-    # octal, of a new file
+    # octal mode of a new file
     mode: NotRequired[str]
     append: NotRequired[bool]
     # fail when the file exists
@@ -860,22 +860,22 @@ class FileWrite(TypedDict):
 class Terminal(TypedDict):
     """A terminal to open"""
 
-    # of the window: one of that name that is open is attached to; default: a new one with a name of its own
+    # name of the window; an open window with this name is reused (default: a new window with a generated name)
     name: NotRequired[str]
     # default 24
     rows: NotRequired[int]
     # default 80
     cols: NotRequired[int]
-    # it closes after so long without input and output, unless something runs in it; default: the project's
+    # idle time after which the terminal closes, unless a process runs in it (default: the project's setting)
     ttl_s: NotRequired[int]
-    # keep what the window shows, from what is left of its output on, as all new windows do where the project's settings say record_terminals; listed by /api/sandbox/recordings when it has closed
+    # record the window from its earliest stored output on; the setting record_terminals does this for all new windows; /api/sandbox/recordings lists the recording when the window has closed
     record: NotRequired[bool]
-    # a shell line; else a login shell
+    # shell command line (default: a login shell)
     command: NotRequired[str]
     cwd: NotRequired[str]
     user: NotRequired[str]
     env: NotRequired[dict[str, str]]
-    # sessionId of an open one: only a new path to it
+    # sessionId of an open terminal; the reply only has a new path to it
     session: NotRequired[str]
 
 
@@ -883,12 +883,12 @@ class TerminalSession(TypedDict):
     """An open terminal"""
 
     sessionId: str
-    # of its WebSocket, with a ticket instead of a key: for one use within a minute
+    # path of the WebSocket with a ticket instead of a key; the ticket works once within a minute
     path: str
     process: int
-    # of the window; null when only the session was given
+    # name of the window; null if the request named a session
     name: str | None
-    # false: it was open already
+    # false: the terminal was already open
     created: bool
 
 
@@ -899,40 +899,40 @@ class TemplateList(TypedDict):
 
 
 class Template(TypedDict):
-    """What sandboxes start from"""
+    """The root filesystem and settings of new sandboxes"""
 
     id: str
     name: str
-    # null: everybody's
+    # null: shared by all projects
     project: str | None
     description: str
-    # pending building ready failed
+    # pending, building, ready or failed
     state: str
-    # progress, or why it failed
+    # progress, or why the build failed
     state_text: str
     base_image: str
     runtime: str
     isolation: str
-    # that commands run as by default
+    # default user for commands
     user: str
     workdir: str
-    # object of texts
+    # object of strings
     env: Any
-    # list of texts
+    # list of strings
     entrypoint: Any
     # list of numbers
     ports: Any
-    # that told its build that the entrypoint was ready
+    # command that checks during the build whether the entrypoint is ready
     ready_command: str | None
-    # by steps, on top of base_image
+    # built from steps on top of base_image
     built: bool
-    # 0 = inherited
+    # 0: inherited
     resources: Any
-    # min, target and max; 0 = none
+    # min, target and max; 0: no pool
     pool: Any
-    # interpreters that its sandboxes keep ready
+    # interpreters that the template's sandboxes keep ready
     warm: Any
-    # pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0 = inherited, -1 = never
+    # pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0: inherited, -1: never
     idle: Any
     size_bytes: int
     created_at: str | None
@@ -961,9 +961,9 @@ TemplateCreate = TypedDict("TemplateCreate", {
 
 
 class TemplateResources(TypedDict):
-    """What a sandbox gets that asks for nothing else"""
+    """Limits of sandboxes that request none"""
 
-    # vCPUs; 0 = inherited
+    # vCPUs; 0: inherited
     cpu: NotRequired[float]
     # MiB
     memory_mb: NotRequired[int]
@@ -974,37 +974,37 @@ class TemplateResources(TypedDict):
 
 
 class PoolSize(TypedDict):
-    """How many sandboxes are prepared before anybody asks"""
+    """Size of a pool of prepared sandboxes"""
 
-    # held even when nobody asks; default: the target
+    # number of sandboxes kept while the pool is unused (default: target)
     min: NotRequired[int]
-    # held while it is used; 0 = no pool
+    # number of sandboxes kept while the pool is used; 0: no pool
     target: NotRequired[int]
-    # that misses let it grow to; default: twice the target
+    # upper limit when misses let the pool grow (default: twice the target)
     max: NotRequired[int]
-    # the server's default is the only one that there is
+    # only the server's default is supported
     internet: NotRequired[bool]
 
 
 class IdleTimes(TypedDict):
-    """What becomes of sandboxes that nobody uses; what is left out stays"""
+    """Idle times of sandboxes; omitted members keep their values"""
 
-    # paused after so long without use; -1 = never, 0 = as the project or the server says
+    # idle time after which a sandbox is paused; -1: never, 0: the setting of the project or server
     pause_ms: NotRequired[int]
-    # stopped after so long without use; the same
+    # idle time after which a sandbox is stopped; -1: never, 0: the setting of the project or server
     stop_ms: NotRequired[int]
-    # ephemeral ones are deleted after so long without use
+    # idle time after which an ephemeral sandbox is deleted
     reap_ms: NotRequired[int]
-    # ephemeral ones are deleted at this age, persistent ones stopped so long after their last start
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start
     lifetime_max_ms: NotRequired[int]
 
 
 class TemplateWarm(TypedDict):
-    """An interpreter that waits for code in each sandbox"""
+    """An interpreter that each sandbox keeps ready for code"""
 
     # python or javascript
     language: str
-    # modules that it has imported already
+    # modules that the interpreter imports in advance
     imports: NotRequired[list[str]]
 
 
@@ -1017,31 +1017,31 @@ class RegistryLogin(TypedDict):
 
 
 class TemplatesSeeded(TypedDict):
-    """How many were missing"""
+    """Number of added templates"""
 
     added: int
 
 
 class TemplateChange(TypedDict):
-    """What is given replaces what was"""
+    """Given members replace the stored ones"""
 
     resources: NotRequired[TemplateResources]
     pool: NotRequired[PoolSize]
     idle: NotRequired[IdleTimes]
     description: NotRequired[str]
-    # what it is for: a label
+    # free-form label of the purpose
     runtime: NotRequired[str]
-    # refused unless it is what the server gives
+    # must be the isolation of the server's provider
     isolation: NotRequired[str]
-    # that commands run as by default
+    # default user for commands
     user: NotRequired[str]
     # an absolute path
     workdir: NotRequired[str]
-    # replaces the whole environment
+    # environment; replaces the whole stored one
     env: NotRequired[dict[str, str]]
-    # interpreters that its sandboxes keep ready for code
+    # interpreters that the template's sandboxes keep ready for code
     warm: NotRequired[list[TemplateWarm]]
-    # program and arguments that a sandbox starts with
+    # program and arguments that a sandbox starts
     entrypoint: NotRequired[list[str]]
     # list of up to 64 numbers from 1 to 65535
     ports: NotRequired[Any]
@@ -1058,12 +1058,12 @@ class Key(TypedDict):
 
     id: str
     name: str
-    # its first characters
+    # first characters of the key's text
     prefix: str
     project: str
     scopes: list[str]
     member: str | None
-    # the member's, which bounds the scopes
+    # role of the member; it limits the scopes
     role: str | None
     created_at: str | None
     expires_at: str | None
@@ -1072,16 +1072,16 @@ class Key(TypedDict):
 
 
 class KeyCreate(TypedDict):
-    """A key to make"""
+    """A key to create"""
 
     name: str
-    # sandbox:read and the like; else all but admin that the caller has, and the member's role allows
+    # scopes such as sandbox:read; default: all scopes of the caller that the member's role allows, except admin
     scopes: NotRequired[list[str]]
-    # user whom it belongs to: it may never do more than his role, and ends with his membership
+    # user that owns the key; the key is limited to the user's role and is revoked when the membership ends
     member: NotRequired[str]
-    # else never
+    # default: never
     expires_at: NotRequired[str | None]
-    # the same from now on; 0 = never
+    # lifetime in ms, instead of expires_at; 0: never
     expires_in_ms: NotRequired[int]
 
 
@@ -1090,48 +1090,48 @@ class KeyMade(TypedDict):
 
     id: str
     name: str
-    # its first characters
+    # first characters of the key's text
     prefix: str
     project: str
     scopes: list[str]
     member: str | None
-    # the member's, which bounds the scopes
+    # role of the member; it limits the scopes
     role: str | None
     created_at: str | None
     expires_at: str | None
     revoked_at: str | None
     last_used_at: str | None
-    # its text, told only now
+    # text of the key; returned only once
     key: str
-    # the same key, as clients of E2B's API want it written
+    # the same key in the format of E2B's API
     e2b_key: str
 
 
 class KeyRotate(TypedDict):
-    """What becomes of the old text"""
+    """Validity of the old text"""
 
-    # how long the old text is valid still, at most 7 days; 0 = no longer
+    # how long the old text remains valid, at most 7 days; 0: not at all
     grace_ms: NotRequired[int]
 
 
 class ProjectList(TypedDict):
-    """Projects by name"""
+    """Projects, sorted by name"""
 
     items: list[Project]
     next_page: str | None
 
 
 class Project(TypedDict):
-    """Owns keys, templates and sandboxes; an admin acts in it by the header X-Atoll-Project"""
+    """Owns keys, templates and sandboxes; a platform admin selects a project with the header X-Atoll-Project"""
 
     id: str
     name: str
     sandboxes_max: int
-    # 0 = the platform's
+    # 0: the platform's setting
     storage_max_mb: int
     defaults: Limits
     maximums: Limits
-    # it is being deleted
+    # the project is being deleted
     closing: bool
     created_at: str | None
 
@@ -1149,55 +1149,55 @@ class Limits(TypedDict):
 
 
 class ProjectCreate(TypedDict):
-    """A project to make"""
+    """A project to create"""
 
     name: str
-    # 0 = the platform's; only by an admin of the platform
+    # 0: the platform's setting; only a platform admin can set it
     sandboxes_max: NotRequired[int]
-    # MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform
+    # MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it
     storage_max_mb: NotRequired[int]
-    # limits of a sandbox that asks for none
+    # limits of sandboxes that request none
     defaults: NotRequired[Limits]
-    # that no sandbox exceeds; only by an admin of the platform
+    # limits that no sandbox exceeds; only a platform admin can set them
     maximums: NotRequired[Limits]
-    # else generated
+    # default: generated
     id: NotRequired[str]
-    # user who becomes its first member, an admin
+    # user that becomes the first member, with the role admin
     owner: NotRequired[str]
 
 
 class ProjectChange(TypedDict):
-    """What is given replaces what was"""
+    """Given members replace the stored ones"""
 
     name: NotRequired[str]
-    # 0 = the platform's; only by an admin of the platform
+    # 0: the platform's setting; only a platform admin can set it
     sandboxes_max: NotRequired[int]
-    # MiB of its templates, snapshots, backups and volumes together; 0 = the platform's; only by an admin of the platform
+    # MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it
     storage_max_mb: NotRequired[int]
-    # limits of a sandbox that asks for none
+    # limits of sandboxes that request none
     defaults: NotRequired[Limits]
-    # that no sandbox exceeds; only by an admin of the platform
+    # limits that no sandbox exceeds; only a platform admin can set them
     maximums: NotRequired[Limits]
 
 
 class ProjectStorage(TypedDict):
-    """What a project keeps, as it was measured last, and what it may keep"""
+    """Storage that a project uses, as last measured, and its limit"""
 
     # 0 = no limit
     limit_mb: int
-    # of all that follow
+    # sum of the members below
     bytes: int
     templates_bytes: int
     snapshots_bytes: int
-    # archived sandboxes among them
+    # includes archived sandboxes
     backups_bytes: int
     volumes_bytes: int
 
 
 class SecretRotation(TypedDict):
-    """What a rotation has done"""
+    """Result of a rotation"""
 
-    # values that were encrypted anew
+    # number of values that were encrypted again
     resealed: int
 
 
@@ -1206,24 +1206,24 @@ class GatewayExecute(TypedDict):
 
     # default: "default"
     tenant_id: NotRequired[str]
-    # its sandbox is made on first use
+    # the first call of a session creates its sandbox
     session_id: str
     code: str
     # default python
     language: NotRequired[Literal["python", "javascript", "typescript", "bash"]]
     stdin: NotRequired[str]
     env: NotRequired[dict[str, str]]
-    # 0 = the server's default
+    # 0: the server's default
     timeout_ms: NotRequired[int]
-    # kept per stream
+    # bytes that are kept of each stream
     outputLimitBytes: NotRequired[int]
-    # folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end
+    # folder below the workspace; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # a job: answer at once, with a resultId
+    # run as a background job; the reply comes at once and has a resultId
     background: NotRequired[bool]
-    # of a job: who may ask for it
+    # conversation that the job belongs to; only that conversation can query it
     conversation: NotRequired[str]
-    # of a job: where its end is told
+    # where the end of the job is reported
     origin: NotRequired[JobOrigin]
 
 
@@ -1262,23 +1262,23 @@ class GatewayBash(TypedDict):
 
     # default: "default"
     tenant_id: NotRequired[str]
-    # its sandbox is made on first use
+    # the first call of a session creates its sandbox
     session_id: str
     # a shell line
     command: str
     stdin: NotRequired[str]
     env: NotRequired[dict[str, str]]
-    # 0 = the server's default
+    # 0: the server's default
     timeout_ms: NotRequired[int]
-    # kept per stream
+    # bytes that are kept of each stream
     outputLimitBytes: NotRequired[int]
-    # folder of the workspace: its files that were made or changed meanwhile are kept, and told before the end
+    # folder below the workspace; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
-    # a job: answer at once, with a resultId
+    # run as a background job; the reply comes at once and has a resultId
     background: NotRequired[bool]
-    # of a job: who may ask for it
+    # conversation that the job belongs to; only that conversation can query it
     conversation: NotRequired[str]
-    # of a job: where its end is told
+    # where the end of the job is reported
     origin: NotRequired[JobOrigin]
 
 
@@ -1287,13 +1287,13 @@ class GatewayRead(TypedDict):
 
     # default: "default"
     tenant_id: NotRequired[str]
-    # its sandbox is made on first use
+    # the first call of a session creates its sandbox
     session_id: str
-    # relative to the workspace
+    # path relative to the workspace
     path: str
-    # first line (default 1)
+    # first line to read (default 1)
     offset: NotRequired[int]
-    # lines at most (default 2000)
+    # maximum number of lines (default 2000)
     limit: NotRequired[int]
 
 
@@ -1302,13 +1302,13 @@ class GatewayReadBinary(TypedDict):
 
     # default: "default"
     tenant_id: NotRequired[str]
-    # its sandbox is made on first use
+    # the first call of a session creates its sandbox
     session_id: str
-    # relative to the workspace
+    # path relative to the workspace
     path: str
-    # first byte
+    # offset of the first byte
     offset: NotRequired[int]
-    # bytes at most (default 8 MiB)
+    # maximum number of bytes (default 8 MiB)
     limit: NotRequired[int]
 
 
@@ -1317,28 +1317,28 @@ class GatewayWrite(TypedDict):
 
     # default: "default"
     tenant_id: NotRequired[str]
-    # its sandbox is made on first use
+    # the first call of a session creates its sandbox
     session_id: str
-    # relative to the workspace
+    # path relative to the workspace
     path: str
     content: NotRequired[str]
-    # instead of content
+    # bytes, instead of content
     content_base64: NotRequired[str]
     append: NotRequired[bool]
 
 
 class GatewayGrep(TypedDict):
-    """What to search for"""
+    """Search request"""
 
     # default: "default"
     tenant_id: NotRequired[str]
-    # its sandbox is made on first use
+    # the first call of a session creates its sandbox
     session_id: str
     # a regular expression
     pattern: str
-    # file or folder; else all
+    # file or folder to search (default: the workspace)
     path: NotRequired[str]
-    # only files of such a name
+    # only files whose names match this pattern
     glob: NotRequired[str]
     ignore_case: NotRequired[bool]
     # default 200
@@ -1346,22 +1346,22 @@ class GatewayGrep(TypedDict):
 
 
 class GatewayMatches(TypedDict):
-    """Lines that match"""
+    """Matching lines"""
 
     matches: list[GatewayMatch]
     truncated: bool
 
 
 class GatewayMatch(TypedDict):
-    """A line that matches"""
+    """A matching line"""
 
-    # relative to the workspace
+    # path relative to the workspace
     path: str
-    # from 1
+    # line number, from 1
     line: int
-    # at most 1000 bytes of the line
+    # the line, cut to 1000 bytes
     text: str
-    # base64 when it is not UTF-8
+    # base64 if the text is not UTF-8
     encoding: str
 
 
@@ -1370,32 +1370,32 @@ class GatewayGlob(TypedDict):
 
     # default: "default"
     tenant_id: NotRequired[str]
-    # its sandbox is made on first use
+    # the first call of a session creates its sandbox
     session_id: str
-    # ? * [a-z], and ** across folders
+    # pattern with ? * [a-z], and ** for any depth of folders
     pattern: str
-    # where; else the workspace
+    # folder to search (default: the workspace)
     path: NotRequired[str]
-    # paths at most (default 1000)
+    # maximum number of paths (default 1000)
     limit: NotRequired[int]
 
 
 class GatewayPaths(TypedDict):
     """Paths that match"""
 
-    # relative to the path searched
+    # paths relative to the searched folder
     paths: list[str]
     truncated: bool
 
 
 class GatewayCopy(TypedDict):
-    """Files for a session's workspace"""
+    """Files to write into a session's workspace"""
 
     files: list[GatewayFile]
 
 
 class GatewayFile(TypedDict):
-    """A file and what is in it"""
+    """A file and its content"""
 
     path: str
     content: NotRequired[str]
@@ -1543,14 +1543,14 @@ class McpAnswer(TypedDict):
 
 
 class Health(TypedDict):
-    """Whether the server works"""
+    """State of the process"""
 
     status: str
     version: str
 
 
 class Readiness(TypedDict):
-    """Whether a sandbox can be made now; 503 when not, with the reason and the cure"""
+    """Whether the server can create a sandbox now; status 503 with reason and cure if not"""
 
     # ready, not_ready or draining
     status: str
@@ -1558,37 +1558,37 @@ class Readiness(TypedDict):
     provider: str
     checked_at: NotRequired[str | None]
     checks: list[ReadinessCheck]
-    # what does not keep sandboxes from being made, such as a host without a default route
+    # problems that do not prevent sandboxes, such as a missing default route on the host
     warnings: NotRequired[list[ReadinessFailure]]
     error: NotRequired[ReadinessFailure]
 
 
 class ReadinessCheck(TypedDict):
-    """One check of a round"""
+    """One readiness check"""
 
-    # what was tried
+    # what the check tried
     name: str
     ok: bool
     # milliseconds
     took_ms: float
-    # stable, for machines
+    # stable code for programs
     code: NotRequired[str]
     reason: NotRequired[str]
     cure: NotRequired[str]
 
 
 class ReadinessFailure(TypedDict):
-    """What is wrong, in the form of every error"""
+    """A failed check, in the form of an API error"""
 
-    # of the first check that failed
+    # code of the first failed check
     code: str
-    # the reason
+    # reason of the failure
     message: str
-    # the cure
+    # how to fix it
     hint: str
 
 
-# Whose sandbox, and what it is like should it have to be made
+# Key of a lease, and the specification of its sandbox
 LeaseAcquire = TypedDict("LeaseAcquire", {
     "key": "str",
     "template": "NotRequired[str]",
@@ -1607,34 +1607,34 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
 
 
 class LeaseAcquired(TypedDict):
-    """A key and its sandbox, which takes commands"""
+    """A lease and its running sandbox"""
 
     key: str
     # the same as key
     username: str
-    # null while it has none
+    # null if the lease has no sandbox
     sandbox_id: str | None
-    # ready, creating, or empty: its sandbox has gone, and the next acquire makes another one
+    # ready, creating, or empty: the sandbox is gone, and the next acquire creates one
     status: str
-    # its sandbox does not run; acquire wakes it
+    # the sandbox is paused or stopped; acquire starts it
     paused: bool
     # provider
     type: str | None
-    # the server that has the sandbox, and works on it
+    # server that hosts the sandbox
     node: str | None
-    # whose files it has
+    # run that owns the sandbox's files
     run: str | None
-    # grows with every change
+    # increases with every change
     lock_version: int
-    # that its sandboxes were active; paused or stopped time is free
+    # active time of the lease's sandboxes; paused and stopped time is not counted
     total_usage_seconds: int
     last_activity_at: str | None
     created_at: str | None
-    # not idle before
+    # the idle timeout is suspended until this time
     keep_until: str | None
-    # this call has made the sandbox
+    # whether this call created the sandbox
     created: bool
-    # this call has given it the files of a new one
+    # whether this call reset the sandbox's files
     reset: bool
 
 
@@ -1646,45 +1646,45 @@ class LeaseList(TypedDict):
 
 
 class Lease(TypedDict):
-    """A key and its sandbox"""
+    """A lease and its sandbox"""
 
     key: str
     # the same as key
     username: str
-    # null while it has none
+    # null if the lease has no sandbox
     sandbox_id: str | None
-    # ready, creating, or empty: its sandbox has gone, and the next acquire makes another one
+    # ready, creating, or empty: the sandbox is gone, and the next acquire creates one
     status: str
-    # its sandbox does not run; acquire wakes it
+    # the sandbox is paused or stopped; acquire starts it
     paused: bool
     # provider
     type: str | None
-    # the server that has the sandbox, and works on it
+    # server that hosts the sandbox
     node: str | None
-    # whose files it has
+    # run that owns the sandbox's files
     run: str | None
-    # grows with every change
+    # increases with every change
     lock_version: int
-    # that its sandboxes were active; paused or stopped time is free
+    # active time of the lease's sandboxes; paused and stopped time is not counted
     total_usage_seconds: int
     last_activity_at: str | None
     created_at: str | None
-    # not idle before
+    # the idle timeout is suspended until this time
     keep_until: str | None
-    # what its sandbox is made like, each time; its environment is kept with it, and not told. null: of before leases kept it
+    # specification of the lease's sandboxes, without the environment; null: the lease is older than specifications
     specification: Any
 
 
 class LeasesDeleted(TypedDict):
-    """How many there were"""
+    """Number of deleted leases"""
 
     deleted: int
 
 
 class LeaseKeepAlive(TypedDict):
-    """For how long"""
+    """Duration of a keepalive"""
 
-    # not idle for so long; 0 = as after any other use
+    # how long to suspend the idle timeout; 0: count as normal activity only
     timeoutMs: NotRequired[int]
 
 
@@ -1706,7 +1706,7 @@ class Member(TypedDict):
 class MemberAdd(TypedDict):
     """A member to add"""
 
-    # id or e-mail address, compared as it is
+    # id or e-mail address, compared exactly
     user: str
     # viewer, member or admin
     role: str
@@ -1720,74 +1720,74 @@ class MemberChange(TypedDict):
 
 
 class Settings(TypedDict):
-    """What holds in the project"""
+    """Settings in effect for the project"""
 
-    # a sandbox is paused after so long without use; -1 = never; 0 = the platform's
+    # idle time after which a sandbox is paused; -1: never; 0: the platform's setting
     idle_pause_seconds: int
-    # a sandbox is stopped after so long without use; -1 = never; 0 = the platform's
+    # idle time after which a sandbox is stopped; -1: never; 0: the platform's setting
     idle_stop_seconds: int
-    # an ephemeral sandbox is removed after so long without use; 0 = the platform's
+    # idle time after which an ephemeral sandbox is deleted; 0: the platform's setting
     idle_reap_seconds: int
-    # an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting
     lifetime_max_seconds: int
-    # a terminal without a byte for so long is closed; 0 = the platform's
+    # time without input and output after which a terminal closes; 0: the platform's setting
     terminal_ttl_seconds: int
-    # MiB of artifacts that are kept; 0 = the platform's
+    # MiB of stored artifacts; 0: the platform's setting
     artifacts_max_mb: int
-    # an artifact is removed after so long; 0 = the platform's
+    # lifetime of an artifact; 0: the platform's setting
     artifacts_keep_seconds: int
-    # keep what every new window of a terminal shows, as a recording
+    # record the output of every new terminal window
     record_terminals: bool
-    # of new templates: what the server's provider gives
+    # isolation of new templates; always that of the server's provider
     default_isolation: str
-    # where volumes and backups lie: local
+    # where volumes and backups are stored: local
     default_storage_provider: str
 
 
 class SettingsPut(TypedDict):
-    """What is given replaces what was"""
+    """Given members replace the stored ones"""
 
-    # a sandbox is paused after so long without use; -1 = never; 0 = the platform's
+    # idle time after which a sandbox is paused; -1: never; 0: the platform's setting
     idle_pause_seconds: NotRequired[int]
-    # a sandbox is stopped after so long without use; -1 = never; 0 = the platform's
+    # idle time after which a sandbox is stopped; -1: never; 0: the platform's setting
     idle_stop_seconds: NotRequired[int]
-    # an ephemeral sandbox is removed after so long without use; 0 = the platform's
+    # idle time after which an ephemeral sandbox is deleted; 0: the platform's setting
     idle_reap_seconds: NotRequired[int]
-    # an ephemeral sandbox is removed at this age, a persistent one stopped so long after its last start; 0 = the platform's
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting
     lifetime_max_seconds: NotRequired[int]
-    # a terminal without a byte for so long is closed; 0 = the platform's
+    # time without input and output after which a terminal closes; 0: the platform's setting
     terminal_ttl_seconds: NotRequired[int]
-    # MiB of artifacts that are kept; 0 = the platform's
+    # MiB of stored artifacts; 0: the platform's setting
     artifacts_max_mb: NotRequired[int]
-    # an artifact is removed after so long; 0 = the platform's
+    # lifetime of an artifact; 0: the platform's setting
     artifacts_keep_seconds: NotRequired[int]
-    # keep what every new window of a terminal shows, as a recording
+    # record the output of every new terminal window
     record_terminals: NotRequired[bool]
-    # of new templates: what the server's provider gives
+    # isolation of new templates; always that of the server's provider
     default_isolation: NotRequired[str]
-    # where volumes and backups lie: local
+    # where volumes and backups are stored: local
     default_storage_provider: NotRequired[str]
 
 
 class ResourceConfig(TypedDict):
-    """Default and greatest limits of the project's sandboxes"""
+    """Default and maximum limits of the project's sandboxes"""
 
-    # what the project sets
+    # limits that the project sets
     defaults: Limits
-    # that no sandbox of the project exceeds; 0 = the caps alone
+    # limits that no sandbox of the project exceeds; 0: only the caps apply
     maximums: Limits
-    # what holds where the project sets nothing
+    # limits that apply where the project sets none
     platform: Limits
-    # that nothing may exceed
+    # upper bounds of the platform
     caps: Limits
-    # of a sandbox that asks for nothing
+    # limits of a sandbox that requests none
     effective: Limits
 
 
 class ResourceConfigPut(TypedDict):
-    """The project's default limits; what is left out is not set"""
+    """The project's default limits; omitted members are unset"""
 
-    # only by an admin of the platform; left as they are when absent
+    # only a platform admin can set them; unchanged if omitted
     maximums: NotRequired[Limits]
     # vCPUs; 0 = not set
     cpu: NotRequired[float]
@@ -1815,27 +1815,27 @@ class SandboxConfigRecord(TypedDict):
 
 
 class SandboxConfig(TypedDict):
-    """What sandboxes are made like"""
+    """Settings for sandboxes"""
 
-    # false = no network at all
+    # false: no network
     internet: NotRequired[bool]
-    # environment of every command; answered with ******** for each value, which, sent back, leaves it as it is
+    # environment of every command; replies show ******** instead of each value; sending that back keeps the stored value
     envVars: NotRequired[dict[str, str]]
-    # lambda, e2b, daytona, kubernetes, native …; else the server's
+    # lambda, e2b, daytona, kubernetes, native …; default: the server's provider
     provider: NotRequired[str]
-    # name or id; else the server's default
+    # name or id (default: the server's default template)
     template: NotRequired[str]
-    # edit, ask or bypass: for the tools that act by this config
+    # edit, ask or bypass; applies to tools that use this config
     permissionMode: NotRequired[str]
-    # bash, python, node: what tools and commands may use; advisory
+    # bash, python or node: runtimes for tools and commands; advisory
     runtimes: NotRequired[list[str]]
-    # seconds that a command, a block of code, a job or a tool may take, at most 300 on lambda and 600 elsewhere
+    # time limit in seconds for a command, a block of code, a job or a tool; at most 300 on lambda and 600 elsewhere
     timeout: NotRequired[int]
-    # MB, at most 1024 on lambda; a request for more gets so much
+    # MB, at most 1024 on lambda; also the upper limit for requests
     memoryLimit: NotRequired[int]
-    # of a result: of a tool's output, and of each stream of a command
+    # size limit of a tool's output and of each stream of a command
     outputLimitBytes: NotRequired[int]
-    # kept between calls; not on lambda
+    # keep the sandbox between calls; not on lambda
     persistent: NotRequired[bool]
     resources: NotRequired[SandboxConfigResources]
     lifecycle: NotRequired[SandboxConfigLifecycle]
@@ -1843,7 +1843,7 @@ class SandboxConfig(TypedDict):
 
 
 class SandboxConfigResources(TypedDict):
-    """Limits beside memoryLimit; 0 = inherited"""
+    """Limits besides memoryLimit; 0: inherited"""
 
     # vCPUs
     cpu: NotRequired[float]
@@ -1853,34 +1853,34 @@ class SandboxConfigResources(TypedDict):
 
 
 class SandboxConfigLifecycle(TypedDict):
-    """When it ends by itself"""
+    """When the sandbox ends by itself"""
 
-    # stopped, or removed when it is not persistent, after so long without use
+    # idle time after which a persistent sandbox is stopped and any other sandbox is deleted
     idleTimeoutSeconds: NotRequired[int]
-    # ended at this age
+    # age at which the sandbox ends
     maxLifetimeSeconds: NotRequired[int]
 
 
 class SandboxConfigOptions(TypedDict):
-    """Of a persistent one, where the provider can"""
+    """Options of persistent sandboxes; not every provider supports them"""
 
     mountAwsS3Buckets: NotRequired[bool]
     workspaceRoot: NotRequired[str]
-    # GiB that the home can hold, when it is made (default: no limit)
+    # size limit of the home volume in GiB when it is created (default: no limit)
     persistentDiskGb: NotRequired[int]
-    # where a volume is that outlives the sandbox, for packages and caches; /home/user when only persistentDiskGb is given
+    # mount point of a volume that outlives the sandbox, for packages and caches; /home/user if only persistentDiskGb is given
     persistentHome: NotRequired[str]
 
 
 class SandboxConfigCreate(TypedDict):
-    """A config to keep"""
+    """A config to store"""
 
     name: str
     config: NotRequired[SandboxConfig]
 
 
 class SandboxConfigChange(TypedDict):
-    """What is given replaces what was; a config as a whole"""
+    """Given members replace the stored ones; config is replaced as a whole"""
 
     name: NotRequired[str]
     config: NotRequired[SandboxConfig]
@@ -1889,17 +1889,17 @@ class SandboxConfigChange(TypedDict):
 class Me(TypedDict):
     """The caller"""
 
-    # that it acts in
+    # project that the key acts in
     project: str
     project_name: str
     # id of the key
     key: str
     key_name: str
-    # what it may do now
+    # current scopes of the key
     scopes: list[str]
-    # the member whom the key belongs to
+    # member that owns the key
     user: str | None
-    # his role now
+    # current role of the member
     role: str | None
     expires_at: str | None
 
@@ -1908,9 +1908,9 @@ class EventList(TypedDict):
     """Events, oldest first"""
 
     items: list[Event]
-    # for the next page, or for a stream
+    # value of after for the next page or for a stream
     after: int
-    # of all that are kept; 0 = there are none
+    # sequence of the oldest stored event; 0: there are no events
     oldest: int
 
 
@@ -1933,13 +1933,13 @@ class Event(TypedDict):
 
 
 class WebhookCreate(TypedDict):
-    """A webhook to make"""
+    """A webhook to create"""
 
-    # http or https, on the internet
+    # http or https URL on the internet
     url: str
-    # kinds such as sandbox.started, or sandbox.*; else all
+    # kinds such as sandbox.started, or sandbox.* (default: all)
     events: NotRequired[list[str]]
-    # signs what is sent; else made here
+    # key for signatures (default: generated)
     secret: NotRequired[str]
     # default true
     enabled: NotRequired[bool]
@@ -1952,15 +1952,15 @@ class WebhookMade(TypedDict):
     url: str
     events: list[str]
     enabled: bool
-    # why the server has disabled it
+    # why the server disabled the webhook
     problem: str | None
-    # deliveries still to be made
+    # number of waiting deliveries
     waiting: int
-    # deliveries given up
+    # number of dead deliveries
     dead: int
     created_at: str | None
     updated_at: str | None
-    # told only now
+    # returned only once
     secret: str
 
 
@@ -1977,24 +1977,24 @@ class Webhook(TypedDict):
     url: str
     events: list[str]
     enabled: bool
-    # why the server has disabled it
+    # why the server disabled the webhook
     problem: str | None
-    # deliveries still to be made
+    # number of waiting deliveries
     waiting: int
-    # deliveries given up
+    # number of dead deliveries
     dead: int
     created_at: str | None
     updated_at: str | None
 
 
 class WebhookChange(TypedDict):
-    """What is given replaces what was; enabled again, it begins with what comes then"""
+    """Given members replace the stored ones; a webhook that is enabled again receives only new events"""
 
-    # http or https, on the internet
+    # http or https URL on the internet
     url: NotRequired[str]
-    # kinds such as sandbox.started, or sandbox.*; else all
+    # kinds such as sandbox.started, or sandbox.* (default: all)
     events: NotRequired[list[str]]
-    # signs what is sent; else made here
+    # key for signatures (default: generated)
     secret: NotRequired[str]
     # default true
     enabled: NotRequired[bool]
@@ -2007,23 +2007,23 @@ class DeliveryList(TypedDict):
 
 
 class Delivery(TypedDict):
-    """An event on its way to a webhook"""
+    """Delivery of an event to a webhook"""
 
-    # the header Atoll-Delivery
+    # value of the header Atoll-Delivery
     id: str
-    # of its event
+    # sequence of the event
     sequence: int
     kind: str
     # waiting, delivered or dead
     state: str
     attempts: int
-    # of the last answer; 0 = none came
+    # HTTP status of the last reply; 0: no reply came
     status: int
     error: str | None
     created_at: str | None
     next_at: str | None
     ended_at: str | None
-    # the body that is sent
+    # body of the request
     event: Any
 
 
@@ -2039,19 +2039,19 @@ class JobItem(TypedDict):
     resultId: str
     # running, completed, failed or stopped
     status: str
-    # -1 while it runs, and when nobody knows
+    # -1 while the job runs, and if the exit code is unknown
     exitCode: int
-    # why it has not completed
+    # why the job did not complete
     reason: str | None
-    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); lost: the job's process disappeared; null while the job runs
     cause: str | None
     sandbox_id: str
     command: str
     conversation: str | None
     origin: Any
-    # its number in the sandbox
+    # number of the process in the sandbox
     process: int
-    # in all, once it has ended
+    # bytes written in total; set when the job has ended
     stdout_bytes: int
     stderr_bytes: int
     created_at: str | None
@@ -2065,50 +2065,50 @@ class Job(TypedDict):
     resultId: str
     # running, completed, failed or stopped
     status: str
-    # -1 while it runs, and when nobody knows
+    # -1 while the job runs, and if the exit code is unknown
     exitCode: int
-    # why it has not completed
+    # why the job did not complete
     reason: str | None
-    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); of a job also lost: its process is not there. null while it runs
+    # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran); lost: the job's process disappeared; null while the job runs
     cause: str | None
     sandbox_id: str
     command: str
     conversation: str | None
     origin: Any
-    # its number in the sandbox
+    # number of the process in the sandbox
     process: int
-    # in all, once it has ended
+    # bytes written in total; set when the job has ended
     stdout_bytes: int
     stderr_bytes: int
     created_at: str | None
     ended_at: str | None
     duration_ms: int
-    # once it has ended: the ends of stdout and stderr
+    # last part of stdout and stderr; present when the job has ended
     logs: NotRequired[Any]
-    # once it has ended: files that it left, and that are kept
+    # artifacts that the job left; present when the job has ended
     artifacts: NotRequired[list[StoredArtifact]]
 
 
 class JobLogs(TypedDict):
-    """What a background job wrote"""
+    """Output of a background job"""
 
     resultId: str
     status: str
     stdout: str
     stderr: str
-    # of its first byte
+    # offset of the first returned byte
     stdout_offset: int
     stderr_offset: int
-    # since_stdout of the next call
+    # value of since_stdout for the next call
     stdout_next: int
     stderr_next: int
-    # written in all
+    # bytes written in total
     stdout_bytes: int
     stderr_bytes: int
 
 
 class JobComplete(TypedDict):
-    """How a background job has ended"""
+    """The result of a background job"""
 
     # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran)
     cause: NotRequired[Literal["exit", "signal", "timeout", "oom", "file_size", "disk", "process_limit", "canceled", "sandbox_ended"]]
@@ -2117,14 +2117,14 @@ class JobComplete(TypedDict):
     signal: NotRequired[int]
     durationMs: NotRequired[int]
     timedOut: NotRequired[bool]
-    # its end, or as bytes:
+    # last part of the output as text; or as bytes:
     output: NotRequired[str]
     stdoutBase64: NotRequired[str]
     stderrBase64: NotRequired[str]
 
 
 class ChannelList(TypedDict):
-    """Channels by name"""
+    """Channels, sorted by name"""
 
     items: list[Channel]
 
@@ -2140,38 +2140,38 @@ class Channel(TypedDict):
 
 
 class ChannelPut(TypedDict):
-    """What messages are sent with"""
+    """Token of a chat service"""
 
     type: Literal["slack", "discord", "telegram", "github", "zalo", "pancake"]
-    # of a bot, an app, an official account or a page
+    # token of a bot, an app, an official account or a page
     token: str
-    # of a service of one's own; else the usual one
+    # address of a self-hosted service (default: the public service)
     base_url: NotRequired[str]
 
 
 class JobDeliveryList(TypedDict):
-    """Newest jobs first"""
+    """Messages, newest job first"""
 
     items: list[JobDelivery]
 
 
 class JobDelivery(TypedDict):
-    """A message about a job's end"""
+    """A message about the end of a job"""
 
     resultId: str
     channel: str
     # waiting, sending, delivered or dead
     state: str
     attempts: int
-    # of the last answer; 0 = none came
+    # HTTP status of the last reply; 0: no reply came
     status: int
     error: str | None
-    # of the job
+    # when the job ended
     ended_at: str | None
     next_at: str | None
 
 
-# One page of sums
+# One page of usage
 Usage = TypedDict("Usage", {
     "from": "str | None",
     "to": "str | None",
@@ -2182,42 +2182,42 @@ Usage = TypedDict("Usage", {
 
 
 class UsageSum(TypedDict):
-    """What one of a group used"""
+    """Usage of one group"""
 
     # id, label, reason or day
     group: str
-    # that sandboxes were started
+    # time that sandboxes were started
     seconds: float
-    # of a processor, as sampled
+    # processor time, as sampled
     cpu_seconds: float
-    # of the vCPUs they could use
+    # vCPUs of the sandboxes multiplied by their time
     vcpu_seconds: float
-    # of their memory limits
+    # memory limits of the sandboxes multiplied by their time
     memory_gib_seconds: float
-    # of files that are kept; 730 hours to the month
+    # stored files; a month has 730 hours
     storage_gib_months: float
     # US dollars
     usd: float
-    # the same in micro-dollars, exactly
+    # exact amount in micro-dollars
     usd_micro: int
 
 
 class Balance(TypedDict):
-    """What a project has left"""
+    """The balance of a project"""
 
     project: str
     deposited_usd: float
     spent_usd: float
-    # below 0: more was spent
+    # negative if more was spent than deposited
     balance_usd: float
-    # the same in micro-dollars, exactly
+    # exact amount in micro-dollars
     balance_usd_micro: int
 
 
 class DepositCreate(TypedDict):
     """A deposit to book"""
 
-    # yours: the same id is booked once
+    # id chosen by the caller; a repeated id is booked once
     id: str
     # US dollars
     usd: float
@@ -2241,7 +2241,7 @@ class BudgetList(TypedDict):
 
 
 class Budget(TypedDict):
-    """What may be spent, and what is"""
+    """A spending limit and the amount spent"""
 
     id: str
     scope: Literal["project", "key", "sandbox"]
@@ -2250,36 +2250,36 @@ class Budget(TypedDict):
     window: Literal["total", "day", "month"]
     limit_usd: float
     warn_at: float
-    # in this window
+    # spent in the current period
     spent_usd: float
     # fine, warned or exceeded
     level: str
-    # when the window began
+    # start of the current period
     since: str | None
     created_at: str | None
 
 
 class BudgetCreate(TypedDict):
-    """What may be spent"""
+    """A spending limit"""
 
-    # whose spending (default project)
+    # what the budget covers (default project)
     scope: NotRequired[Literal["project", "key", "sandbox"]]
-    # of UTC; total never begins anew (default month)
+    # period in UTC; total never restarts (default month)
     window: NotRequired[Literal["total", "day", "month"]]
-    # part of the limit that is warned of (default 0.8)
+    # fraction of the limit at which a warning is sent (default 0.8)
     warn_at: NotRequired[float]
-    # id of the key; id or name of the sandbox
+    # id of the key, or name or id of the sandbox
     subject: NotRequired[str]
     # US dollars
     limit_usd: float
 
 
 class BudgetUpdate(TypedDict):
-    """What changes of a budget"""
+    """Changes of a budget"""
 
     # US dollars
     limit_usd: NotRequired[float]
-    # part of the limit that is warned of
+    # fraction of the limit at which a warning is sent
     warn_at: NotRequired[float]
 
 
@@ -2290,33 +2290,33 @@ class PoolList(TypedDict):
 
 
 class Pool(TypedDict):
-    """Sandboxes that are prepared"""
+    """A pool of prepared sandboxes"""
 
     # ready, filling (fewer than min are prepared) or failing
     state: str
-    # of one that is failing
+    # set if the pool is failing
     problem: NotRequired[PoolProblem]
     template: str
-    # null: an automatic one, of the template's folder
+    # null: an automatic pool, identified by the template's folder
     template_id: str | None
-    # it follows what is asked for
+    # the pool follows the demand
     automatic: bool
-    # held even when nobody asks
+    # number of sandboxes kept while the pool is unused
     min: int
-    # held while it is used
+    # number of sandboxes kept while the pool is used
     target: int
-    # that misses let it grow to
+    # upper limit when misses let the pool grow
     max: int
-    # prepared now
+    # number of prepared sandboxes
     ready: int
     preparing: int
-    # creates that got one; since the broker's start
+    # creates that got a prepared sandbox since the broker started
     hits: int
-    # creates that found none
+    # creates that found no prepared sandbox
     misses: int
-    # hits / (hits + misses), over the same time; 0 before the first create
+    # hits / (hits + misses) since the broker started; 0 before the first create
     hit_ratio: float
-    # layers of the snapshot that it is for, 0 = none
+    # number of snapshot layers of the pool's sandboxes; 0: none
     depth: int
     internet: bool
     cpu: float
@@ -2330,12 +2330,12 @@ class PoolProblem(TypedDict):
 
     code: str
     message: str
-    # the cure
+    # how to fix it
     hint: str
 
 
 class VolumeList(TypedDict):
-    """Volumes by name"""
+    """Volumes, sorted by name"""
 
     items: list[Volume]
 
@@ -2347,118 +2347,118 @@ class Volume(TypedDict):
     name: str
     project: str
     provider: str
-    # server whose disk it is on
+    # server that stores the volume
     node: str
-    # making ready deleting
+    # making, ready or deleting
     state: str
     # MiB
     size_mb: int
-    # nothing enforces size_mb
+    # the size limit is not enforced
     size_advisory: bool
     created_at: str | None
     updated_at: str | None
-    # sandboxes that have it, stopped ones included
+    # sandboxes that have the volume, including stopped ones
     attachments: list[VolumeMount]
 
 
 class VolumeMount(TypedDict):
-    """A volume in a sandbox"""
+    """A volume mounted in a sandbox"""
 
-    # its name
+    # name
     volume: str
     volume_id: str
-    # its name
+    # name
     sandbox: str
     sandbox_id: str
     sandbox_state: str
-    # where it is inside
+    # mount point in the sandbox
     path: str
-    # the folder of it that is there; all of it without
+    # mounted folder of the volume; absent if the whole volume is mounted
     subpath: NotRequired[str]
     read_only: bool
     attached_at: str | None
 
 
 class VolumeCreate(TypedDict):
-    """A volume to make"""
+    """A volume to create"""
 
     # unique in the project
     name: str
-    # MiB that it can hold (default: no limit)
+    # size limit in MiB (default: no limit)
     size_mb: NotRequired[int]
 
 
 class VolumeUsage(TypedDict):
-    """A volume and what is used of it"""
+    """A volume and its used space"""
 
     id: str
     name: str
     project: str
     provider: str
-    # server whose disk it is on
+    # server that stores the volume
     node: str
-    # making ready deleting
+    # making, ready or deleting
     state: str
     # MiB
     size_mb: int
-    # nothing enforces size_mb
+    # the size limit is not enforced
     size_advisory: bool
     created_at: str | None
     updated_at: str | None
-    # sandboxes that have it, stopped ones included
+    # sandboxes that have the volume, including stopped ones
     attachments: list[VolumeMount]
-    # -1 = too many files to count
+    # -1: too many files to measure
     used_bytes: int
 
 
 class VolumeGrow(TypedDict):
-    """What a volume is to hold"""
+    """New size of a volume"""
 
-    # MiB, not less than it has
+    # MiB; not less than the current size
     size_mb: int
 
 
 class VolumeMountList(TypedDict):
-    """The volumes of a sandbox"""
+    """List the volumes of a sandbox"""
 
     items: list[VolumeMount]
 
 
 class VolumeAttach(TypedDict):
-    """Which volume, and where"""
+    """A volume to attach, and its mount point"""
 
     # name or id
     volume: str
-    # absolute (default /workspace)
+    # absolute mount point (default /workspace)
     path: NotRequired[str]
-    # any number of sandboxes may read it
+    # mount read-only; any number of sandboxes may read a volume
     read_only: NotRequired[bool]
-    # a folder of it, made when it is missing (default all of it)
+    # folder of the volume to mount, created if missing (default: the whole volume)
     subpath: NotRequired[str]
 
 
 class ChangeList(TypedDict):
-    """One page of changes, by path; a folder before what it holds"""
+    """One page of changes sorted by path; a folder precedes its content"""
 
     items: list[Change]
-    # id of a snapshot, or "template"
+    # id of the base snapshot, or "template"
     base: str
     next_page: str | None
 
 
 class Change(TypedDict):
-    """A path that is not as it was"""
+    """A path that differs from the base"""
 
-    # from the root, without '/' in front
+    # path from the root, without a leading '/'
     path: str
-    # base64 when the path is not UTF-8
+    # base64 if the path is not UTF-8
     path_encoding: NotRequired[str]
-    # added deleted modified; mode: its mode or owner alone; type: it is another type of file now
+    # added, deleted or modified; mode: only the mode or owner changed; type: the file became another type of file
     kind: str
-    # file dir link fifo socket device; null: it is not there
+    # file, dir, link, fifo, socket or device; null: the path does not exist
     type: str | None
     type_before: str | None
-    # bytes of a file
+    # size of a file in bytes
     size: int
     size_before: int
     # octal
@@ -2468,50 +2468,50 @@ class Change(TypedDict):
     gid: int
     uid_before: int
     gid_before: int
-    # a link's target
+    # target of a symbolic link
     link: NotRequired[str]
     link_before: NotRequired[str]
-    # a folder that is too deep down to list what it holds
+    # the folder is too deep; its content is not listed
     truncated: NotRequired[bool]
-    # of diff: a patch as git writes them
+    # diff only: a patch in git's format
     diff: NotRequired[str]
     lines_added: NotRequired[int]
     lines_deleted: NotRequired[int]
-    # no text, or too large to be compared by lines
+    # the file is not text, or is too large for a comparison by lines
     binary: NotRequired[bool]
-    # base64 when the diff is not UTF-8
+    # base64 if the diff is not UTF-8
     diff_encoding: NotRequired[str]
 
 
 class Revert(TypedDict):
-    """What is to be as it was"""
+    """Paths to revert"""
 
-    # files, or folders with all in them; "/" is everything
+    # files, or folders with everything in them; "/" means everything
     paths: list[str]
-    # base64: the paths are that, each one
+    # base64: each path is base64-encoded
     encoding: NotRequired[Literal["text", "base64"]]
-    # a snapshot by name or id, or "template" (the default)
+    # name or id of a snapshot, or "template" (the default)
     base: NotRequired[str]
 
 
 class RevertResult(TypedDict):
-    """What became of each path, in the order of the request"""
+    """Results in the order of the requested paths"""
 
     items: list[Reverted]
 
 
 class Reverted(TypedDict):
-    """What became of one path"""
+    """Result for one path"""
 
-    # as in the request
+    # the path as given in the request
     path: str
-    # it is as it was in the base
+    # the path has the base's content again
     ok: bool
-    # files and folders put back
+    # number of files and folders restored
     restored: int
-    # files and folders taken away
+    # number of files and folders deleted
     removed: int
-    # a code
+    # error code
     error: NotRequired[str]
     message: NotRequired[str]
     hint: NotRequired[str]
@@ -2527,34 +2527,34 @@ class Window(TypedDict):
     """A named terminal"""
 
     name: str
-    # its number in this sandbox
+    # number of the process in this sandbox
     process: int
-    # inside the sandbox
+    # process id in the sandbox
     pid: int
     rows: int
     cols: int
-    # something runs in the foreground
+    # a command runs in the foreground
     busy: bool
-    # …/run works there
+    # whether …/run works in this window
     shell: bool
-    # connections that are attached
+    # number of attached connections
     viewers: int
-    # closes after so long at rest
+    # idle time after which the window closes
     ttl_s: int
-    # since the last input or output
+    # time since the last input or output
     quiet_ms: int
-    # first offset that is kept
+    # first offset that is still stored
     output_start: int
     # bytes written so far
     output_end: int
     started_at: str | None
     user: str
-    # that it began in
+    # working directory at its start
     cwd: str
 
 
 class WindowChange(TypedDict):
-    """What is to be otherwise"""
+    """Changes of a window"""
 
     rows: NotRequired[int]
     cols: NotRequired[int]
@@ -2562,35 +2562,35 @@ class WindowChange(TypedDict):
 
 
 class ViewerList(TypedDict):
-    """Viewers, first come first"""
+    """Viewers, in the order of attachment"""
 
     items: list[Viewer]
 
 
 class Viewer(TypedDict):
-    """Who looks at a window by WebSocket"""
+    """A viewer that is attached to a window by WebSocket"""
 
-    # its number on this server
+    # number of the viewer on this server
     viewer: int
-    # its user, or its key
+    # user or key of the viewer
     who: str
-    # address that it comes from
+    # network address of the viewer
     peer: str
-    # false: it only looks
+    # false: read-only
     writes: bool
     attached_at: str | None
-    # last, to two seconds; null = never
+    # last input, accurate to two seconds; null: never
     typed_at: str | None
 
 
 class Screen(TypedDict):
-    """What a window shows"""
+    """Content of a window's screen"""
 
-    # why waiting ended: found, changed, quiet, timeout, ended; none when there was nothing to wait for
+    # why the wait ended: found, changed, quiet, timeout or ended; none if there was no condition
     reason: str
-    # lines without blanks at their end, or what draws it anew
+    # lines without trailing blanks, or escape sequences that draw the screen
     text: str | None
-    # of the form cells
+    # only for the form cells
     lines: list[ScreenLine]
     rows: int
     cols: int
@@ -2599,12 +2599,12 @@ class Screen(TypedDict):
     # from 0
     cursor_column: int
     cursor_visible: bool
-    # the screen of a full-screen program, not the shell's
+    # true: the alternate screen of a full-screen program
     alternate: bool
     title: str
-    # output up to here is on it
+    # the screen includes output up to this offset
     offset: int
-    # bytes at the beginning of the output that are no longer kept: what they drew may be missing
+    # bytes that are no longer stored at the beginning of the output; text that they drew may be missing
     missing: int
 
 
@@ -2615,7 +2615,7 @@ class ScreenLine(TypedDict):
 
 
 class ScreenRun(TypedDict):
-    """Characters that look the same"""
+    """Characters with the same attributes"""
 
     column: int
     text: str
@@ -2631,66 +2631,66 @@ class ScreenRun(TypedDict):
 
 
 class WindowKeys(TypedDict):
-    """What to type, and what to wait for"""
+    """Input for a window, and conditions to wait for"""
 
-    # typed as it is
+    # text to type
     text: NotRequired[str]
-    # as one paste, where the program knows of pastes
+    # text to paste; uses bracketed paste if the program has enabled it
     paste: NotRequired[str]
-    # after them: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; what is no key is typed
+    # keys to press after text and paste: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; other strings are typed
     keys: NotRequired[list[str]]
-    # wait until the screen has it; of several conditions the first ends the wait, and after typing only what follows counts
+    # wait until the screen shows this text; the first condition that holds ends the wait; after typing, only later output counts
     wait_text: NotRequired[str]
-    # the same, POSIX extended, within a line
+    # wait until a line matches this POSIX extended regular expression
     wait_regex: NotRequired[str]
-    # until anything on the screen changes
+    # wait until the screen changes
     wait_change: NotRequired[bool]
-    # until there was no output for so long
+    # wait until there was no output for this time
     quiet_ms: NotRequired[int]
-    # at most; default 10000
+    # maximum wait (default 10000)
     wait_ms: NotRequired[int]
-    # of the screen
+    # format of the screen
     form: NotRequired[Literal["text", "ansi", "cells"]]
 
 
 class WindowRun(TypedDict):
     """A command for a window"""
 
-    # what runs there already is cancelled first; without one it is waited for
+    # command line; a command that runs in the window is cancelled first; without command, wait for the running one
     command: NotRequired[str]
-    # refuse (409) rather than cancel
+    # answer 409 instead of cancelling a running command
     keep: NotRequired[bool]
-    # then it is left running; default 30000
+    # maximum wait; afterwards the command continues (default 30000)
     wait_ms: NotRequired[int]
-    # of its end; default 65536
+    # bytes kept from the end of the output (default 65536)
     outputLimitBytes: NotRequired[int]
-    # of a window that is made for it
+    # working directory, if the window is created
     cwd: NotRequired[str]
-    # the same
+    # user, if the window is created
     user: NotRequired[str]
-    # the same
+    # environment, if the window is created
     env: NotRequired[dict[str, str]]
 
 
 class WindowResult(TypedDict):
-    """What a command in a window did"""
+    """Result of a command in a window"""
 
     window: str
     process: int
-    # it goes on
+    # the command still runs
     running: bool
-    # -1 while it runs
+    # -1 while the command runs
     exit_code: int
-    # without what moves and colours
+    # output without escape sequences
     output: str
-    # where its output begins in that of the process
+    # offset of the output in the output of the process
     since: int
     end: int
-    # bytes before `output`
+    # bytes dropped before `output`
     dropped: int
-    # what ran there was ended for it
+    # a command that ran in the window was cancelled
     cancelled: bool
-    # the window has ended with it
+    # the window closed when the command ended
     closed: bool
 
 
@@ -2706,82 +2706,82 @@ class CodeContext(TypedDict):
     id: str
     # python, javascript or bash
     language: str
-    # that it began in
+    # working directory at its start
     cwd: str
     user: str
-    # ready, or ended: what it knew is gone until it is restarted
+    # ready, or ended: its state is lost, and it can be restarted
     state: str
-    # its number in this sandbox
+    # number of the process in this sandbox
     process: int
-    # of an ended one; else -1
+    # exit code of an ended context; otherwise -1
     exit_code: int
-    # or restarted
+    # time of the creation or of the last restart
     created_at: str | None
 
 
 class CodeContextCreate(TypedDict):
     """A new context"""
 
-    # python (else), javascript or bash
+    # python (default), javascript or bash
     language: NotRequired[str]
-    # folder to begin in; relative ones are below the default
+    # working directory; a relative path is below the default folder
     cwd: NotRequired[str]
 
 
 class RecordingList(TypedDict):
-    """Recordings that are whole, by sandbox, then by time"""
+    """Finished recordings, by sandbox and time"""
 
     items: list[Recording]
 
 
 class Recording(TypedDict):
-    """What a window showed"""
+    """A recording of a window"""
 
     id: str
-    # which may be gone
+    # the sandbox may be deleted
     sandbox_id: str
-    # that the window was
+    # number of the window's process
     process: int
     size_bytes: int
     started_at: str | None
 
 
 class ServiceList(TypedDict):
-    """Services, by name"""
+    """Services, sorted by name"""
 
     items: list[Service]
 
 
 class Service(TypedDict):
-    """A command that is kept running"""
+    """A command that the server keeps running"""
 
     name: str
-    # starting, running, backoff (it will be started again), stopping, stopped (as asked), exited (by itself), failed; down or paused as its sandbox is; unknown
+    # starting, running, backoff (waits for its restart), stopping, stopped (on request), exited (by itself) or failed; down or paused if the sandbox is; unknown
     state: str
-    # false: somebody stopped it
+    # false: a client stopped the service
     wanted: bool
-    # inside the sandbox; 0 = none
+    # process id in the sandbox; 0: none
     pid: int
-    # its number in the sandbox
+    # number of the process in the sandbox
     process: int
-    # by itself, since it was started or changed
+    # automatic restarts since the service was started or changed
     restarts: int
-    # quick ends in a row
+    # consecutive early exits
     failures: int
-    # of the last run that ended; -1 = none has
+    # exit code of the last finished run; -1: no run has finished
     exit_code: int
-    # that ended it, or 0
+    # signal that ended the last run, or 0
     signal: int
-    # why it could not be started
+    # why the last start failed
     error: str | None
-    # in backoff
+    # time until the next restart, while the state is backoff
     restart_in_ms: int
-    # its last run
+    # start of the last run
     started_at: str | None
-    # the last run that ended
+    # end of the last finished run
     ended_at: str | None
     command: str | None
-    # else: program and arguments
+    # program and arguments, if the service has no shell line
     args: Any
     cwd: str
     user: str
@@ -2795,97 +2795,97 @@ class Service(TypedDict):
 
 
 class ServiceRequest(TypedDict):
-    """A service: command, or cmd with args"""
+    """A service: either command, or cmd and args"""
 
-    # a line for a shell, or:
+    # shell command line; or cmd and args:
     command: NotRequired[str]
-    # a program
+    # program to run without a shell
     cmd: NotRequired[str]
     # its arguments
     args: NotRequired[list[str]]
     cwd: NotRequired[str]
-    # name or number inside
+    # name or number of the user in the sandbox
     user: NotRequired[str]
-    # over the sandbox's; never shown again
+    # overrides the sandbox's environment; never returned
     env: NotRequired[dict[str, str]]
-    # when it is started again; default always
+    # when to restart the command (default always)
     restart: NotRequired[Literal["always", "on-failure", "no"]]
-    # quick ends in a row, then it has failed; 0 = it is tried for ever
+    # number of consecutive early exits after which the service has failed; 0: no limit
     restart_limit: NotRequired[int]
-    # before the first restart, doubled up to a minute; default 500
+    # delay of the first restart, doubled up to a minute (default 500)
     restart_delay_ms: NotRequired[int]
-    # from SIGTERM to SIGKILL; default 5000
+    # time from SIGTERM to SIGKILL (default 5000)
     stop_timeout_ms: NotRequired[int]
-    # while it runs the sandbox is not idle
+    # a running service keeps the sandbox from being idle
     keep_awake: NotRequired[bool]
 
 
 class ServiceLog(TypedDict):
-    """What a service wrote"""
+    """Output of a service"""
 
     name: str
     stdout: str
     stderr: str
-    # of its first byte; what is before it is lost, or was not wanted
+    # offset of the first returned byte; earlier bytes are lost or were not requested
     stdout_offset: int
     stderr_offset: int
-    # since_stdout of the next call
+    # value of since_stdout for the next call
     stdout_next: int
     stderr_next: int
-    # written in all, over its runs since the sandbox was started
+    # bytes written by all runs since the start of the sandbox
     stdout_bytes: int
     stderr_bytes: int
 
 
 class SandboxResize(TypedDict):
-    """Other limits; what is left out or 0 stays as it is"""
+    """New limits; omitted members and 0 keep their values"""
 
     # vCPUs
     cpu: NotRequired[float]
     # MiB
     memory_mb: NotRequired[int]
-    # MiB; more of it, while it is stopped
+    # MiB; can be raised while the sandbox is stopped
     disk_mb: NotRequired[int]
     # processes and threads
     pids: NotRequired[int]
 
 
 class SandboxEnvironment(TypedDict):
-    """A change of its own variables; those of its template stay"""
+    """Changes of a sandbox's own variables; the template's variables stay"""
 
-    # variables to add or to replace
+    # variables to add or replace
     set: NotRequired[dict[str, str]]
-    # names that go, before that
+    # names to remove before variables are added
     unset: NotRequired[list[str]]
 
 
 class TrashList(TypedDict):
-    """What can be brought back"""
+    """Deleted items that can be restored"""
 
     items: list[TrashItem]
 
 
 class TrashItem(TypedDict):
-    """Something that can be brought back"""
+    """A deleted item that can be restored"""
 
-    # sandbox snapshot layer
+    # sandbox, snapshot or layer
     kind: str
     id: str
     name: NotRequired[str]
     project: NotRequired[str]
-    # deleted: by a call; orphan: no row of the store knew it
+    # deleted: by a call; orphan: the store has no row for it
     reason: str
-    # when it goes for good
+    # when it is deleted permanently
     until: str | None
-    # -1 = not counted yet
+    # -1: not measured yet
     size_bytes: int
 
 
 class StoppedAll(TypedDict):
-    """How many were stopped"""
+    """Number of stopped sandboxes"""
 
     stopped: int
-    # they run still: ask again
+    # number of sandboxes that still run; repeat the call
     left: int
 
 
@@ -2947,7 +2947,7 @@ class BuildResources(TypedDict):
     pids: NotRequired[int]
 
 
-# A template that is being made by steps, or was
+# A build of a template from steps
 Build = TypedDict("Build", {
     "exit_code": "int | None",
     "id": "str",
@@ -2981,43 +2981,43 @@ class BuildLogs(TypedDict):
 
     # list of {line, at, step, level, stream, text}
     lines: Any
-    # what to give as since to go on
+    # value of since for the next call
     next: int
-    # of the build
+    # status of the build
     status: str
 
 
 class BuildFiles(TypedDict):
-    """Files that a copy step can name; they go a day after they were last used"""
+    """Files for copy steps; they are deleted a day after their last use"""
 
     hash: str
     present: bool
-    # of the tar, unpacked
+    # unpacked size of the tar
     size_bytes: int
 
 
 class Preview(TypedDict):
-    """What of it may be seen from outside"""
+    """Preview settings of a sandbox"""
 
     enabled: bool
-    # links may be given to people without a key
+    # whether links may be given to people without a key
     public: bool
-    # the server's and the template's, or any
+    # ports that the server and the template allow, or any
     ports: str
-    # the server has a SANDBOX_PREVIEW_SECRET
+    # whether the server has a SANDBOX_PREVIEW_SECRET
     sharingEnabled: bool
-    # false: its network is blocked
+    # false: the sandbox's network is blocked
     reachable: bool
-    # previews are at PORT-ID.DOMAIN, too
+    # domain of preview hosts: PORT-ID.DOMAIN
     domain: str | None
 
 
 class PreviewChange(TypedDict):
-    """What of it may be seen from now on"""
+    """Changes of the preview settings"""
 
     enabled: NotRequired[bool]
     public: NotRequired[bool]
-    # all links that were given out end
+    # revoke all existing links
     rotate: NotRequired[bool]
 
 
@@ -3025,20 +3025,20 @@ class PreviewLink(TypedDict):
     """A link to a port"""
 
     port: int
-    # default a day, of a private link an hour
+    # lifetime of the link (default: a day; a private link: an hour)
     ttlSeconds: NotRequired[int]
-    # for the caller's own browser: needs neither a secret nor a public preview, ends with the server
+    # link for the caller's own browser: works without a secret and without public previews, until the server ends
     private: NotRequired[bool]
 
 
 class PreviewLinkMade(TypedDict):
-    """The link"""
+    """A link to a preview"""
 
     token: str
-    # on this server
+    # path on this server
     path: str
     url: str
-    # in an origin of its own, where the server has a domain
+    # address with an origin of its own; null if the server has no preview domain
     hostUrl: str | None
     port: int
     private: bool
@@ -3614,51 +3614,51 @@ class DaytonaContextCreate(TypedDict):
 
 
 class GitClone(TypedDict):
-    """What to clone"""
+    """What to clone, and where"""
 
     # https, http, ssh, git, file, or user@host:path
     url: str
-    # where it is to be: nothing, or an empty folder
+    # target of the clone: a path that does not exist, or an empty folder
     path: str
-    # or a tag
+    # branch or tag
     branch: NotRequired[str]
-    # to be checked out after it
+    # commit to check out after the clone
     commit: NotRequired[str]
-    # so many commits; 0 = all
+    # number of commits to fetch; 0: all
     depth: NotRequired[int]
     # do not check certificates
     insecure: NotRequired[bool]
-    # with a password; default git, as tokens want it
+    # user name for the password; default git, which servers accept with tokens
     username: NotRequired[str]
-    # or a token: for this call and its server, kept nowhere
+    # password or token for this call and its server; it is not stored
     password: NotRequired[str]
 
 
 class GitStatus(TypedDict):
-    """What has changed since the head"""
+    """The state of the working tree"""
 
-    # null when the head is detached
+    # null if HEAD is detached
     branch: str | None
-    # null before the first
+    # null before the first commit
     commit: str | None
     upstream: str | None
-    # commits that the upstream has not
+    # commits that the upstream branch lacks
     ahead: int
-    # commits that only the upstream has
+    # commits that only the upstream branch has
     behind: int
     clean: bool
     files: list[GitFile]
 
 
 class GitFile(TypedDict):
-    """A file that has changed"""
+    """A file with changes"""
 
     path: str
-    # of a rename or copy
+    # old path of a rename or copy
     old_path: str | None
-    # unchanged modified type added deleted renamed copied unmerged untracked
+    # unchanged, modified, type, added, deleted, renamed, copied, unmerged or untracked
     staged: str
-    # the same
+    # same values as staged
     worktree: str
 
 
@@ -3679,84 +3679,84 @@ class GitCommit(TypedDict):
 
 
 class GitAdd(TypedDict):
-    """What to stage, deletions too"""
+    """Files to stage; deleted files are staged, too"""
 
-    # of the repository; relative ones are below the default folder, which it is when left out
+    # path of the repository; a relative path is below the default folder; default: the default folder itself
     path: NotRequired[str]
-    # as they are, no patterns; "." = all
+    # paths without patterns; "." stages everything
     files: list[str]
 
 
 class GitCommitRequest(TypedDict):
-    """How to commit"""
+    """Options of a commit"""
 
-    # of the repository; relative ones are below the default folder, which it is when left out
+    # path of the repository; a relative path is below the default folder; default: the default folder itself
     path: NotRequired[str]
     message: str
-    # name; default: as git is configured
+    # name of the author (default: the configuration of git)
     author: NotRequired[str]
     email: NotRequired[str]
     allow_empty: NotRequired[bool]
 
 
 class GitHash(TypedDict):
-    """The commit that was made"""
+    """The new commit"""
 
     hash: str
 
 
 class GitBranches(TypedDict):
-    """The local branches"""
+    """Local branches"""
 
     current: str | None
     branches: list[str]
 
 
 class GitBranch(TypedDict):
-    """A branch at the head"""
+    """A branch to create at HEAD"""
 
-    # of the repository; relative ones are below the default folder, which it is when left out
+    # path of the repository; a relative path is below the default folder; default: the default folder itself
     path: NotRequired[str]
     name: str
-    # go over to it, too
+    # check the branch out
     checkout: NotRequired[bool]
 
 
 class GitCheckout(TypedDict):
-    """Where to go"""
+    """What to check out"""
 
-    # of the repository; relative ones are below the default folder, which it is when left out
+    # path of the repository; a relative path is below the default folder; default: the default folder itself
     path: NotRequired[str]
     # branch, tag or commit
     name: str
 
 
 class GitPush(TypedDict):
-    """What to push, and where to"""
+    """What to push"""
 
-    # of the repository; relative ones are below the default folder, which it is when left out
+    # path of the repository; a relative path is below the default folder; default: the default folder itself
     path: NotRequired[str]
     # default origin
     remote: NotRequired[str]
-    # default: the one at hand
+    # default: the current branch
     branch: NotRequired[str]
     set_upstream: NotRequired[bool]
-    # with a password; default git, as tokens want it
+    # user name for the password; default git, which servers accept with tokens
     username: NotRequired[str]
-    # or a token: for this call and its server, kept nowhere
+    # password or token for this call and its server; it is not stored
     password: NotRequired[str]
 
 
 class GitPull(TypedDict):
     """What to pull and merge"""
 
-    # of the repository; relative ones are below the default folder, which it is when left out
+    # path of the repository; a relative path is below the default folder; default: the default folder itself
     path: NotRequired[str]
     # default origin
     remote: NotRequired[str]
-    # default: the upstream of the one at hand
+    # default: the upstream of the current branch
     branch: NotRequired[str]
-    # with a password; default git, as tokens want it
+    # user name for the password; default git, which servers accept with tokens
     username: NotRequired[str]
-    # or a token: for this call and its server, kept nowhere
+    # password or token for this call and its server; it is not stored
     password: NotRequired[str]

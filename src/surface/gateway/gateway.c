@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/sandbox — for agents: run and edit by tenant and session, in a workspace that is there when
- * it is needed. */
+/* /v1/sandbox — commands and file edits for agents, addressed by tenant and session. A session's
+ * workspace is created when it is first used. */
 #include "surface/gateway/gateway.h"
 
 #include <string.h>
@@ -58,19 +58,22 @@ struct gateway_run_body {
 	JSON_TEXT_MEMBER(gateway_run_body, stdin_text, .name = "stdin"),                           \
 	        JSON_TEXT_MAP_MEMBER(gateway_run_body, env, .max = 256, .flags = JSON_SECRET),     \
 	        JSON_WHOLE_MEMBER(gateway_run_body, timeout_ms, .min = 0, .max = TIMEOUT_MAX,      \
-	                          .about = "0 = the server's default"),                            \
+	                          .about = "0: the server's default"),                             \
 	        JSON_WHOLE_MEMBER(gateway_run_body, output_limit_bytes, .min = 1,                  \
 	                          .max = OUTPUT_LIMIT_MAX, .name = "outputLimitBytes",             \
-	                          .about = "kept per stream"),                                     \
+	                          .about = "bytes that are kept of each stream"),                  \
 	        JSON_TEXT_MEMBER(gateway_run_body, artifacts, .max = 4095,                         \
-	                         .about = "folder of the workspace: its files that were made or "  \
-	                                  "changed meanwhile are kept, and told before the end"),  \
+	                         .about = "folder below the workspace; its files that the "        \
+	                                  "command creates or changes are kept as artifacts and "  \
+	                                  "reported before the exit event"),                       \
 	        JSON_BOOL_MEMBER(gateway_run_body, background,                                     \
-	                         .about = "a job: answer at once, with a resultId"),               \
+	                         .about = "run as a background job; the reply comes at once and "  \
+	                                  "has a resultId"),                                       \
 	        JSON_TEXT_MEMBER(gateway_run_body, conversation, .max = JOB_CONVERSATION_MAX,      \
-	                         .about = "of a job: who may ask for it"),                         \
+	                         .about = "conversation that the job belongs to; only that "       \
+	                                  "conversation can query it"),                            \
 	        JSON_OBJECT_MEMBER(gateway_run_body, origin, &job_origin_shape,                    \
-	                           .about = "of a job: where its end is told")
+	                           .about = "where the end of the job is reported")
 static const struct json_member execute_request_members[] = {
         GATEWAY_ROWS(gateway_run_body),
         JSON_TEXT_MEMBER(gateway_run_body, code, .flags = JSON_REQUIRED, .example = "print(42)"),
@@ -89,7 +92,8 @@ static const struct json_member bash_request_members[] = {
 };
 static JSON_SHAPE(bash_request, "GatewayBash", gateway_run_body, "A shell command");
 
-/* Below a whole root there is /proc and what else is never still. */
+/* A whole root contains /proc and other folders that change all the time, so changes below it are
+ * not reported. */
 static bool has_workspace(const struct provider *provider, const struct api_target *t)
 {
 	unsigned abilities = provider_ops_of(provider)->abilities;
@@ -98,7 +102,8 @@ static bool has_workspace(const struct provider *provider, const struct api_targ
 	       (strcmp(workspace_root(t), "/") != 0 || !(abilities & PROVIDER_CAN_ISOLATE));
 }
 
-/* What changed in the folder is kept; without one, the whole workspace's is only told. */
+/* Files that change in the folder are kept as artifacts. Without a folder, changes in the whole
+ * workspace are only reported. */
 static int set_artifacts(struct request *rq, const struct api_target *t, const char *folder,
                          struct sandbox_command *c, struct error *err)
 {
@@ -174,22 +179,23 @@ struct gateway_file_body {
 };
 #define PATH_ROW                                                                                   \
 	JSON_TEXT_MEMBER(gateway_file_body, path, .flags = JSON_REQUIRED, .max = 4096,             \
-	                 .about = "relative to the workspace")
+	                 .about = "path relative to the workspace")
 static const struct json_member read_request_members[] = {
         GATEWAY_ROWS(gateway_file_body),
         PATH_ROW,
-        JSON_WHOLE_MEMBER(gateway_file_body, offset, .min = 1, .about = "first line (default 1)"),
+        JSON_WHOLE_MEMBER(gateway_file_body, offset, .min = 1,
+                          .about = "first line to read (default 1)"),
         JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = 100000,
-                          .about = "lines at most (default 2000)"),
+                          .about = "maximum number of lines (default 2000)"),
         JSON_END,
 };
 static JSON_SHAPE(read_request, "GatewayRead", gateway_file_body, "Lines of a text file");
 static const struct json_member read_binary_request_members[] = {
         GATEWAY_ROWS(gateway_file_body),
         PATH_ROW,
-        JSON_WHOLE_MEMBER(gateway_file_body, offset, .min = 0, .about = "first byte"),
+        JSON_WHOLE_MEMBER(gateway_file_body, offset, .min = 0, .about = "offset of the first byte"),
         JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = BINARY_MAX,
-                          .about = "bytes at most (default 8 MiB)"),
+                          .about = "maximum number of bytes (default 8 MiB)"),
         JSON_END,
 };
 static JSON_SHAPE(read_binary_request, "GatewayReadBinary", gateway_file_body, "Bytes of a file");
@@ -197,7 +203,7 @@ static const struct json_member write_request_members[] = {
         GATEWAY_ROWS(gateway_file_body),
         PATH_ROW,
         JSON_TEXT_MEMBER(gateway_file_body, content),
-        JSON_BYTES_MEMBER(gateway_file_body, content_base64, .about = "instead of content"),
+        JSON_BYTES_MEMBER(gateway_file_body, content_base64, .about = "bytes, instead of content"),
         JSON_BOOL_MEMBER(gateway_file_body, append),
         JSON_END,
 };
@@ -205,11 +211,12 @@ static JSON_SHAPE(write_request, "GatewayWrite", gateway_file_body, "A file to w
 static const struct json_member glob_request_members[] = {
         GATEWAY_ROWS(gateway_file_body),
         JSON_TEXT_MEMBER(gateway_file_body, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 1024,
-                         .about = "? * [a-z], and ** across folders", .example = "**/*.py"),
+                         .about = "pattern with ? * [a-z], and ** for any depth of folders",
+                         .example = "**/*.py"),
         JSON_TEXT_MEMBER(gateway_file_body, path, .max = 4096,
-                         .about = "where; else the workspace"),
+                         .about = "folder to search (default: the workspace)"),
         JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = PATHS_MAX,
-                          .about = "paths at most (default 1000)"),
+                          .about = "maximum number of paths (default 1000)"),
         JSON_END,
 };
 static JSON_SHAPE(glob_request, "GatewayGlob", gateway_file_body, "A pattern of paths");
@@ -219,13 +226,14 @@ struct gateway_glob_answer {
 	bool truncated;
 };
 static const struct json_member glob_shape_members[] = {
-        JSON_TEXT_LIST_MEMBER(gateway_glob_answer, paths, .about = "relative to the path searched"),
+        JSON_TEXT_LIST_MEMBER(gateway_glob_answer, paths,
+                              .about = "paths relative to the searched folder"),
         JSON_BOOL_MEMBER(gateway_glob_answer, truncated),
         JSON_END,
 };
 static JSON_SHAPE(glob_shape, "GatewayPaths", gateway_glob_answer, "Paths that match");
 
-/* The path is checked before a sandbox is made for it. */
+/* The path is checked first, so that a bad path creates no sandbox. */
 static int open_file(struct request *rq, const struct gateway_file_body *b, struct api_target *t,
                      struct files_call *call, struct error *err)
 {
@@ -318,7 +326,7 @@ static const struct json_member copy_file_shape_members[] = {
         JSON_BYTES_MEMBER(gateway_copy_file, content_base64),
         JSON_END,
 };
-static JSON_SHAPE(copy_file_shape, "GatewayFile", gateway_copy_file, "A file and what is in it");
+static JSON_SHAPE(copy_file_shape, "GatewayFile", gateway_copy_file, "A file and its content");
 struct gateway_copy_body {
 	struct json_list files;
 };
@@ -328,7 +336,7 @@ static const struct json_member copy_request_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(copy_request, "GatewayCopy", gateway_copy_body,
-                  "Files for a session's workspace");
+                  "Files to write into a session's workspace");
 
 static int fill_writes(struct request *rq, const struct api_target *t,
                        const struct gateway_copy_body *b, struct files_write *writes,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/gateway/gateway.h — what the files of this folder share. Private to it.
+/* surface/gateway/gateway.h — sessions and their workspaces.
  *
- * Paths of this surface are relative to the session's workspace and may not leave it: neither by
- * their text (checked here) nor by a symbolic link (the agent opens them beneath the workspace). */
+ * Paths of this surface are relative to the session's workspace and stay inside it: gateway_call
+ * refuses texts that lead out, and the agent follows no symbolic link out of it. */
 #pragma once
 
 #include "calls/files.h"
 
-/* The members that every body begins with. */
+/* The first members of every body. */
 struct gateway_body {
 	const char *tenant_id, *session_id;
 };
@@ -22,12 +22,13 @@ struct gateway_body {
 	{                                                                                          \
 		.kind = JSON_TEXT, .name = "session_id",                                           \
 		.offset = offsetof(struct s, session.session_id), .flags = JSON_REQUIRED,          \
-		.min = 1, .max = 128, .about = "its sandbox is made on first use", .example = "s1" \
+		.min = 1, .max = 128, .about = "the first call of a session creates its sandbox",  \
+		.example = "s1"                                                                    \
 	}
 
 MUST_CHECK int gateway_open(struct request *rq, const struct gateway_body *b,
                             struct api_target *ret, struct error *err);
-/* A call for a path inside the workspace; NULL is the workspace itself. */
+/* A call for a path inside the workspace; NULL: the workspace itself. */
 MUST_CHECK int gateway_call(struct request *rq, const struct api_target *t, const char *path,
                             struct files_call *ret, struct error *err);
 http_handler gateway_grep;

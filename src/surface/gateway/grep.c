@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searching contents, see tool/search.h. */
+/* POST /v1/sandbox/grep: search in the contents of files (tool/search.h). */
 #include <inttypes.h>
 
 #include "base/path.h"
@@ -22,28 +22,29 @@ static const struct json_member gateway_grep_request_members[] = {
         GATEWAY_ROWS(gateway_grep_body),
         JSON_TEXT_MEMBER(gateway_grep_body, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 4096,
                          .about = "a regular expression"),
-        JSON_TEXT_MEMBER(gateway_grep_body, path, .max = 4096, .about = "file or folder; else all"),
+        JSON_TEXT_MEMBER(gateway_grep_body, path, .max = 4096,
+                         .about = "file or folder to search (default: the workspace)"),
         JSON_TEXT_MEMBER(gateway_grep_body, glob, .max = 1024,
-                         .about = "only files of such a name"),
+                         .about = "only files whose names match this pattern"),
         JSON_BOOL_MEMBER(gateway_grep_body, ignore_case),
         JSON_WHOLE_MEMBER(gateway_grep_body, max_results, .min = 1, .max = RESULTS_MAX,
                           .about = "default 200"),
         JSON_END,
 };
-JSON_SHAPE(gateway_grep_request, "GatewayGrep", gateway_grep_body, "What to search for");
+JSON_SHAPE(gateway_grep_request, "GatewayGrep", gateway_grep_body, "Search request");
 
 struct gateway_grep_match {
 	const char *path, *text, *encoding;
 	int64_t line;
 };
 static const struct json_member grep_match_shape_members[] = {
-        JSON_TEXT_MEMBER(gateway_grep_match, path, .about = "relative to the workspace"),
-        JSON_WHOLE_MEMBER(gateway_grep_match, line, .about = "from 1"),
-        JSON_TEXT_MEMBER(gateway_grep_match, text, .about = "at most 1000 bytes of the line"),
-        JSON_TEXT_MEMBER(gateway_grep_match, encoding, .about = "base64 when it is not UTF-8"),
+        JSON_TEXT_MEMBER(gateway_grep_match, path, .about = "path relative to the workspace"),
+        JSON_WHOLE_MEMBER(gateway_grep_match, line, .about = "line number, from 1"),
+        JSON_TEXT_MEMBER(gateway_grep_match, text, .about = "the line, cut to 1000 bytes"),
+        JSON_TEXT_MEMBER(gateway_grep_match, encoding, .about = "base64 if the text is not UTF-8"),
         JSON_END,
 };
-static JSON_SHAPE(grep_match_shape, "GatewayMatch", gateway_grep_match, "A line that matches");
+static JSON_SHAPE(grep_match_shape, "GatewayMatch", gateway_grep_match, "A matching line");
 struct gateway_grep_answer {
 	struct json_list matches;
 	bool truncated;
@@ -53,7 +54,7 @@ static const struct json_member gateway_grep_answer_members[] = {
         JSON_BOOL_MEMBER(gateway_grep_answer, truncated),
         JSON_END,
 };
-JSON_SHAPE(gateway_grep_answer, "GatewayMatches", gateway_grep_answer, "Lines that match");
+JSON_SHAPE(gateway_grep_answer, "GatewayMatches", gateway_grep_answer, "Matching lines");
 
 static void write_match(struct buf *out, struct span path, struct search_line line, bool first)
 {

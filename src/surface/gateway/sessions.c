@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/sandbox/sessions — the sessions that there are. */
+/* /v1/sandbox/sessions — existing sessions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static const struct json_member session_list_shape_members[] = {
 };
 static JSON_SHAPE(session_list_shape, "SessionList", gateway_session_list, "Sessions");
 
-/* An empty lease, or one whose sandbox is on its way out, is no session. */
+/* A lease without a sandbox, or with one that is deleted or failed, is not a session. */
 static bool is_session(const struct lease_record *r)
 {
 	return r->status == LEASE_READY && r->actual != SANDBOX_DELETING &&

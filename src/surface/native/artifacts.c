@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/artifacts: files that are kept when their sandbox is gone.
+/* /api/sandbox/artifacts: files that outlive their sandbox.
  *
- * Whoever has an artifact's signed address fetches it without a key, in a browser for one. What a
- * sandbox made is hostile to that browser: it is always an attachment of a type that is not
- * guessed again, and a page that is shown all the same may run nothing. */
+ * A signed address opens an artifact without a key, for example in a browser. Content from a
+ * sandbox may attack that browser, so it is sent as an attachment with a fixed media type, and a
+ * content security policy forbids scripts. */
 #include <ctype.h>
 #include <string.h>
 
@@ -38,17 +38,20 @@ struct artifact_list_query {
 };
 static const struct json_member artifact_list_query_members[] = {
         JSON_TEXT_MEMBER(artifact_list_query, sandbox, .max = 64,
-                         .about = "name, or id, also of one that is gone"),
-        JSON_TEXT_MEMBER(artifact_list_query, run, .max = 128, .about = "of Atoll-Run"),
+                         .about =
+                                 "name or id of a sandbox; the id of a deleted sandbox works, too"),
+        JSON_TEXT_MEMBER(artifact_list_query, run, .max = 128,
+                         .about = "value of the header Atoll-Run"),
         JSON_TEXT_MEMBER(artifact_list_query, job, .max = 64,
-                         .about = "resultId of a background job"),
+                         .about = "resultId of the background job"),
         JSON_TEXT_MEMBER(artifact_list_query, page, .max = 256,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(artifact_list_query, limit, .min = 1, .max = 1000,
-                          .about = "items of a page (default 100)"),
+                          .about = "items per page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(artifact_list_query, "ArtifactListQuery", artifact_list_query, "Which artifacts");
+static JSON_SHAPE(artifact_list_query, "ArtifactListQuery", artifact_list_query,
+                  "Filter for artifacts");
 
 struct artifact_keep_body {
 	const char *path, *user;
@@ -56,25 +59,27 @@ struct artifact_keep_body {
 };
 static const struct json_member artifact_keep_request_members[] = {
         JSON_TEXT_MEMBER(artifact_keep_body, path, .flags = JSON_REQUIRED, .min = 1, .max = 4095,
-                         .about = "a file: absolute, or below the default folder"),
+                         .about = "path of a file: absolute, or relative to the default folder"),
         JSON_TEXT_MEMBER(artifact_keep_body, user, .max = 64,
-                         .about = "who reads it; else the template's"),
+                         .about = "user that reads the file (default: the template's user)"),
         JSON_WHOLE_MEMBER(artifact_keep_body, keep_seconds, .min = 0, .max = KEEP_S_MAX,
-                          .about = "for how long; 0 = as the project has it"),
+                          .about = "lifetime of the artifact; 0: the project's setting"),
         JSON_END,
 };
-static JSON_SHAPE(artifact_keep_request, "ArtifactKeep", artifact_keep_body, "Which file is kept");
+static JSON_SHAPE(artifact_keep_request, "ArtifactKeep", artifact_keep_body,
+                  "File to keep as an artifact");
 
 struct artifact_url_body {
 	int64_t expires_in_seconds;
 };
 static const struct json_member artifact_url_request_members[] = {
         JSON_WHOLE_MEMBER(artifact_url_body, expires_in_seconds, .min = 1, .max = ADDRESS_S_MAX,
-                          .flags = JSON_REQUIRED, .about = "at most seven days"),
+                          .flags = JSON_REQUIRED,
+                          .about = "lifetime of the address, at most seven days"),
         JSON_END,
 };
 static JSON_SHAPE(artifact_url_request, "ArtifactUrl", artifact_url_body,
-                  "For how long an address is good");
+                  "Lifetime of a signed address");
 
 struct artifact_download_query {
 	int64_t expires;
@@ -82,13 +87,13 @@ struct artifact_download_query {
 };
 static const struct json_member artifact_download_query_members[] = {
         JSON_WHOLE_MEMBER(artifact_download_query, expires, .min = 0, .flags = JSON_REQUIRED,
-                          .about = "unix seconds"),
+                          .about = "time when the address expires, in Unix seconds"),
         JSON_TEXT_MEMBER(artifact_download_query, signature, .max = FLEET_ARTIFACT_SIGNATURE_SIZE,
                          .flags = JSON_REQUIRED),
         JSON_END,
 };
 static JSON_SHAPE(artifact_download_query, "ArtifactDownloadQuery", artifact_download_query,
-                  "A signed address");
+                  "Query of a signed address");
 
 static int reply_artifact(struct request *rq, struct reply *reply, const struct artifact_record *r,
                           int64_t seconds)
@@ -113,7 +118,7 @@ static int artifact_keep(struct request *rq, const void *body, struct reply *rep
 	                                   .deadline = rq->deadline};
 	struct artifact_record made;
 
-	/* An unfit header is refused by this. */
+	/* This also refuses an invalid header Atoll-Run. */
 	if (api_target_open(rq, &target, err) < 0 ||
 	    files_resolve(rq, &target, b->path, &keep.path, err) < 0)
 		return -1;
@@ -187,7 +192,7 @@ static int artifact_delete(struct request *rq, UNUSED const void *body, struct r
 
 /* ---- content ---- */
 
-/* RFC 6266: every byte that could end the header or the name is escaped. */
+/* RFC 6266: bytes that could end the header or the name are percent-encoded. */
 static const char *format_disposition(struct arena *a, const char *name)
 {
 	AUTO(buf_done) struct buf out = BUF(8 * NAME_MAX_SHOWN);
@@ -236,7 +241,7 @@ static int artifact_content(struct request *rq, UNUSED const void *body, struct 
 	return find_artifact(rq, &found, err) < 0 ? -1 : send_content(rq, &found, reply, err);
 }
 
-/* Whether there is such an artifact is nothing that a forged address tells. */
+/* A forged address gets the same answer whether or not the artifact exists. */
 static int artifact_download(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
@@ -265,21 +270,21 @@ const struct route artifacts_routes[] = {
         {HTTP_POST, "/api/sandbox/instances/:id/artifacts", SCOPE_SANDBOX_WRITE,
          ROUTE_SLOW | ROUTE_CANCEL, .body = &artifact_keep_request,
          .answer = &stored_artifact_shape, .status = 201, .handle = artifact_keep, TAG,
-         .summary = "Keep a file when its sandbox is gone"},
+         .summary = "Keep a file of a sandbox as an artifact"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &artifact_list_query,
          .answer = &artifact_list_shape, .handle = artifact_list, TAG,
          .summary = "List artifacts, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &stored_artifact_shape,
          .handle = artifact_get, TAG, .summary = "Get an artifact"},
         {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = artifact_content,
-         TAG, .summary = "Fetch an artifact; obeys Range"},
+         TAG, .summary = "Download an artifact; supports Range"},
         {HTTP_POST, BASE "/:id/url", SCOPE_SANDBOX_WRITE, .body = &artifact_url_request,
          .answer = &stored_artifact_shape, .handle = artifact_url, TAG,
-         .summary = "Make an address that gives an artifact without a key"},
+         .summary = "Make a signed address that opens an artifact without a key"},
         {HTTP_GET, BASE "/:id/download", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_SLOW,
          .query = &artifact_download_query, .handle = artifact_download, TAG,
-         .summary = "Fetch an artifact by its signed address; obeys Range"},
+         .summary = "Download an artifact by its signed address; supports Range"},
         {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
-         .handle = artifact_delete, TAG, .summary = "Remove an artifact"},
+         .handle = artifact_delete, TAG, .summary = "Delete an artifact"},
         {.path = NULL},
 };

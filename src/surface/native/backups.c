@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/backups, and what makes snapshots of them and them of snapshots. */
+/* /api/sandbox/backups, and export and import of snapshots. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,25 +30,27 @@ static const struct json_member backup_shape_members[] = {
         JSON_TEXT_MEMBER(backup_answer, name),
         JSON_TEXT_MEMBER(backup_answer, project),
         JSON_TEXT_MEMBER(backup_answer, snapshot,
-                         .about = "id of what it was made of, which may "
-                                  "be gone or another server's"),
+                         .about = "id of the snapshot it was made from; that snapshot may be "
+                                  "deleted or on another server"),
         JSON_TEXT_MEMBER(backup_answer, snapshot_name),
         JSON_TEXT_MEMBER(backup_answer, template),
-        JSON_TEXT_MEMBER(backup_answer, state, .about = "making ready failed removing"),
+        JSON_TEXT_MEMBER(backup_answer, state, .about = "making, ready, failed or removing"),
         JSON_TEXT_MEMBER(backup_answer, state_text, .flags = JSON_NULLABLE,
-                         .about = "how far it is, or why it failed"),
+                         .about = "progress, or why the backup failed"),
         JSON_TEXT_MEMBER(backup_answer, sha256, .flags = JSON_NULLABLE,
-                         .about = "of the whole file"),
-        JSON_TEXT_MEMBER(backup_answer, blob, .about = "its name in the blob store"),
-        JSON_WHOLE_MEMBER(backup_answer, size, .about = "bytes of the file"),
-        JSON_WHOLE_MEMBER(backup_answer, files, .about = "how many are in it"),
-        JSON_WHOLE_MEMBER(backup_answer, files_bytes, .about = "their bytes, unpacked"),
-        JSON_BOOL_MEMBER(backup_answer, full, .about = "the template is in it, too"),
+                         .about = "SHA-256 of the whole file"),
+        JSON_TEXT_MEMBER(backup_answer, blob, .about = "name in the blob store"),
+        JSON_WHOLE_MEMBER(backup_answer, size, .about = "size of the file in bytes"),
+        JSON_WHOLE_MEMBER(backup_answer, files, .about = "number of files in the backup"),
+        JSON_WHOLE_MEMBER(backup_answer, files_bytes,
+                          .about = "unpacked size of the files in bytes"),
+        JSON_BOOL_MEMBER(backup_answer, full,
+                         .about = "whether the backup contains the template's files, too"),
         JSON_TIME_MEMBER(backup_answer, created_at),
         JSON_END,
 };
 static JSON_SHAPE(backup_shape, "Backup", backup_answer,
-                  "A snapshot as one file of the blob store");
+                  "A snapshot packed into one file of the blob store");
 
 static const struct json_member backup_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &backup_shape),
@@ -63,12 +65,12 @@ struct backup_list_query {
 };
 static const struct json_member backup_list_query_members[] = {
         JSON_TEXT_MEMBER(backup_list_query, page, .max = 256,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(backup_list_query, limit, .min = 1, .max = 1000,
-                          .about = "items of a page (default 100)"),
+                          .about = "items per page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(backup_list_query, "BackupListQuery", backup_list_query, "Which backups");
+static JSON_SHAPE(backup_list_query, "BackupListQuery", backup_list_query, "Filter for backups");
 
 struct snapshot_export_body {
 	const char *name;
@@ -76,14 +78,15 @@ struct snapshot_export_body {
 };
 static const struct json_member snapshot_export_request_members[] = {
         JSON_TEXT_MEMBER(snapshot_export_body, name, .max = SANDBOX_NAME_MAX,
-                         .about = "of the backup, unique in the project; else its id"),
-        JSON_BOOL_MEMBER(snapshot_export_body, full,
-                         .about = "the whole filesystem, not only what differs from the template: "
-                                  "it can be imported where the template is not"),
+                         .about = "name of the backup, unique in the project (default: its id)"),
+        JSON_BOOL_MEMBER(
+                snapshot_export_body, full,
+                .about = "back up the whole filesystem, not only the changes since the template; "
+                         "such a backup can be imported on a server that lacks the template"),
         JSON_END,
 };
 static JSON_SHAPE(snapshot_export_request, "SnapshotExport", snapshot_export_body,
-                  "How to make a backup");
+                  "Options of a backup");
 
 struct snapshot_import_body {
 	const char *backup, *name, *template;
@@ -92,25 +95,26 @@ static const struct json_member snapshot_import_request_members[] = {
         JSON_TEXT_MEMBER(snapshot_import_body, backup, .flags = JSON_REQUIRED, .min = 1, .max = 64,
                          .about = "name or id"),
         JSON_TEXT_MEMBER(snapshot_import_body, name, .max = SANDBOX_NAME_MAX,
-                         .about = "of the snapshot, unique in the project; else its id"),
+                         .about = "name of the snapshot, unique in the project (default: its id)"),
         JSON_TEXT_MEMBER(snapshot_import_body, template, .max = 64,
-                         .about = "one with the same files as that which the backup was made on, "
-                                  "where it has another name here; a full backup makes one "
-                                  "of this name where there is none"),
+                         .about = "template with the same files as the template of the backup, if "
+                                  "it has another name here; a full backup creates a template of "
+                                  "this name if none exists"),
         JSON_END,
 };
 static JSON_SHAPE(snapshot_import_request, "SnapshotImport", snapshot_import_body,
-                  "Which backup becomes a snapshot");
+                  "Backup to make a snapshot from");
 
 struct backup_upload_query {
 	const char *sha256;
 };
 static const struct json_member backup_upload_query_members[] = {
         JSON_TEXT_MEMBER(backup_upload_query, sha256, .min = 64, .max = 64,
-                         .about = "that the file must have, in lower-case hex"),
+                         .about = "expected SHA-256 of the file, in lower-case hex"),
         JSON_END,
 };
-static JSON_SHAPE(backup_upload_query, "BackupUploadQuery", backup_upload_query, "What is brought");
+static JSON_SHAPE(backup_upload_query, "BackupUploadQuery", backup_upload_query,
+                  "Options of an upload");
 
 /* ---- record to answer ---- */
 
@@ -224,13 +228,14 @@ static int backup_delete(struct request *rq, UNUSED const void *body, struct rep
 
 /* ---- content ---- */
 
-/* A part of another file than the one that was begun would be worse than all of it. */
+/* If-Range (RFC 9110): when the file has changed, the client gets the whole file instead of a part
+ * that does not fit. */
 static int find_content_range(struct request *rq, const struct backup_record *r, const char *tag,
                               struct download_range *ret, struct error *err)
 {
 	const char *known = request_header(rq, "If-Range");
 
-	/* One that is not ready has no size yet, and is refused. */
+	/* A backup that is not ready has no size yet; opening it fails later. */
 	if (r->state == BACKUP_READY && (!known || strcmp(known, tag) == 0))
 		return download_range_find(rq, "backup", r->size_bytes, ret, err);
 	*ret = (struct download_range){.size = -1};
@@ -268,11 +273,11 @@ static int backup_content(struct request *rq, UNUSED const void *body, struct re
 /* ---- upload ---- */
 
 struct incoming_backup {
-	struct arena arena; /* of the request's texts and the answer */
+	struct arena arena; /* holds the request's texts and the reply */
 	struct fleet_upload upload;
 };
 
-/* The bytes have gone to the blob, by a descriptor of the receiver's. */
+/* The receiver has written the bytes to the blob through its own descriptor. */
 static int finish_upload(void *state, UNUSED int fd, struct buf *json, struct error *err)
 {
 	struct incoming_backup *job = state;
@@ -290,7 +295,7 @@ static void incoming_backup_free(void *state)
 {
 	struct incoming_backup *job = state;
 
-	fleet_upload_abort(&job->upload); /* nothing, when it has ended */
+	fleet_upload_abort(&job->upload); /* does nothing after fleet_upload_end */
 	arena_done(&job->arena);
 	free(job);
 }
@@ -344,10 +349,11 @@ const struct route backups_routes[] = {
         {HTTP_POST, SNAPSHOTS "/:id/export", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .body = &snapshot_export_request, .answer = &backup_shape, .status = 202,
          .handle = snapshot_export, TAG,
-         .summary = "Pack a snapshot into one file of the blob store; poll the backup"},
+         .summary =
+                 "Pack a snapshot into one file of the blob store; poll the backup for its state"},
         {HTTP_POST, SNAPSHOTS "/import", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .body = &snapshot_import_request, .answer = &snapshot_shape, .status = 201,
-         .handle = snapshot_import, TAG, .summary = "Make a snapshot of a backup"},
+         .handle = snapshot_import, TAG, .summary = "Make a snapshot from a backup"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &backup_list_query,
          .answer = &backup_list_shape, .handle = backup_list, TAG,
          .summary = "List backups, newest first"},
@@ -355,13 +361,13 @@ const struct route backups_routes[] = {
          TAG, .summary = "Get a backup by id or name"},
         {HTTP_GET, BASE "/:id/content", SCOPE_SANDBOX_READ, ROUTE_SLOW, .handle = backup_content,
          TAG,
-         .summary = "Fetch a backup, or the part that a Range header names: a zstd-compressed "
-                    "tar"},
+         .summary = "Download a backup, or the range of a Range header, as a zstd-compressed tar"},
         {HTTP_PUT, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY,
          .query = &backup_upload_query, .answer = &backup_shape, .status = 201,
          .handle = backup_upload, TAG,
-         .summary = "Bring a backup, under this name; it is read whole before it is taken"},
+         .summary = "Upload a backup under this name; the server accepts it after reading and "
+                    "checking the whole file"},
         {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
-         .handle = backup_delete, TAG, .summary = "Remove a backup, or give up making it"},
+         .handle = backup_delete, TAG, .summary = "Delete a backup, or cancel making it"},
         {.path = NULL},
 };

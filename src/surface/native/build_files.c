@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files for copy steps: received whole, then unpacked in the lane of builds and imports. */
+/* Files for copy steps: received completely, then unpacked in the lane of builds and imports. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,11 +18,11 @@ struct build_files_answer {
 static const struct json_member build_files_shape_members[] = {
         JSON_TEXT_MEMBER(build_files_answer, hash),
         JSON_BOOL_MEMBER(build_files_answer, present),
-        JSON_WHOLE_MEMBER(build_files_answer, size_bytes, .about = "of the tar, unpacked"),
+        JSON_WHOLE_MEMBER(build_files_answer, size_bytes, .about = "unpacked size of the tar"),
         JSON_END,
 };
 JSON_SHAPE(build_files_shape, "BuildFiles", build_files_answer,
-           "Files that a copy step can name; they go a day after they were last used");
+           "Files for copy steps; they are deleted a day after their last use");
 
 int build_files_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                     struct error *err)
@@ -55,7 +55,7 @@ static int copy_to_files(int fd, struct build_files *files, struct error *err)
 	while (status == 0 && (size = read(fd, bytes, COPY_BYTES)) > 0)
 		status = fleet_build_files_write(files, (struct span){bytes, (size_t)size}, err);
 	free(bytes);
-	return size < 0 ? FAIL_ERRNO(err, "read what was uploaded") : status;
+	return size < 0 ? FAIL_ERRNO(err, "read the uploaded file") : status;
 }
 
 static int store_files(void *state, int fd, struct buf *json, struct error *err)

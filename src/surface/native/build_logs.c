@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log of a build, as a page, as NDJSON and as server-sent events. */
+/* The log of a build as a page, as NDJSON or as server-sent events. */
 #include <inttypes.h>
 
 #include "calls/build_log.h"
@@ -19,18 +19,19 @@ struct build_logs_query {
 };
 enum build_logs_row { LOGS_SINCE, LOGS_FOLLOW };
 static const struct json_member build_logs_query_members[] = {
-        [LOGS_SINCE] = JSON_WHOLE_MEMBER(build_logs_query, since,
-                                         .about = "first line that is wanted, from 0"),
-        [LOGS_FOLLOW] = JSON_BOOL_MEMBER(build_logs_query, follow,
-                                         .about = "of a stream: go on until the build has ended "
-                                                  "(default true)"),
-        JSON_TEXT_MEMBER(build_logs_query, stream, .max = 16,
-                         .about = "result (default), sse or ndjson; else as Accept says"),
+        [LOGS_SINCE] =
+                JSON_WHOLE_MEMBER(build_logs_query, since, .about = "first line to return, from 0"),
+        [LOGS_FOLLOW] = JSON_BOOL_MEMBER(
+                build_logs_query, follow,
+                .about = "streams only: continue until the build has ended (default true)"),
+        JSON_TEXT_MEMBER(
+                build_logs_query, stream, .max = 16,
+                .about = "result (default), sse or ndjson; without it the header Accept decides"),
         JSON_END,
 };
 const struct json_shape build_logs_query = {
         .name = "BuildLogsQuery",
-        .about = "Which lines, and how",
+        .about = "Lines to return, and their format",
         .size = sizeof(struct build_logs_query),
         .members = build_logs_query_members,
         .present_offset = offsetof(struct build_logs_query, present),
@@ -44,8 +45,8 @@ struct build_logs_answer {
 static const struct json_member build_logs_shape_members[] = {
         JSON_RAW_MEMBER(build_logs_answer, lines,
                         .about = "list of {line, at, step, level, stream, text}"),
-        JSON_WHOLE_MEMBER(build_logs_answer, next, .about = "what to give as since to go on"),
-        JSON_TEXT_MEMBER(build_logs_answer, status, .about = "of the build"),
+        JSON_WHOLE_MEMBER(build_logs_answer, next, .about = "value of since for the next call"),
+        JSON_TEXT_MEMBER(build_logs_answer, status, .about = "status of the build"),
         JSON_END,
 };
 JSON_SHAPE(build_logs_shape, "BuildLogs", build_logs_answer, "Lines of a build's log");
@@ -75,7 +76,7 @@ static const char *format_line_list(struct arena *a, const struct buf *lines)
 {
 	char *text = arena_copy(a, buf_span(lines));
 
-	/* The last one ends the list. */
+	/* The last newline ends the list and is not replaced. */
 	for (size_t i = 0; i + 1 < lines->size; i++)
 		if (text[i] == '\n')
 			text[i] = ',';
@@ -84,7 +85,8 @@ static const char *format_line_list(struct arena *a, const struct buf *lines)
 
 /* ---- what there is ---- */
 
-/* The state first: lines that come after it are not missed by who goes on until it has ended. */
+/* The state is read before the lines: a client that polls until the build has ended misses no line.
+ */
 static int reply_log_page(struct request *rq, const char *id, struct reply *reply,
                           struct error *err)
 {
@@ -105,7 +107,7 @@ static int reply_log_page(struct request *rq, const char *id, struct reply *repl
 
 /* ---- the whole ---- */
 
-/* A stream that was broken off goes on behind the last event that its client has seen. */
+/* A resumed stream continues after the last event that its client received. */
 static int parse_since(struct request *rq, int64_t *ret, struct error *err)
 {
 	const struct build_logs_query *q = rq->query;
@@ -135,7 +137,9 @@ int build_logs_get(struct request *rq, UNUSED const void *body, struct reply *re
 	    parse_since(rq, &ask.since, err) < 0)
 		return -1;
 	if (form == OUTPUT_TEXT)
-		return FAIL(err, ERROR_INVALID, "stream 'text' is none that a build's log has");
+		return FAIL(err, ERROR_INVALID,
+		            "stream 'text' is not supported for build logs; known streams: result, "
+		            "sse, ndjson");
 	if (form == OUTPUT_RESULT)
 		return reply_log_page(rq, r.id, reply, err);
 	ask.id = r.id;

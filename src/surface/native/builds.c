@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/templates/builds — templates by steps. */
+/* /api/sandbox/templates/builds — templates built from steps. */
 #include "surface/native/builds.h"
 
 #include "surface/native/answer.h"
@@ -16,21 +16,25 @@ struct build_answer {
 enum build_row { BUILD_ROW_EXIT_CODE };
 static const struct json_member build_shape_members[] = {
         [BUILD_ROW_EXIT_CODE] = JSON_WHOLE_MEMBER(build_answer, exit_code, .flags = JSON_NULLABLE,
-                                                  .about = "of the command that failed"),
+                                                  .about = "exit code of the command that failed"),
         JSON_TEXT_MEMBER(build_answer, id),
-        JSON_TEXT_MEMBER(build_answer, name, .about = "of the template"),
+        JSON_TEXT_MEMBER(build_answer, name, .about = "name of the template"),
         JSON_TEXT_MEMBER(build_answer, from),
         JSON_TEXT_MEMBER(build_answer, template, .flags = JSON_NULLABLE,
-                         .about = "id, once it is ready"),
-        JSON_TEXT_MEMBER(build_answer, status, .about = "waiting building ready error cancelled"),
-        JSON_TEXT_MEMBER(build_answer, message, .flags = JSON_NULLABLE, .about = "why it failed"),
-        JSON_WHOLE_MEMBER(build_answer, step,
-                          .about = "that it is at, or failed at, from 1; 0 = none yet"),
+                         .about = "id of the template; null until the build is ready"),
+        JSON_TEXT_MEMBER(build_answer, status,
+                         .about = "waiting, building, ready, error or cancelled"),
+        JSON_TEXT_MEMBER(build_answer, message, .flags = JSON_NULLABLE,
+                         .about = "why the build failed"),
+        JSON_WHOLE_MEMBER(
+                build_answer, step,
+                .about = "current step, or the step that failed, from 1; 0: no step has started"),
         JSON_WHOLE_MEMBER(build_answer, step_count),
-        JSON_WHOLE_MEMBER(build_answer, cached_count, .about = "steps that were not executed"),
+        JSON_WHOLE_MEMBER(build_answer, cached_count,
+                          .about = "number of steps that were taken from the cache"),
         JSON_WHOLE_MEMBER(build_answer, log_lines),
         JSON_TEXT_MEMBER(build_answer, sandbox, .flags = JSON_NULLABLE,
-                         .about = "id of the one that executes the step"),
+                         .about = "id of the sandbox that runs the current step"),
         JSON_TEXT_MEMBER(build_answer, project),
         JSON_TEXT_MEMBER(build_answer, node),
         JSON_TIME_MEMBER(build_answer, created_at),
@@ -40,7 +44,7 @@ static const struct json_member build_shape_members[] = {
 };
 static const struct json_shape build_shape = {
         .name = "Build",
-        .about = "A template that is being made by steps, or was",
+        .about = "A build of a template from steps",
         .size = sizeof(struct build_answer),
         .members = build_shape_members,
         .present_offset = offsetof(struct build_answer, present),
@@ -51,14 +55,15 @@ struct build_list_query {
 	int64_t limit;
 };
 static const struct json_member build_list_query_members[] = {
-        JSON_TEXT_MEMBER(build_list_query, name, .max = 63, .about = "only of this template"),
+        JSON_TEXT_MEMBER(build_list_query, name, .max = 63,
+                         .about = "only builds of this template"),
         JSON_TEXT_MEMBER(build_list_query, page, .max = 256,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(build_list_query, limit, .min = 1, .max = 1000,
-                          .about = "items of a page (default 100)"),
+                          .about = "items per page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(build_list_query, "BuildListQuery", build_list_query, "Which builds");
+static JSON_SHAPE(build_list_query, "BuildListQuery", build_list_query, "Filter for builds");
 
 static const struct json_member build_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &build_shape),
@@ -176,7 +181,7 @@ static int build_delete(struct request *rq, UNUSED const void *body, struct repl
 const struct route builds_routes[] = {
         {HTTP_POST, BUILDS, SCOPE_TEMPLATE_WRITE, .body = &build_spec_shape, .answer = &build_shape,
          .status = 202, .handle = build_create, TAG,
-         .summary = "Build a template by steps; answered at once"},
+         .summary = "Build a template from steps; the reply does not wait for the build"},
         {HTTP_GET, BUILDS, SCOPE_SANDBOX_READ, .query = &build_list_query,
          .answer = &build_list_shape, .handle = build_list, TAG,
          .summary = "List builds, newest first"},
@@ -184,16 +189,16 @@ const struct route builds_routes[] = {
          .handle = build_get, TAG, .summary = "Get a build"},
         {HTTP_GET, BUILDS "/:build/logs", SCOPE_SANDBOX_READ, .query = &build_logs_query,
          .answer = &build_logs_shape, .handle = build_logs_get, TAG,
-         .summary = "What a build's steps said, or say as they run"},
+         .summary = "Get the log of a build, or follow it"},
         {HTTP_POST, BUILDS "/:build/cancel", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW,
-         .answer = &build_shape, .handle = build_cancel, TAG, .summary = "End a build at once"},
+         .answer = &build_shape, .handle = build_cancel, TAG, .summary = "Cancel a build"},
         {HTTP_DELETE, BUILDS "/:build", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .status = 204,
-         .handle = build_delete, TAG, .summary = "End a build, and forget it and its log"},
+         .handle = build_delete, TAG, .summary = "Cancel a build and delete it with its log"},
         {HTTP_GET, BUILDS "/files/:hash", SCOPE_SANDBOX_READ, .answer = &build_files_shape,
-         .handle = build_files_get, TAG, .summary = "Whether files for copy steps are there"},
+         .handle = build_files_get, TAG, .summary = "Check whether files for copy steps exist"},
         {HTTP_PUT, BUILDS "/files/:hash", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY,
          .answer = &build_files_shape, .status = 201, .handle = build_files_put, TAG,
-         .summary = "Put files for copy steps: a tar, tar.gz or tar.zst, under a digest of "
-                    "what is in it"},
+         .summary = "Upload files for copy steps as tar, tar.gz or tar.zst, under a digest of "
+                    "their content"},
         {.path = NULL},
 };

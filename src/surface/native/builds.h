@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/builds.h — what the files about builds share. Private to this folder. */
+/* surface/native/builds.h — handlers and shapes of builds. */
 #pragma once
 
 #include "edge/caller.h"
@@ -13,9 +13,7 @@ static inline struct fleet_ref build_ref(const struct request *rq)
 	                          .id_or_name = request_param(rq, "build")};
 }
 
-/* build_logs.c */
 extern const struct json_shape build_logs_query, build_logs_shape;
 http_handler build_logs_get;
-/* build_files.c */
 extern const struct json_shape build_files_shape;
 http_handler build_files_get, build_files_put;

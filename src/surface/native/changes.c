@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox changed: listed, as a patch, accepted as a snapshot, or taken back. */
+/* Changes of a sandbox or snapshot: listed, as a patch, accepted as a snapshot, or reverted. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,29 +26,29 @@ struct changes_query {
 enum { FORMAT_JSON, FORMAT_PATCH };
 static const char *const formats[] = {"json", "patch", NULL};
 #define QUERY_ROWS(limit_max, limit_about)                                                         \
-	JSON_TEXT_MEMBER(changes_query, base, .max = 64,                                           \
-	                 .about = "a snapshot by name or id, or \"template\"; else a sandbox's "   \
-	                          "template, and what a snapshot was taken on"),                   \
+	JSON_TEXT_MEMBER(                                                                          \
+	        changes_query, base, .max = 64,                                                    \
+	        .about = "name or id of a snapshot, or \"template\"; default: the template of a "  \
+	                 "sandbox, and what the sandbox of a snapshot lay on"),                    \
 	        JSON_TEXT_MEMBER(changes_query, path, .max = PATH_SIZE_MAX - 1,                    \
-	                         .about = "only this file, or this folder with all in it"),        \
+	                         .about = "only this file, or this folder and everything in it"),  \
 	        JSON_TEXT_MEMBER(changes_query, page, .max = PAGE_TEXT_MAX,                        \
-	                         .about = "next_page of the page before"),                         \
+	                         .about = "next_page of the previous page"),                       \
 	        JSON_WHOLE_MEMBER(changes_query, limit, .min = 1, .max = (limit_max),              \
 	                          .about = (limit_about))
 static const struct json_member changes_list_query_members[] = {
-        QUERY_ROWS(FLEET_CHANGES_MAX, "items of a page (default 1000)"),
+        QUERY_ROWS(FLEET_CHANGES_MAX, "items per page (default 1000)"),
         JSON_END,
 };
-static JSON_SHAPE(changes_list_query, "ChangesQuery", changes_query, "Which changes");
+static JSON_SHAPE(changes_list_query, "ChangesQuery", changes_query, "Filter for changes");
 static const struct json_member changes_diff_query_members[] = {
-        QUERY_ROWS(FLEET_DIFFS_MAX, "items of a page (default 200)"),
+        QUERY_ROWS(FLEET_DIFFS_MAX, "items per page (default 200)"),
         JSON_CHOICE_MEMBER(changes_query, format, .choices = formats,
-                           .about = "patch: the texts alone, one after the other; when there is "
+                           .about = "patch: only the patches, one after another; if there are "
                                     "more, the last line is \"# next_page: …\""),
         JSON_END,
 };
-static JSON_SHAPE(changes_diff_query, "DiffQuery", changes_query,
-                  "Which changes, and in which form");
+static JSON_SHAPE(changes_diff_query, "DiffQuery", changes_query, "Filter and format of a diff");
 
 struct change_answer {
 	const char *path, *path_encoding, *kind, *type, *type_before, *mode, *mode_before;
@@ -58,16 +58,17 @@ struct change_answer {
 	bool truncated, binary;
 };
 static const struct json_member change_shape_members[] = {
-        JSON_TEXT_MEMBER(change_answer, path, .about = "from the root, without '/' in front"),
+        JSON_TEXT_MEMBER(change_answer, path, .about = "path from the root, without a leading '/'"),
         JSON_TEXT_MEMBER(change_answer, path_encoding, .flags = JSON_OMIT_EMPTY,
-                         .about = "base64 when the path is not UTF-8"),
+                         .about = "base64 if the path is not UTF-8"),
         JSON_TEXT_MEMBER(change_answer, kind,
-                         .about = "added deleted modified; mode: its mode or owner alone; type: "
-                                  "it is another type of file now"),
-        JSON_TEXT_MEMBER(change_answer, type, .flags = JSON_NULLABLE,
-                         .about = "file dir link fifo socket device; null: it is not there"),
+                         .about = "added, deleted or modified; mode: only the mode or owner "
+                                  "changed; type: the file became another type of file"),
+        JSON_TEXT_MEMBER(
+                change_answer, type, .flags = JSON_NULLABLE,
+                .about = "file, dir, link, fifo, socket or device; null: the path does not exist"),
         JSON_TEXT_MEMBER(change_answer, type_before, .flags = JSON_NULLABLE),
-        JSON_WHOLE_MEMBER(change_answer, size, .about = "bytes of a file"),
+        JSON_WHOLE_MEMBER(change_answer, size, .about = "size of a file in bytes"),
         JSON_WHOLE_MEMBER(change_answer, size_before),
         JSON_TEXT_MEMBER(change_answer, mode, .flags = JSON_NULLABLE, .about = "octal",
                          .example = "0644"),
@@ -76,21 +77,23 @@ static const struct json_member change_shape_members[] = {
         JSON_WHOLE_MEMBER(change_answer, gid),
         JSON_WHOLE_MEMBER(change_answer, uid_before),
         JSON_WHOLE_MEMBER(change_answer, gid_before),
-        JSON_TEXT_MEMBER(change_answer, link, .flags = JSON_OMIT_EMPTY, .about = "a link's target"),
+        JSON_TEXT_MEMBER(change_answer, link, .flags = JSON_OMIT_EMPTY,
+                         .about = "target of a symbolic link"),
         JSON_TEXT_MEMBER(change_answer, link_before, .flags = JSON_OMIT_EMPTY),
         JSON_BOOL_MEMBER(change_answer, truncated, .flags = JSON_OMIT_EMPTY,
-                         .about = "a folder that is too deep down to list what it holds"),
+                         .about = "the folder is too deep; its content is not listed"),
         JSON_TEXT_MEMBER(change_answer, diff, .flags = JSON_OMIT_EMPTY,
-                         .about = "of diff: a patch as git writes them"),
+                         .about = "diff only: a patch in git's format"),
         JSON_WHOLE_MEMBER(change_answer, lines_added, .flags = JSON_OMIT_EMPTY),
         JSON_WHOLE_MEMBER(change_answer, lines_deleted, .flags = JSON_OMIT_EMPTY),
         JSON_BOOL_MEMBER(change_answer, binary, .flags = JSON_OMIT_EMPTY,
-                         .about = "no text, or too large to be compared by lines"),
+                         .about =
+                                 "the file is not text, or is too large for a comparison by lines"),
         JSON_TEXT_MEMBER(change_answer, diff_encoding, .flags = JSON_OMIT_EMPTY,
-                         .about = "base64 when the diff is not UTF-8"),
+                         .about = "base64 if the diff is not UTF-8"),
         JSON_END,
 };
-static JSON_SHAPE(change_shape, "Change", change_answer, "A path that is not as it was");
+static JSON_SHAPE(change_shape, "Change", change_answer, "A path that differs from the base");
 
 struct changes_answer {
 	struct json_list items;
@@ -98,12 +101,12 @@ struct changes_answer {
 };
 static const struct json_member changes_shape_members[] = {
         JSON_LIST_MEMBER(changes_answer, items, &change_shape),
-        JSON_TEXT_MEMBER(changes_answer, base, .about = "id of a snapshot, or \"template\""),
+        JSON_TEXT_MEMBER(changes_answer, base, .about = "id of the base snapshot, or \"template\""),
         JSON_TEXT_MEMBER(changes_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
 static JSON_SHAPE(changes_shape, "ChangeList", changes_answer,
-                  "One page of changes, by path; a folder before what it holds");
+                  "One page of changes sorted by path; a folder precedes its content");
 
 struct revert_body {
 	const char **paths;
@@ -113,16 +116,16 @@ struct revert_body {
 enum { ENCODING_TEXT, ENCODING_BASE64 };
 static const char *const encodings[] = {"text", "base64", NULL};
 static const struct json_member revert_request_members[] = {
-        JSON_TEXT_LIST_MEMBER(revert_body, paths, .flags = JSON_REQUIRED, .min = 1,
-                              .max = FLEET_REVERT_MAX,
-                              .about = "files, or folders with all in them; \"/\" is everything"),
+        JSON_TEXT_LIST_MEMBER(
+                revert_body, paths, .flags = JSON_REQUIRED, .min = 1, .max = FLEET_REVERT_MAX,
+                .about = "files, or folders with everything in them; \"/\" means everything"),
         JSON_CHOICE_MEMBER(revert_body, encoding, .choices = encodings,
-                           .about = "base64: the paths are that, each one"),
+                           .about = "base64: each path is base64-encoded"),
         JSON_TEXT_MEMBER(revert_body, base, .max = 64,
-                         .about = "a snapshot by name or id, or \"template\" (the default)"),
+                         .about = "name or id of a snapshot, or \"template\" (the default)"),
         JSON_END,
 };
-static JSON_SHAPE(revert_request, "Revert", revert_body, "What is to be as it was");
+static JSON_SHAPE(revert_request, "Revert", revert_body, "Paths to revert");
 
 struct reverted_answer {
 	const char *path, *error, *message, *hint;
@@ -130,23 +133,24 @@ struct reverted_answer {
 	int64_t restored, removed;
 };
 static const struct json_member reverted_shape_members[] = {
-        JSON_TEXT_MEMBER(reverted_answer, path, .about = "as in the request"),
-        JSON_BOOL_MEMBER(reverted_answer, ok, .about = "it is as it was in the base"),
-        JSON_WHOLE_MEMBER(reverted_answer, restored, .about = "files and folders put back"),
-        JSON_WHOLE_MEMBER(reverted_answer, removed, .about = "files and folders taken away"),
-        JSON_TEXT_MEMBER(reverted_answer, error, .flags = JSON_OMIT_EMPTY, .about = "a code"),
+        JSON_TEXT_MEMBER(reverted_answer, path, .about = "the path as given in the request"),
+        JSON_BOOL_MEMBER(reverted_answer, ok, .about = "the path has the base's content again"),
+        JSON_WHOLE_MEMBER(reverted_answer, restored,
+                          .about = "number of files and folders restored"),
+        JSON_WHOLE_MEMBER(reverted_answer, removed, .about = "number of files and folders deleted"),
+        JSON_TEXT_MEMBER(reverted_answer, error, .flags = JSON_OMIT_EMPTY, .about = "error code"),
         JSON_TEXT_MEMBER(reverted_answer, message, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(reverted_answer, hint, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_SHAPE(reverted_shape, "Reverted", reverted_answer, "What became of one path");
+static JSON_SHAPE(reverted_shape, "Reverted", reverted_answer, "Result for one path");
 
 static const struct json_member reverts_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &reverted_shape),
         JSON_END,
 };
 static JSON_SHAPE(reverts_shape, "RevertResult", list_answer,
-                  "What became of each path, in the order of the request");
+                  "Results in the order of the requested paths");
 
 /* ---- pages: the last path, in hexadecimal, since it may hold any byte ---- */
 
@@ -173,7 +177,7 @@ static int parse_page(struct arena *a, const char *text, const char **ret, struc
 
 /* ---- record to answer ---- */
 
-/* Not a text: base64, and *ret_encoding says so. */
+/* Bytes that are not UTF-8 become base64, and *ret_encoding is set to "base64". */
 static const char *encode_text(struct arena *a, struct span bytes, const char **ret_encoding)
 {
 	AUTO(buf_done) struct buf out = BUF(2 * bytes.size + 8);
@@ -379,19 +383,20 @@ static int sandbox_revert(struct request *rq, const void *body, struct reply *re
 const struct route changes_routes[] = {
         {HTTP_GET, INSTANCE "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
          .query = &changes_list_query, .answer = &changes_shape, .handle = sandbox_list, TAG,
-         .summary = "What a sandbox changed against its template or a snapshot"},
+         .summary = "List the changes of a sandbox against its template or a snapshot"},
         {HTTP_GET, INSTANCE "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
          .query = &changes_diff_query, .answer = &changes_shape, .handle = sandbox_diff, TAG,
          .summary = "The same as a patch"},
         {HTTP_POST, INSTANCE "/changes/accept", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &snapshot_request, .answer = &snapshot_shape, .status = 201,
-         .handle = snapshot_create, TAG, .summary = "Keep the changes: take a snapshot"},
+         .handle = snapshot_create, TAG,
+         .summary = "Accept the changes of a sandbox: take a snapshot"},
         {HTTP_POST, INSTANCE "/changes/revert", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &revert_request, .answer = &reverts_shape, .handle = sandbox_revert, TAG,
-         .summary = "Give paths of a sandbox the state that they have in the base"},
+         .summary = "Revert paths of a sandbox to their content in the base"},
         {HTTP_GET, SNAPSHOT "/changes", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
          .query = &changes_list_query, .answer = &changes_shape, .handle = snapshot_list, TAG,
-         .summary = "What a snapshot has that the one before it, or its template, has not"},
+         .summary = "List the changes of a snapshot against the previous snapshot or its template"},
         {HTTP_GET, SNAPSHOT "/diff", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
          .query = &changes_diff_query, .answer = &changes_shape, .handle = snapshot_diff, TAG,
          .summary = "The same as a patch"},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/channels — tokens of chat services; /v1/job-deliveries — messages that were sent with them.
- */
+/* /v1/channels — tokens of chat services; /v1/job-deliveries — messages sent with them. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -19,7 +18,7 @@
 
 /* ---- shapes ---- */
 
-/* In the order of enum job_channel, from the first chat on. */
+/* In the order of enum job_channel, starting with the first chat service. */
 static const char *const kinds[] = {"slack", "discord", "telegram", "github",
                                     "zalo",  "pancake", NULL};
 struct channel_body {
@@ -30,12 +29,12 @@ static const struct json_member channel_request_members[] = {
         JSON_CHOICE_MEMBER(channel_body, type, .flags = JSON_REQUIRED, .choices = kinds),
         JSON_TEXT_MEMBER(channel_body, token, .flags = JSON_REQUIRED | JSON_SECRET,
                          .max = CHANNEL_TOKEN_MAX,
-                         .about = "of a bot, an app, an official account or a page"),
+                         .about = "token of a bot, an app, an official account or a page"),
         JSON_TEXT_MEMBER(channel_body, base_url, .max = OUTBOUND_URL_MAX,
-                         .about = "of a service of one's own; else the usual one"),
+                         .about = "address of a self-hosted service (default: the public service)"),
         JSON_END,
 };
-static JSON_SHAPE(channel_request, "ChannelPut", channel_body, "What messages are sent with");
+static JSON_SHAPE(channel_request, "ChannelPut", channel_body, "Token of a chat service");
 
 struct channel_answer {
 	const char *name, *type, *base_url;
@@ -54,7 +53,7 @@ static const struct json_member channel_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &channel_shape),
         JSON_END,
 };
-static JSON_SHAPE(channel_list_shape, "ChannelList", list_answer, "Channels by name");
+static JSON_SHAPE(channel_list_shape, "ChannelList", list_answer, "Channels, sorted by name");
 
 struct message_answer {
 	const char *result_id, *channel, *state, *error;
@@ -65,18 +64,20 @@ static const struct json_member message_shape_members[] = {
         JSON_TEXT_MEMBER(message_answer, channel),
         JSON_TEXT_MEMBER(message_answer, state, .about = "waiting, sending, delivered or dead"),
         JSON_WHOLE_MEMBER(message_answer, attempts),
-        JSON_WHOLE_MEMBER(message_answer, status, .about = "of the last answer; 0 = none came"),
+        JSON_WHOLE_MEMBER(message_answer, status,
+                          .about = "HTTP status of the last reply; 0: no reply came"),
         JSON_TEXT_MEMBER(message_answer, error, .flags = JSON_NULLABLE),
-        JSON_TIME_MEMBER(message_answer, ended_at, .about = "of the job", .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(message_answer, ended_at, .about = "when the job ended",
+                         .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(message_answer, next_at, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(message_shape, "JobDelivery", message_answer, "A message about a job's end");
+static JSON_SHAPE(message_shape, "JobDelivery", message_answer, "A message about the end of a job");
 static const struct json_member message_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &message_shape),
         JSON_END,
 };
-static JSON_SHAPE(message_list_shape, "JobDeliveryList", list_answer, "Newest jobs first");
+static JSON_SHAPE(message_list_shape, "JobDeliveryList", list_answer, "Messages, newest job first");
 
 struct messages_query {
 	const char *state;
@@ -84,14 +85,14 @@ struct messages_query {
 };
 static const struct json_member messages_query_members[] = {
         JSON_TEXT_MEMBER(messages_query, state, .max = 16,
-                         .about = "waiting, sending, delivered or dead; else any"),
+                         .about = "waiting, sending, delivered or dead (default: any)"),
         JSON_WHOLE_MEMBER(messages_query, before, .min = 0,
-                          .about = "unix ms: created_at of the last job of the page before"),
+                          .about = "Unix ms: created_at of the last job of the previous page"),
         JSON_WHOLE_MEMBER(messages_query, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "default 100"),
         JSON_END,
 };
-static JSON_SHAPE(messages_query, "JobDeliveriesQuery", messages_query, "Which messages");
+static JSON_SHAPE(messages_query, "JobDeliveriesQuery", messages_query, "Filter for messages");
 
 /* ---- channels ---- */
 
@@ -168,7 +169,7 @@ static int check_message_state(const char *state, struct error *err)
 			return 0;
 	if (!state)
 		return 0;
-	(void)FAIL(err, ERROR_INVALID, "state '%.16s' is none that messages have", state);
+	(void)FAIL(err, ERROR_INVALID, "unknown state '%.16s'", state);
 	error_hint(err, "waiting, sending, delivered or dead");
 	return -1;
 }
@@ -229,14 +230,14 @@ static int message_retry(struct request *rq, const void *body, struct reply *rep
 #define WRITE SCOPE_SANDBOX_WRITE
 const struct route channels_routes[] = {
         {HTTP_GET, BASE, WRITE, .answer = &channel_list_shape, .handle = channels_list, TAG,
-         .summary = "List the chat services that jobs may be told through"},
+         .summary = "List the chat services that can report the ends of jobs"},
         {HTTP_PUT, BASE "/:name", WRITE, .body = &channel_request, .answer = &channel_shape,
          .handle = channel_put, TAG, .summary = "Set the token of a chat service"},
         {HTTP_DELETE, BASE "/:name", WRITE, .status = 204, .handle = channel_delete, TAG,
-         .summary = "Forget it"},
+         .summary = "Delete a channel"},
         {HTTP_GET, DELIVERIES, WRITE, .query = &messages_query, .answer = &message_list_shape,
          .handle = messages_list, TAG,
-         .summary = "Messages about jobs: sent, waiting, or given up"},
+         .summary = "List messages about jobs: delivered, waiting and dead"},
         {HTTP_POST, DELIVERIES "/:job/retry", WRITE, .status = 202, .handle = message_retry, TAG,
          .summary = "Send a message again"},
         {.path = NULL},

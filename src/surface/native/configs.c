@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /accounts/me/sandboxes — reusable configs of sandboxes, by id or name.
  *
- * A config is kept as the JSON that its shape writes, without the environment, which is a secret
- * and is kept apart: every answer has asterisks in place of its values, and asterisks that come
- * back mean the value that is there. */
+ * A config is stored as the JSON of its shape. The environment is secret and stored separately:
+ * answers show asterisks for its values, and asterisks in a request keep the stored value. */
 #include <sodium.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@
 #define MASK "********"
 #define CONFIG_SIZE_MAX ((size_t)64 * 1024)
 #define ENV_SIZE_MAX ((size_t)1024 * 1024)
-/* With "home-" it is a volume's name. */
+/* The name of the volume is "home-" and the key. */
 #define HOME_KEY_MAX 58
 
 /* ---- shapes, in the words of those who write configs ---- */
@@ -37,7 +36,7 @@ static const struct json_member config_resources_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(config_resources, "SandboxConfigResources", config_resources,
-                  "Limits beside memoryLimit; 0 = inherited");
+                  "Limits besides memoryLimit; 0: inherited");
 
 struct config_lifecycle {
 	int64_t idle_timeout_s, lifetime_max_s;
@@ -45,14 +44,14 @@ struct config_lifecycle {
 static const struct json_member config_lifecycle_members[] = {
         JSON_WHOLE_MEMBER(config_lifecycle, idle_timeout_s, .name = "idleTimeoutSeconds", .min = 0,
                           .flags = JSON_OMIT_EMPTY,
-                          .about = "stopped, or removed when it is not persistent, after so long "
-                                   "without use"),
+                          .about = "idle time after which a persistent sandbox is stopped and any "
+                                   "other sandbox is deleted"),
         JSON_WHOLE_MEMBER(config_lifecycle, lifetime_max_s, .name = "maxLifetimeSeconds", .min = 0,
-                          .flags = JSON_OMIT_EMPTY, .about = "ended at this age"),
+                          .flags = JSON_OMIT_EMPTY, .about = "age at which the sandbox ends"),
         JSON_END,
 };
 static JSON_SHAPE(config_lifecycle, "SandboxConfigLifecycle", config_lifecycle,
-                  "When it ends by itself");
+                  "When the sandbox ends by itself");
 
 struct config_extras {
 	bool mounts_s3;
@@ -66,16 +65,16 @@ static const struct json_member config_extras_members[] = {
                          .flags = JSON_OMIT_EMPTY),
         JSON_WHOLE_MEMBER(config_extras, persistent_disk_gb, .name = "persistentDiskGb", .min = 0,
                           .max = 65536, .flags = JSON_OMIT_EMPTY,
-                          .about = "GiB that the home can hold, when it is made (default: no "
-                                   "limit)"),
+                          .about = "size limit of the home volume in GiB when it is created "
+                                   "(default: no limit)"),
         JSON_TEXT_MEMBER(config_extras, persistent_home, .name = "persistentHome", .max = 1024,
                          .flags = JSON_OMIT_EMPTY,
-                         .about = "where a volume is that outlives the sandbox, for packages and "
-                                  "caches; /home/user when only persistentDiskGb is given"),
+                         .about = "mount point of a volume that outlives the sandbox, for packages "
+                                  "and caches; /home/user if only persistentDiskGb is given"),
         JSON_END,
 };
 static JSON_SHAPE(config_extras, "SandboxConfigOptions", config_extras,
-                  "Of a persistent one, where the provider can");
+                  "Options of persistent sandboxes; not every provider supports them");
 
 struct config_body {
 	const char *provider, *template, *permission_mode;
@@ -91,36 +90,35 @@ struct config_body {
 enum { CONFIG_INTERNET, CONFIG_ENV };
 static const struct json_member config_body_members[] = {
         [CONFIG_INTERNET] = JSON_BOOL_MEMBER(config_body, internet, .flags = JSON_OMIT_EMPTY,
-                                             .about = "false = no network at all"),
-        [CONFIG_ENV] = JSON_TEXT_MAP_MEMBER(config_body, env, .name = "envVars", .max = 256,
-                                            .flags = JSON_SECRET | JSON_OMIT_EMPTY,
-                                            .about = "environment of every command; answered "
-                                                     "with " MASK " for each value, which, sent "
-                                                     "back, leaves it as it is"),
+                                             .about = "false: no network"),
+        [CONFIG_ENV] = JSON_TEXT_MAP_MEMBER(
+                config_body, env, .name = "envVars", .max = 256,
+                .flags = JSON_SECRET | JSON_OMIT_EMPTY,
+                .about = "environment of every command; replies show " MASK
+                         " instead of each value; sending that back keeps the stored value"),
         JSON_TEXT_MEMBER(config_body, provider, .max = 32, .flags = JSON_OMIT_EMPTY,
-                         .about = "lambda, e2b, daytona, kubernetes, native …; else the server's"),
+                         .about = "lambda, e2b, daytona, kubernetes, native …; default: the "
+                                  "server's provider"),
         JSON_TEXT_MEMBER(config_body, template, .max = 128, .flags = JSON_OMIT_EMPTY,
-                         .about = "name or id; else the server's default"),
+                         .about = "name or id (default: the server's default template)"),
         JSON_TEXT_MEMBER(config_body, permission_mode, .name = "permissionMode", .max = 16,
                          .flags = JSON_OMIT_EMPTY,
-                         .about = "edit, ask or bypass: for the tools that act by this config"),
-        JSON_TEXT_LIST_MEMBER(config_body, runtimes, .max = 8, .flags = JSON_OMIT_EMPTY,
-                              .about = "bash, python, node: what tools and commands may use; "
-                                       "advisory"),
+                         .about = "edit, ask or bypass; applies to tools that use this config"),
+        JSON_TEXT_LIST_MEMBER(
+                config_body, runtimes, .max = 8, .flags = JSON_OMIT_EMPTY,
+                .about = "bash, python or node: runtimes for tools and commands; advisory"),
         JSON_WHOLE_MEMBER(config_body, timeout_s, .name = "timeout", .min = 0,
                           .flags = JSON_OMIT_EMPTY,
-                          .about = "seconds that a command, a block of code, a job or a tool may "
-                                   "take, at most 300 on lambda and 600 elsewhere"),
+                          .about = "time limit in seconds for a command, a block of code, a job or "
+                                   "a tool; at most 300 on lambda and 600 elsewhere"),
         JSON_WHOLE_MEMBER(config_body, memory_mb, .name = "memoryLimit", .min = 0, .max = 1 << 24,
                           .flags = JSON_OMIT_EMPTY,
-                          .about = "MB, at most 1024 on lambda; a request for more gets so "
-                                   "much"),
+                          .about = "MB, at most 1024 on lambda; also the upper limit for requests"),
         JSON_WHOLE_MEMBER(config_body, output_limit_bytes, .name = "outputLimitBytes", .min = 0,
                           .flags = JSON_OMIT_EMPTY,
-                          .about = "of a result: of a tool's output, and of each stream of a "
-                                   "command"),
+                          .about = "size limit of a tool's output and of each stream of a command"),
         JSON_BOOL_MEMBER(config_body, persistent, .flags = JSON_OMIT_EMPTY,
-                         .about = "kept between calls; not on lambda"),
+                         .about = "keep the sandbox between calls; not on lambda"),
         JSON_OBJECT_MEMBER(config_body, resources, &config_resources, .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(config_body, lifecycle, &config_lifecycle, .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(config_body, options, &config_extras, .flags = JSON_OMIT_EMPTY),
@@ -128,7 +126,7 @@ static const struct json_member config_body_members[] = {
 };
 static const struct json_shape config_shape = {
         .name = "SandboxConfig",
-        .about = "What sandboxes are made like",
+        .about = "Settings for sandboxes",
         .size = sizeof(struct config_body),
         .members = config_body_members,
         .present_offset = offsetof(struct config_body, present),
@@ -147,7 +145,7 @@ static const struct json_member record_request_members[] = {
         [RECORD_CONFIG] = JSON_OBJECT_MEMBER(config_record_body, config, &config_shape),
         JSON_END,
 };
-static JSON_SHAPE(record_request, "SandboxConfigCreate", config_record_body, "A config to keep");
+static JSON_SHAPE(record_request, "SandboxConfigCreate", config_record_body, "A config to store");
 static const struct json_member record_change_members[] = {
         [RECORD_NAME] =
                 JSON_TEXT_MEMBER(config_record_body, name, .min = 1, .max = SANDBOX_NAME_MAX),
@@ -156,7 +154,7 @@ static const struct json_member record_change_members[] = {
 };
 static const struct json_shape record_change = {
         .name = "SandboxConfigChange",
-        .about = "What is given replaces what was; a config as a whole",
+        .about = "Given members replace the stored ones; config is replaced as a whole",
         .size = sizeof(struct config_record_body),
         .members = record_change_members,
         .present_offset = offsetof(struct config_record_body, present),
@@ -195,7 +193,7 @@ static int parse_env(struct arena *a, const char *env_json, struct json_map *ret
 	return 0;
 }
 
-/* With the environment as it is. */
+/* With the values of the environment. */
 static int decode_config(struct arena *a, const struct config_record *r, struct config_body *ret,
                          struct error *err)
 {
@@ -322,7 +320,7 @@ static const char *find_map_value(const struct json_map *map, const char *key)
 	return NULL;
 }
 
-/* A new one has no value that asterisks could stand for. */
+/* Asterisks for a new variable are refused: there is no stored value. */
 static int unmask_env(struct json_map *env, const struct json_map *old, struct error *err)
 {
 	for (size_t i = 0; i < env->count; i++) {
@@ -341,8 +339,8 @@ static int unmask_env(struct json_map *env, const struct json_map *old, struct e
 	return 0;
 }
 
-/* Limits hold for those who use the sandboxes: who may change the project's settings lifts them.
- * `new` NULL: the config loses its name or is deleted, and all its limits with that. */
+/* A config's limits bind its users: only a caller with project:write may remove or widen them.
+ * `new` NULL: the config is renamed or deleted, which removes all its limits. */
 static int check_limits_stay(struct request *rq, const struct config_record *r,
                              const struct config_body *new, struct error *err)
 {
@@ -450,7 +448,7 @@ static int config_patch(struct request *rq, const void *body, struct reply *repl
 	if (find_config(rq, &record, err) < 0 || change_config(rq, body, &record, err) < 0)
 		return -1;
 	seen_at = record.updated_at;
-	/* It grows with every change, even with two in one millisecond. */
+	/* updated_at must grow with every change, also with two changes in one millisecond. */
 	record.updated_at = now > seen_at ? now : seen_at + 1;
 	if (store_config_update(api_of(rq)->store, &record, seen_at, err) < 0)
 		return -1;
@@ -472,7 +470,7 @@ static int config_delete(struct request *rq, const void *body, struct reply *rep
 
 /* ---- a sandbox from one ---- */
 
-/* What the provider at hand cannot do is refused, not left out in silence. */
+/* A config that this provider cannot honour is refused instead of being applied in part. */
 static int check_provider(const struct provider_ops *ops, const struct config_body *c,
                           struct error *err)
 {
@@ -486,8 +484,7 @@ static int check_provider(const struct provider_ops *ops, const struct config_bo
 	return 0;
 }
 
-/* The workspace's own word for it, where that can be a volume's name; else the same for the same
- * workspace. */
+/* The workspace's name if it is valid in a volume's name, otherwise a stable hash of it. */
 static const char *home_key(struct arena *a, const char *workspace)
 {
 	unsigned char hash[crypto_hash_sha256_BYTES];
@@ -511,7 +508,7 @@ static void apply_home(struct arena *a, const struct config_extras *options, con
 	request->persistent_home_mb = options->persistent_disk_gb * 1024;
 }
 
-/* `over` wins. */
+/* Entries of `over` win. */
 static struct json_map merge_maps(struct arena *a, const struct json_map *under,
                                   const struct json_map *over)
 {
@@ -561,7 +558,7 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	request->persistent = request->persistent || config.persistent;
 	apply_home(rq->arena, &config.options, use->workspace ? use->workspace : record.name,
 	           request);
-	/* What is to last is stopped, and keeps its files. */
+	/* A persistent sandbox is stopped when idle, so it keeps its files. */
 	idle_ms = request->persistent ? &request->idle_stop_ms : &request->idle_reap_ms;
 	if (*idle_ms == 0)
 		*idle_ms = config.lifecycle.idle_timeout_s * 1000;
@@ -580,7 +577,7 @@ static struct run_limits make_config_limits(const struct config_body *config)
 	};
 }
 
-/* Whom no mode is given for may do all. */
+/* Without a mode everything is permitted. */
 static enum tool_permission parse_permission_mode(const char *mode)
 {
 	if (mode && strcmp(mode, "ask") == 0)
@@ -611,7 +608,8 @@ int api_config_guard(struct request *rq, const char *id_or_name, struct tool_cal
 	limits = make_config_limits(&config);
 	call->runtimes = limits.runtimes;
 	call->job_timeout_max_ms = limits.timeout_ms;
-	/* Named in a call on a sandbox that is there, it may be for another provider. */
+	/* A config named in a call on an existing sandbox may be for another provider than this
+	 * server's. */
 	own_max_ms = 1000 * first_positive(config.timeout_s, provider_call_max_s(rq, &config));
 	if (own_max_ms < call->timeout_max_ms)
 		call->timeout_max_ms = own_max_ms;
@@ -627,7 +625,7 @@ const struct route configs_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &record_list_shape, .handle = configs_list,
          TAG, .summary = "List reusable sandbox configs"},
         {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, .body = &record_request, .answer = &record_shape,
-         .status = 201, .handle = config_create, TAG, .summary = "Keep a sandbox config"},
+         .status = 201, .handle = config_create, TAG, .summary = "Create a sandbox config"},
         {HTTP_GET, BASE "/:config", SCOPE_SANDBOX_READ, .answer = &record_shape,
          .handle = config_get, TAG, .summary = "Get a sandbox config by id or name"},
         {HTTP_PATCH, BASE "/:config", SCOPE_SANDBOX_WRITE, .body = &record_change,

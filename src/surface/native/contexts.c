@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/code/contexts — interpreters that keep their state; docs/use/code.md.
+/* /api/sandbox/instances/:id/code/contexts — interpreters that keep their state (docs/use/code.md).
  */
 #include "surface/native/contexts.h"
 
@@ -21,13 +21,16 @@ struct context_answer {
 static const struct json_member context_shape_members[] = {
         JSON_TEXT_MEMBER(context_answer, id),
         JSON_TEXT_MEMBER(context_answer, language, .about = "python, javascript or bash"),
-        JSON_TEXT_MEMBER(context_answer, cwd, .about = "that it began in"),
+        JSON_TEXT_MEMBER(context_answer, cwd, .about = "working directory at its start"),
         JSON_TEXT_MEMBER(context_answer, user),
         JSON_TEXT_MEMBER(context_answer, state,
-                         .about = "ready, or ended: what it knew is gone until it is restarted"),
-        JSON_WHOLE_MEMBER(context_answer, process, .about = "its number in this sandbox"),
-        JSON_WHOLE_MEMBER(context_answer, exit_code, .about = "of an ended one; else -1"),
-        JSON_TIME_MEMBER(context_answer, created_at, .about = "or restarted"),
+                         .about = "ready, or ended: its state is lost, and it can be restarted"),
+        JSON_WHOLE_MEMBER(context_answer, process,
+                          .about = "number of the process in this sandbox"),
+        JSON_WHOLE_MEMBER(context_answer, exit_code,
+                          .about = "exit code of an ended context; otherwise -1"),
+        JSON_TIME_MEMBER(context_answer, created_at,
+                         .about = "time of the creation or of the last restart"),
         JSON_END,
 };
 static JSON_SHAPE(context_shape, "CodeContext", context_answer,
@@ -44,9 +47,9 @@ struct context_create_body {
 };
 static const struct json_member context_create_shape_members[] = {
         JSON_TEXT_MEMBER(context_create_body, language, .min = 1, .max = 32,
-                         .about = "python (else), javascript or bash"),
+                         .about = "python (default), javascript or bash"),
         JSON_TEXT_MEMBER(context_create_body, cwd, .max = 4096,
-                         .about = "folder to begin in; relative ones are below the default"),
+                         .about = "working directory; a relative path is below the default folder"),
         JSON_END,
 };
 static JSON_SHAPE(context_create_shape, "CodeContextCreate", context_create_body, "A new context");
@@ -227,7 +230,7 @@ static int find_context(struct request *rq, const struct api_target *t,
 	if (!ret->has_ended)
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT, "the interpreter of context '%s' has ended", options->id);
-	error_hint(err, "POST …/code/contexts/%s/restart starts it anew", options->id);
+	error_hint(err, "POST …/code/contexts/%s/restart starts it again", options->id);
 	return -1;
 }
 
@@ -268,14 +271,14 @@ const struct route contexts_routes[] = {
          .answer = &context_shape, .status = 201, .handle = context_create, TAG,
          .summary = "Start an interpreter that keeps its state"},
         {HTTP_GET, BASE "/:context", SCOPE_SANDBOX_READ, .answer = &context_shape,
-         .handle = context_get, TAG, .summary = "A context"},
+         .handle = context_get, TAG, .summary = "Get a context"},
         {HTTP_DELETE, BASE "/:context", SCOPE_SANDBOX_WRITE, .status = 204,
-         .handle = context_delete, TAG, .summary = "End a context and all that runs in it"},
+         .handle = context_delete, TAG,
+         .summary = "Delete a context and end everything that runs in it"},
         {HTTP_POST, BASE "/:context/restart", SCOPE_SANDBOX_WRITE, .answer = &context_shape,
-         .handle = context_restart, TAG,
-         .summary = "Begin anew: the same context without its state"},
+         .handle = context_restart, TAG, .summary = "Restart a context; its state is lost"},
         {HTTP_POST, BASE "/:context/interrupt", SCOPE_SANDBOX_WRITE, .status = 204,
          .handle = context_interrupt, TAG,
-         .summary = "End the block that runs, and keep the state"},
+         .summary = "Interrupt the running block of code; the state is kept"},
         {.path = NULL},
 };

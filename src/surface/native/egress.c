@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a sandbox may reach: as it is asked for and shown. */
+/* Network rules of a sandbox between JSON and their stored text. */
 #include "surface/native/egress.h"
 
 #include "sandbox/egress.h"
 
 static const struct json_member native_egress_shape_members[] = {
-        JSON_TEXT_LIST_MEMBER(native_egress, allow, .max = SANDBOX_EGRESS_ALLOW_MAX,
-                              .about = "addresses, ranges and hosts that it may reach, whatever is "
-                                       "denied; a host's name (by TLS on port 443, and HTTP on 80) "
-                                       "needs all to be denied",
-                              .example = "[\"203.0.113.0/24\",\"*.example.com\"]"),
+        JSON_TEXT_LIST_MEMBER(
+                native_egress, allow, .max = SANDBOX_EGRESS_ALLOW_MAX,
+                .about = "addresses, ranges and host names that the sandbox may reach even if they "
+                         "are denied; a host name works for TLS on port 443 and HTTP on port 80, "
+                         "and requires that everything else is denied",
+                .example = "[\"203.0.113.0/24\",\"*.example.com\"]"),
         JSON_TEXT_LIST_MEMBER(native_egress, deny, .max = SANDBOX_EGRESS_MAX,
-                              .about = "that it may not; \"0.0.0.0/0\" is all of them",
+                              .about = "addresses and ranges that the sandbox may not reach; "
+                                       "\"0.0.0.0/0\" denies all",
                               .example = "[\"0.0.0.0/0\"]"),
         JSON_END,
 };
-JSON_SHAPE(native_egress_shape, "SandboxEgress", native_egress, "Whom a sandbox may reach");
+JSON_SHAPE(native_egress_shape, "SandboxEgress", native_egress,
+           "Network destinations that a sandbox may reach");
 
 struct native_egress native_egress_of(struct arena *a, const char *text)
 {
 	struct sandbox_egress lists = {0};
 	struct error ignored = {0};
 
-	/* It was checked when it was kept. */
+	/* The text was checked before it was stored. */
 	if (sandbox_egress_parse(a, text, &lists, &ignored) < 0)
 		return (struct native_egress){0};
 	return (struct native_egress){(const char **)(uintptr_t)lists.allow,

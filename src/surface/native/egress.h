@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/egress.h — which addresses a sandbox may reach, as requests and answers tell it.
- * Private to this folder. */
+/* surface/native/egress.h — network rules of a sandbox in requests and answers. */
 #pragma once
 
 #include "json/json.h"
@@ -10,6 +9,6 @@ struct native_egress {
 };
 extern const struct json_shape native_egress_shape;
 struct native_egress native_egress_of(struct arena *a, const char *text);
-/* As sandbox/egress.h has it. */
+/* The format is described in sandbox/egress.h. */
 MUST_CHECK int native_egress_text(struct arena *a, const struct native_egress *body,
                                   const char **ret, struct error *err);

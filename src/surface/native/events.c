@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/events — what happened, page by page or as it happens. */
+/* /v1/events — events in pages or as a stream. */
 #include <string.h>
 
 #include "calls/feed.h"
@@ -18,9 +18,10 @@ struct events_answer {
 };
 static const struct json_member events_shape_members[] = {
         JSON_LIST_MEMBER(events_answer, items, &fleet_event_shape),
-        JSON_WHOLE_MEMBER(events_answer, after, .about = "for the next page, or for a stream"),
+        JSON_WHOLE_MEMBER(events_answer, after,
+                          .about = "value of after for the next page or for a stream"),
         JSON_WHOLE_MEMBER(events_answer, oldest,
-                          .about = "of all that are kept; 0 = there are none"),
+                          .about = "sequence of the oldest stored event; 0: there are no events"),
         JSON_END,
 };
 static JSON_SHAPE(events_shape, "EventList", events_answer, "Events, oldest first");
@@ -32,23 +33,25 @@ struct events_query {
 };
 enum events_row { EVENTS_AFTER, EVENTS_LAST };
 static const struct json_member events_query_members[] = {
-        [EVENTS_AFTER] = JSON_WHOLE_MEMBER(events_query, after, .min = 0,
-                                           .about = "sequence of the last one that is known; a "
-                                                    "stream without it begins with what comes"),
-        [EVENTS_LAST] = JSON_WHOLE_MEMBER(events_query, last, .min = 1, .max = LIMIT_MAX,
-                                          .about = "the newest so many, instead of after"),
+        [EVENTS_AFTER] =
+                JSON_WHOLE_MEMBER(events_query, after, .min = 0,
+                                  .about = "sequence of the last event that the client knows; a "
+                                           "stream without it starts with new events"),
+        [EVENTS_LAST] = JSON_WHOLE_MEMBER(
+                events_query, last, .min = 1, .max = LIMIT_MAX,
+                .about = "return the newest events, up to this number; instead of after"),
         JSON_WHOLE_MEMBER(events_query, limit, .min = 1, .max = LIMIT_MAX,
-                          .about = "of a page, default 100"),
+                          .about = "events per page (default 100)"),
         JSON_TEXT_MEMBER(events_query, sandbox, .max = SANDBOX_NAME_MAX, .about = "id or name"),
         JSON_TEXT_MEMBER(events_query, kind, .max = EVENT_PATTERN_MAX,
-                         .about = "sandbox.started, or sandbox.* for all of a subject"),
+                         .about = "sandbox.started, or sandbox.* for all kinds of a subject"),
         JSON_TEXT_MEMBER(events_query, stream, .max = 16,
-                         .about = "result, sse or ndjson; else by Accept"),
+                         .about = "result, sse or ndjson; without it the header Accept decides"),
         JSON_END,
 };
 static const struct json_shape events_query = {
         .name = "EventsQuery",
-        .about = "Which events",
+        .about = "Filter for events",
         .size = sizeof(struct events_query),
         .members = events_query_members,
         .present_offset = offsetof(struct events_query, present),
@@ -65,7 +68,7 @@ static int parse_filter(struct request *rq, struct feed_filter *ret, struct erro
 	return api_resolve_sandbox_id(rq, &sandbox, &ret->sandbox_id, err);
 }
 
-/* Whether the client says what it knows: a header of one who comes back, or the query. */
+/* *ret_given: the client states the last event that it knows, by the header or the query. */
 static int parse_after(const struct request *rq, bool *ret_given, int64_t *ret, struct error *err)
 {
 	const struct events_query *q = rq->query;
@@ -122,11 +125,11 @@ static int reply_filtered_page(struct request *rq, const struct feed_filter *fil
 	};
 
 	if (newest && (row_is_given(q->present, EVENTS_AFTER) || q->limit))
-		return FAIL(err, ERROR_INVALID, "last goes with neither after nor limit");
+		return FAIL(err, ERROR_INVALID, "last cannot be combined with after or limit");
 	return reply_events(rq, &page, reply, err);
 }
 
-/* The number before the newest so many, for a stream that begins with them. */
+/* The sequence before the newest `last` events, for a stream that begins with them. */
 static int find_newest_start(struct request *rq, const struct feed_filter *filter, int64_t *ret,
                              struct error *err)
 {
@@ -156,7 +159,9 @@ static int reply_event_stream(struct request *rq, const struct feed_options *opt
 	bool is_given;
 
 	if (o.form == OUTPUT_TEXT)
-		return FAIL(err, ERROR_INVALID, "stream 'text' is none that events have");
+		return FAIL(err, ERROR_INVALID,
+		            "stream 'text' is not supported for events; known streams: result, "
+		            "sse, ndjson");
 	if (store_event_bounds(api_of(rq)->store, &bounds, err) < 0 ||
 	    parse_after(rq, &is_given, &o.after, err) < 0)
 		return -1;
@@ -165,7 +170,7 @@ static int reply_event_stream(struct request *rq, const struct feed_options *opt
 	if (!is_given && row_is_given(q->present, EVENTS_LAST) &&
 	    find_newest_start(rq, &o.filter, &o.after, err) < 0)
 		return -1;
-	/* A number from another server, or from before a restored copy. */
+	/* The number comes from another server, or from before a backup was restored. */
 	if (o.after > bounds.newest)
 		o.after = bounds.newest;
 	api_feed_reply(api_of(rq)->feed, &o, reply);
@@ -192,12 +197,13 @@ struct sandbox_events_query {
 };
 static const struct json_member sandbox_events_query_members[] = {
         JSON_WHOLE_MEMBER(sandbox_events_query, after, .min = 0,
-                          .about = "sequence of the last one that is known"),
+                          .about = "sequence of the last event that the client knows"),
         JSON_WHOLE_MEMBER(sandbox_events_query, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "default 100"),
         JSON_END,
 };
-static JSON_SHAPE(sandbox_events_query, "SandboxEventsQuery", sandbox_events_query, "Which events");
+static JSON_SHAPE(sandbox_events_query, "SandboxEventsQuery", sandbox_events_query,
+                  "Filter for events");
 
 static int sandbox_events(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -217,9 +223,9 @@ static int sandbox_events(struct request *rq, const void *body, struct reply *re
 const struct route events_routes[] = {
         {HTTP_GET, "/v1/events", SCOPE_SANDBOX_READ, ROUTE_STANDING, .query = &events_query,
          .answer = &events_shape, .handle = events_get, .tag = "events",
-         .summary = "What happened, oldest first, or as it happens"},
+         .summary = "List events, oldest first, or follow them"},
         {HTTP_GET, "/api/sandbox/instances/:id/events", SCOPE_SANDBOX_READ,
          .query = &sandbox_events_query, .answer = &events_shape, .handle = sandbox_events,
-         .tag = "sandboxes", .summary = "What happened to a sandbox"},
+         .tag = "sandboxes", .summary = "List the events of a sandbox"},
         {.path = NULL},
 };

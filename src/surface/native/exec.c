@@ -17,13 +17,14 @@ struct exec_query {
 	const char *stream;
 };
 static const struct json_member exec_query_members[] = {
-        JSON_TEXT_MEMBER(exec_query, stream, .max = 16,
-                         .about = "result, sse, ndjson or text; else by Accept"),
+        JSON_TEXT_MEMBER(
+                exec_query, stream, .max = 16,
+                .about = "result, sse, ndjson or text; without it the header Accept decides"),
         JSON_END,
 };
-JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Form of the answer");
+JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Format of the reply");
 
-/* What both bodies have. */
+/* Members of both bodies. */
 struct run_options_body {
 	const char *artifacts, *cwd, *user, *label, *stdin_text, *conversation;
 	struct job_origin origin;
@@ -48,18 +49,18 @@ struct code_body {
 	 .name = "cwd",                                                                            \
 	 .offset = offsetof(struct s, run.cwd),                                                    \
 	 .max = 4096,                                                                              \
-	 .about = "folder to run in; relative ones are below the default"},                        \
+	 .about = "working directory; a relative path is below the default folder"},               \
 	        {.kind = JSON_TEXT_MAP,                                                            \
 	         .name = "env",                                                                    \
 	         .offset = offsetof(struct s, run.env),                                            \
 	         .max = 256,                                                                       \
 	         .flags = JSON_SECRET,                                                             \
-	         .about = "over the sandbox's own"},                                               \
+	         .about = "environment variables; they override the sandbox's variables"},         \
 	        {.kind = JSON_TEXT,                                                                \
 	         .name = "user",                                                                   \
 	         .offset = offsetof(struct s, run.user),                                           \
 	         .max = 64,                                                                        \
-	         .about = "name or number; else the template's"},                                  \
+	         .about = "name or number of the user (default: the template's user)"},            \
 	        {.kind = JSON_TEXT,                                                                \
 	         .name = "stdin",                                                                  \
 	         .offset = offsetof(struct s, run.stdin_text),                                     \
@@ -77,35 +78,39 @@ struct code_body {
 	         .offset = offsetof(struct s, run.timeout_ms),                                     \
 	         .min = 0,                                                                         \
 	         .max = TIMEOUT_MAX,                                                               \
-	         .about = "kill it and all it started after so long; 0 = the server's default"},   \
+	         .about = "time limit; the command and all its processes are killed afterwards; "  \
+	                  "0: the server's default"},                                              \
 	        {.kind = JSON_WHOLE,                                                               \
 	         .name = "outputLimitBytes",                                                       \
 	         .offset = offsetof(struct s, run.output_limit_bytes),                             \
 	         .min = 1,                                                                         \
 	         .max = OUTPUT_LIMIT_MAX,                                                          \
-	         .about = "kept per stream in a collected result"},                                \
+	         .about = "bytes that a collected result keeps of each stream"},                   \
 	        {.kind = JSON_BOOL,                                                                \
 	         .name = "background",                                                             \
 	         .offset = offsetof(struct s, run.background),                                     \
-	         .about = "a job: answer at once, with a resultId to ask for its end by"},         \
+	         .about = "run as a background job; the reply comes at once and has a resultId "   \
+	                  "to query the job by"},                                                  \
 	        {.kind = JSON_TEXT,                                                                \
 	         .name = "conversation",                                                           \
 	         .offset = offsetof(struct s, run.conversation),                                   \
 	         .max = JOB_CONVERSATION_MAX,                                                      \
-	         .about = "of a job: who may ask for it; else the header Atoll-Conversation"},     \
+	         .about = "conversation that the job belongs to; only that conversation can "      \
+	                  "query it; default: the header Atoll-Conversation"},                     \
 	        {.kind = JSON_OBJECT,                                                              \
 	         .name = "origin",                                                                 \
 	         .offset = offsetof(struct s, run.origin),                                         \
 	         .of = &job_origin_shape,                                                          \
-	         .about = "of a job: where its end is told"},                                      \
+	         .about = "where the end of the job is reported"},                                 \
 	        {.kind = JSON_BOOL,                                                                \
 	         .name = "end_on_disconnect",                                                      \
 	         .offset = offsetof(struct s, run.end_on_disconnect),                              \
-	         .about = "kill it when this connection breaks; else it goes on"},                 \
+	         .about = "kill the command when this connection breaks; by default the command "  \
+	                  "continues"},                                                            \
 	        {.kind = JSON_BOOL,                                                                \
 	         .name = "tty",                                                                    \
 	         .offset = offsetof(struct s, run.tty),                                            \
-	         .about = "on a terminal; its output is all stdout"},                              \
+	         .about = "run on a terminal; all output is stdout"},                              \
 	        {.kind = JSON_WHOLE,                                                               \
 	         .name = "rows",                                                                   \
 	         .offset = offsetof(struct s, run.rows),                                           \
@@ -120,11 +125,11 @@ struct code_body {
 	         .name = "artifacts",                                                              \
 	         .offset = offsetof(struct s, run.artifacts),                                      \
 	         .max = 4095,                                                                      \
-	         .about = "folder: its files that were made or changed meanwhile are kept, and "   \
-	                  "told before the end"},                                                  \
+	         .about = "folder; its files that the command creates or changes are kept as "     \
+	                  "artifacts and reported before the exit event"},                         \
 	{                                                                                          \
 		.kind = JSON_TEXT, .name = "label", .offset = offsetof(struct s, run.label),       \
-		.max = 128, .about = "what lists call it"                                          \
+		.max = 128, .about = "label shown in lists"                                        \
 	}
 
 static const struct json_member exec_request_members[] = {
@@ -145,8 +150,8 @@ static const struct json_member code_request_members[] = {
         JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED, .about = "at most 128 KiB",
                          .example = "print(6 * 7)"),
         JSON_TEXT_MEMBER(code_body, context_id, .name = "contextId", .min = 1, .max = CODE_ID_MAX,
-                         .about = "the context that runs it and keeps its state; default: the "
-                                  "language's own, made when it is not there"),
+                         .about = "context that runs the code and keeps its state; 'default': the "
+                                  "default context of the language, created if missing"),
         RUN_ROWS(code_body),
         JSON_END,
 };
@@ -157,7 +162,7 @@ static int set_stdin(struct sandbox_command *c, const struct run_options_body *b
 	if (b->stdin_text && b->stdin_base64.size > 0)
 		return FAIL(err, ERROR_INVALID, "stdin and stdin_base64 are both given");
 	if (b->stdin_open && (b->stdin_text || b->stdin_base64.size > 0))
-		return FAIL(err, ERROR_INVALID, "stdin_open goes without stdin");
+		return FAIL(err, ERROR_INVALID, "stdin_open cannot be combined with stdin");
 	c->stdin_bytes = b->stdin_text ? span_of(b->stdin_text) : b->stdin_base64;
 	return 0;
 }
@@ -200,7 +205,7 @@ static int fill_command(struct request *rq, const struct api_target *t,
 	c->exec.flags = exec_flags(b);
 	c->exec.rows = b->rows ? (uint32_t)b->rows : 24;
 	c->exec.columns = b->columns ? (uint32_t)b->columns : 80;
-	/* Nobody waits for a job: it has the time that it was given, or any. */
+	/* No client waits for a background job, so it has no default timeout. */
 	c->exec.timeout_ms =
 	        (uint64_t)(b->timeout_ms || b->background ? b->timeout_ms
 	                                                  : api_of(rq)->config->exec_timeout_ms);
@@ -208,7 +213,7 @@ static int fill_command(struct request *rq, const struct api_target *t,
 	return 0;
 }
 
-/* What it does, for people: the line, or the code, or the program. */
+/* A short description for people: the shell line, the code, or the program. */
 static const char *command_summary(const struct sandbox_command *c)
 {
 	const char *const *args = c->alternatives[0].args;
@@ -238,7 +243,7 @@ int exec_check(const struct exec_body *b, struct error *err)
 	return -1;
 }
 
-/* What a context has already, or cannot have. */
+/* Refuses members that a context determines itself or does not support. */
 static int check_context(const struct code_body *b, struct error *err)
 {
 	const struct run_options_body *run = &b->run;
@@ -256,7 +261,7 @@ static int check_context(const struct code_body *b, struct error *err)
 
 	for (unsigned i = 0; i < COUNT_OF(others); i++)
 		if (others[i].is_given)
-			return FAIL(err, ERROR_INVALID, "%s goes without contextId",
+			return FAIL(err, ERROR_INVALID, "%s cannot be combined with contextId",
 			            others[i].name);
 	return 0;
 }
@@ -337,7 +342,8 @@ const struct route exec_routes[] = {
         {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_NEEDS_BODY,
          .query = &exec_query, .body = &exec_request, .answer = &result_shape,
          .handle = exec_command, .tag = "commands",
-         .summary = "Run a command: collected, or streamed as server-sent events or NDJSON"},
+         .summary = "Run a command and collect its output, or stream it as server-sent events or "
+                    "NDJSON"},
         {HTTP_POST, BASE "/code", SCOPE_SANDBOX_WRITE, ROUTE_TRY, .query = &exec_query,
          .body = &code_request, .answer = &result_shape, .handle = exec_code, .tag = "commands",
          .summary = "Run a block of python, javascript, typescript or bash"},

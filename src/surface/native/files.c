@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/files — the sandbox's file system, as one of its users sees it; and
- * /api/sandbox/volumes/:volume/files — the same for a volume that no running sandbox writes to; and
- * /v1/leases/:key/files — the same for the sandbox of a lease. */
+/* Files, as one user of a sandbox sees them, on three routes:
+ * - /api/sandbox/instances/:id/files: files of a sandbox,
+ * - /api/sandbox/volumes/:volume/files: files of a volume that no running sandbox writes to,
+ * - /v1/leases/:key/files: files of a lease's sandbox. */
 #include <assert.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@
 
 /* ---- shapes ---- */
 
-/* All queries of this file: each shape names the members that it takes. */
+/* All queries of this file; each shape lists the members that it accepts. */
 struct files_query {
 	const char *path, *user, *mode, *stream;
 	int64_t depth, limit, offset, length;
@@ -28,16 +29,18 @@ struct files_query {
 };
 #define PATH_ROW                                                                                   \
 	JSON_TEXT_MEMBER(files_query, path, .flags = JSON_REQUIRED, .max = 4096,                   \
-	                 .about = "absolute, or below the default folder")
+	                 .about = "absolute path, or path below the default folder")
 #define USER_ROW                                                                                   \
-	JSON_TEXT_MEMBER(files_query, user, .max = 64, .about = "who does it; else the template's")
+	JSON_TEXT_MEMBER(files_query, user, .max = 64,                                             \
+	                 .about = "user that performs the call (default: the template's user)")
 #define FILES_QUERY(variable, json_name)                                                           \
-	static JSON_SHAPE(variable, json_name, files_query, "Which file, and how")
+	static JSON_SHAPE(variable, json_name, files_query, "A path and options")
 
 static const struct json_member folder_list_query_members[] = {
         PATH_ROW,
         USER_ROW,
-        JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64, .about = "levels (default 1)"),
+        JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64,
+                          .about = "depth in levels (default 1)"),
         JSON_WHOLE_MEMBER(files_query, limit, .min = 1, .max = ENTRIES_MAX),
         JSON_END,
 };
@@ -45,15 +48,16 @@ FILES_QUERY(folder_list_query, "FilesListQuery");
 static const struct json_member read_query_members[] = {
         PATH_ROW,
         USER_ROW,
-        JSON_WHOLE_MEMBER(files_query, offset, .min = 0, .about = "first byte"),
-        JSON_WHOLE_MEMBER(files_query, length, .min = 0, .about = "bytes at most; 0 = all"),
+        JSON_WHOLE_MEMBER(files_query, offset, .min = 0, .about = "offset of the first byte"),
+        JSON_WHOLE_MEMBER(files_query, length, .min = 0,
+                          .about = "maximum number of bytes; 0: all"),
         JSON_END,
 };
 FILES_QUERY(read_query, "FileReadQuery");
 static const struct json_member write_query_members[] = {
         PATH_ROW,
         USER_ROW,
-        JSON_TEXT_MEMBER(files_query, mode, .max = 5, .about = "octal, of a new file",
+        JSON_TEXT_MEMBER(files_query, mode, .max = 5, .about = "octal mode of a new file",
                          .example = "0644"),
         JSON_BOOL_MEMBER(files_query, append),
         JSON_BOOL_MEMBER(files_query, no_replace, .about = "fail when the file exists"),
@@ -63,14 +67,15 @@ FILES_QUERY(write_query, "FileWriteQuery");
 static const struct json_member stat_query_members[] = {
         PATH_ROW,
         USER_ROW,
-        JSON_BOOL_MEMBER(files_query, follow, .about = "tell of a link's target, not of the link"),
+        JSON_BOOL_MEMBER(files_query, follow,
+                         .about = "describe the target of a symbolic link instead of the link"),
         JSON_END,
 };
 FILES_QUERY(stat_query, "FileStatQuery");
 static const struct json_member remove_query_members[] = {
         PATH_ROW,
         USER_ROW,
-        JSON_BOOL_MEMBER(files_query, recursive, .about = "folders with all that is in them"),
+        JSON_BOOL_MEMBER(files_query, recursive, .about = "delete folders with everything in them"),
         JSON_END,
 };
 FILES_QUERY(remove_query, "FileRemoveQuery");
@@ -84,15 +89,15 @@ static const struct json_member unpack_query_members[] = {
         PATH_ROW,
         USER_ROW,
         JSON_WHOLE_MEMBER(files_query, offset, .name = "changed_since_ms", .min = 0,
-                          .about = "files that have changed since are not replaced but kept "
-                                   "beside, as NAME.conflict-TIME"),
+                          .about = "time in Unix ms; a file that changed after it is not replaced: "
+                                   "it is kept beside the new one as NAME.conflict-TIME"),
         JSON_END,
 };
 FILES_QUERY(unpack_query, "FileUnpackQuery");
 static const struct json_member watch_query_members[] = {
         PATH_ROW,
         USER_ROW,
-        JSON_BOOL_MEMBER(files_query, recursive, .about = "folders below it too"),
+        JSON_BOOL_MEMBER(files_query, recursive, .about = "watch subfolders, too"),
         JSON_TEXT_MEMBER(files_query, stream, .max = 16, .about = "sse (default) or ndjson"),
         JSON_END,
 };
@@ -108,40 +113,39 @@ struct files_body {
 };
 #define BODY_PATH_ROW                                                                              \
 	JSON_TEXT_MEMBER(files_body, path, .flags = JSON_REQUIRED, .max = 4096,                    \
-	                 .about = "absolute, or below the default folder")
+	                 .about = "absolute path, or path below the default folder")
 #define BODY_USER_ROW JSON_TEXT_MEMBER(files_body, user, .max = 64)
 static const struct json_member mkdir_request_members[] = {
         BODY_PATH_ROW,
         BODY_USER_ROW,
         JSON_TEXT_MEMBER(files_body, mode, .max = 5, .about = "octal (default 0755)"),
         JSON_BOOL_MEMBER(files_body, parents,
-                         .about = "missing parents too; one that is there is "
-                                  "fine"),
+                         .about = "create missing parents; an existing folder is not an error"),
         JSON_END,
 };
-static JSON_SHAPE(mkdir_request, "FileMkdir", files_body, "A folder to make");
+static JSON_SHAPE(mkdir_request, "FileMkdir", files_body, "A folder to create");
 static const struct json_member move_request_members[] = {
         BODY_PATH_ROW,
         JSON_TEXT_MEMBER(files_body, target, .flags = JSON_REQUIRED, .max = 4096,
                          .about = "the new path"),
         BODY_USER_ROW,
-        JSON_BOOL_MEMBER(files_body, parents, .about = "make the target's missing parents"),
+        JSON_BOOL_MEMBER(files_body, parents, .about = "create missing parents of the target"),
         JSON_BOOL_MEMBER(files_body, no_replace, .about = "fail when the target exists"),
-        JSON_BOOL_MEMBER(files_body, recursive, .about = "copy folders too"),
+        JSON_BOOL_MEMBER(files_body, recursive, .about = "copy folders recursively"),
         JSON_END,
 };
-static JSON_SHAPE(move_request, "FileMove", files_body, "A file and its new path");
+static JSON_SHAPE(move_request, "FileMove", files_body, "A path and its new path");
 static const struct json_member remove_request_members[] = {
         BODY_PATH_ROW,
         BODY_USER_ROW,
         JSON_BOOL_MEMBER(files_body, recursive),
         JSON_END,
 };
-static JSON_SHAPE(remove_request, "FileRemove", files_body, "A file to remove");
+static JSON_SHAPE(remove_request, "FileRemove", files_body, "A path to delete");
 static const struct json_member read_request_members[] = {
         BODY_PATH_ROW,
         BODY_USER_ROW,
-        JSON_WHOLE_MEMBER(files_body, offset, .min = 0, .about = "first byte"),
+        JSON_WHOLE_MEMBER(files_body, offset, .min = 0, .about = "offset of the first byte"),
         JSON_WHOLE_MEMBER(files_body, length, .min = 1, .max = READ_MAX,
                           .about = "bytes at most (default 1 MiB)"),
         JSON_END,
@@ -152,7 +156,7 @@ static const struct json_member write_request_members[] = {
         BODY_USER_ROW,
         JSON_TEXT_MEMBER(files_body, content, .about = "text"),
         JSON_BYTES_MEMBER(files_body, content_base64, .about = "bytes, instead of content"),
-        JSON_TEXT_MEMBER(files_body, mode, .max = 5, .about = "octal, of a new file"),
+        JSON_TEXT_MEMBER(files_body, mode, .max = 5, .about = "octal mode of a new file"),
         JSON_BOOL_MEMBER(files_body, append),
         JSON_BOOL_MEMBER(files_body, no_replace, .about = "fail when the file exists"),
         JSON_END,
@@ -163,13 +167,13 @@ static const struct json_member pack_request_members[] = {
         BODY_PATH_ROW,
         JSON_TEXT_LIST_MEMBER(files_body, names, .flags = JSON_REQUIRED, .min = 1,
                               .max = AGENT_NAMES_MAX,
-                              .about = "relative to the folder; a folder comes without what it "
-                                       "holds, what is not there or may not be read is left out",
+                              .about = "paths relative to the folder; a folder is packed without "
+                                       "its content; missing and unreadable paths are left out",
                               .example = "[\"src/main.c\",\"README.md\"]"),
         BODY_USER_ROW,
         JSON_END,
 };
-static JSON_SHAPE(pack_request, "FilePack", files_body, "A folder, and what is wanted of it");
+static JSON_SHAPE(pack_request, "FilePack", files_body, "A folder and the paths to pack");
 
 /* ---- from query or body to a call ---- */
 
@@ -214,7 +218,8 @@ static int open_sandbox(struct request *rq, struct api_target *ret, struct error
 	                          : api_target_open(rq, ret, err);
 }
 
-/* From the volume's top, whether it begins with a '/' or not; no link leads out of it. */
+/* Paths are relative to the top of the volume, with or without a leading '/'. The agent follows no
+ * link out of the volume. */
 static int resolve_in_volume(struct request *rq, const char *path, const char **ret,
                              struct error *err)
 {
@@ -226,7 +231,7 @@ static int resolve_in_volume(struct request *rq, const char *path, const char **
 	return 0;
 }
 
-/* Root sees all that is there; what is uploaded is the user's, as in a sandbox. */
+/* Root reads, so that all files are visible. Uploads belong to "user", as in a sandbox. */
 static int open_volume(struct request *rq, const char *path, const char *user,
                        struct files_target *f, struct error *err)
 {
@@ -477,39 +482,39 @@ const struct route files_routes[] = {
         {HTTP_GET, BASE, READ, .query = &folder_list_query, .answer = &file_list_shape,
          .handle = folder_list, TAG, .summary = "List a folder"},
         {HTTP_DELETE, BASE, WRITE, .query = &remove_query, .answer = &count_shape,
-         .handle = path_delete, TAG, .summary = "Remove a file or folder"},
+         .handle = path_delete, TAG, .summary = "Delete a file or folder"},
         {HTTP_GET, BASE "/content", READ, .query = &read_query, .handle = content_get, TAG,
-         .summary = "Download a file; obeys Range"},
+         .summary = "Download a file; supports Range"},
         {HTTP_PUT, BASE "/content", WRITE, ROUTE_STREAM_BODY, .query = &write_query,
          .answer = &file_entry_shape, .handle = content_put, TAG,
-         .summary = "Upload a file; missing folders are made"},
+         .summary = "Upload a file; missing folders are created"},
         {HTTP_POST, BASE "/content", WRITE, ROUTE_STREAM_BODY, .query = &write_query,
-         .answer = &file_entry_shape, .handle = content_put, TAG, .summary = "The same as PUT"},
+         .answer = &file_entry_shape, .handle = content_put, TAG,
+         .summary = "Upload a file, like PUT"},
         {HTTP_POST, BASE "/upload", WRITE, ROUTE_STREAM_BODY, .query = &path_query,
          .answer = &file_list_shape, .handle = form_post, TAG,
-         .summary = "Upload the files of a form into a folder"},
+         .summary = "Upload the files of a multipart form into a folder"},
         {HTTP_GET, BASE "/tar", READ, .query = &path_query, .handle = tar_get, TAG,
          .summary = "Download a folder as a tar archive"},
         {HTTP_POST, BASE "/tar", WRITE, ROUTE_STREAM_BODY, .query = &unpack_query,
          .answer = &count_shape, .handle = tar_post, TAG,
          .summary = "Unpack a tar archive into a folder"},
         {HTTP_GET, BASE "/stat", READ, .query = &stat_query, .answer = &file_entry_shape,
-         .handle = stat_get, TAG, .summary = "Tell about a file"},
+         .handle = stat_get, TAG, .summary = "Get the attributes of a file"},
         {HTTP_GET, BASE "/watch", READ, ROUTE_STANDING, .query = &watch_query, .handle = watch_get,
-         TAG, .summary = "Changes in a folder, as events"},
+         TAG, .summary = "Watch a folder for changes"},
         {HTTP_POST, BASE "/mkdir", WRITE, .body = &mkdir_request, .answer = &file_entry_shape,
-         .handle = mkdir_post, TAG, .summary = "Make a folder"},
+         .handle = mkdir_post, TAG, .summary = "Create a folder"},
         {HTTP_POST, BASE "/rename", WRITE, .body = &move_request, .answer = &file_entry_shape,
-         .handle = rename_post, TAG, .summary = "Rename or move"},
+         .handle = rename_post, TAG, .summary = "Rename or move a file or folder"},
         {HTTP_POST, BASE "/copy", WRITE, .body = &move_request, .answer = &file_entry_shape,
          .handle = copy_post, TAG, .summary = "Copy"},
         {HTTP_POST, BASE "/remove", WRITE, .body = &remove_request, .answer = &count_shape,
-         .handle = remove_post, TAG, .summary = "Remove, as DELETE does"},
+         .handle = remove_post, TAG, .summary = "Delete a file or folder, like DELETE"},
         {HTTP_POST, BASE "/read", READ, .body = &read_request, .answer = &file_content_shape,
          .handle = read_post, TAG, .summary = "Read a file into JSON"},
         {HTTP_POST, BASE "/pack", READ, .body_max = AGENT_NAMES_BYTES_MAX, .body = &pack_request,
-         .handle = pack_post, TAG,
-         .summary = "Download what is named of a folder as a tar archive"},
+         .handle = pack_post, TAG, .summary = "Download named paths of a folder as a tar archive"},
         {HTTP_POST, BASE "/write", WRITE, .body_max = READ_MAX, .body = &write_request,
          .answer = &file_entry_shape, .handle = write_post, TAG,
          .summary = "Write a file from JSON"},
@@ -524,12 +529,12 @@ const struct route volume_files_routes[] = {
          .summary = "List a folder of a volume"},
         {HTTP_DELETE, VOLUME, WRITE, ROUTE_SLOW | ROUTE_FILES, .query = &remove_query,
          .answer = &count_shape, .handle = path_delete, TAG,
-         .summary = "Remove a file or folder of a volume"},
+         .summary = "Delete a file or folder of a volume"},
         {HTTP_GET, VOLUME "/content", READ, ROUTE_SLOW | ROUTE_FILES, .query = &read_query,
-         .handle = content_get, TAG, .summary = "Download a file of a volume; obeys Range"},
+         .handle = content_get, TAG, .summary = "Download a file of a volume; supports Range"},
         {HTTP_PUT, VOLUME "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW | ROUTE_FILES,
          .query = &write_query, .answer = &file_entry_shape, .handle = content_put, TAG,
-         .summary = "Upload a file into a volume; missing folders are made"},
+         .summary = "Upload a file into a volume; missing folders are created"},
         {HTTP_GET, VOLUME "/tar", READ, ROUTE_SLOW | ROUTE_FILES, .query = &path_query,
          .handle = tar_get, TAG, .summary = "Download a folder of a volume as a tar archive"},
         {HTTP_POST, VOLUME "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW | ROUTE_FILES,
@@ -537,19 +542,19 @@ const struct route volume_files_routes[] = {
          .summary = "Unpack a tar archive into a volume"},
         {HTTP_GET, VOLUME "/stat", READ, ROUTE_SLOW | ROUTE_FILES, .query = &stat_query,
          .answer = &file_entry_shape, .handle = stat_get, TAG,
-         .summary = "Tell about a file of a volume"},
+         .summary = "Get the attributes of a file of a volume"},
         {HTTP_POST, VOLUME "/mkdir", WRITE, ROUTE_SLOW | ROUTE_FILES, .body = &mkdir_request,
          .answer = &file_entry_shape, .handle = mkdir_post, TAG,
-         .summary = "Make a folder in a volume"},
+         .summary = "Create a folder in a volume"},
         {HTTP_POST, VOLUME "/rename", WRITE, ROUTE_SLOW | ROUTE_FILES, .body = &move_request,
          .answer = &file_entry_shape, .handle = rename_post, TAG,
-         .summary = "Rename or move within a volume"},
+         .summary = "Rename or move a file or folder within a volume"},
         {.path = NULL},
 };
 
 /* ---- of a lease ---- */
 
-/* The same call for a sandbox that is named by its id. */
+/* The handler of the same call for a sandbox. */
 static http_handler *find_sandbox_handler(const struct route *route)
 {
 	for (const struct route *row = files_routes; row->path; row++)
@@ -569,38 +574,40 @@ static int lease_file(struct request *rq, const void *body, struct reply *reply,
 
 #undef TAG
 #define TAG .tag = "leases"
-/* All with the scope to write: the first call makes a sandbox. */
+/* All routes need the scope to write, because the first call creates a sandbox. */
 const struct route lease_files_routes[] = {
         {HTTP_GET, LEASE, WRITE, ROUTE_SLOW, .query = &folder_list_query,
          .answer = &file_list_shape, .handle = lease_file, TAG,
-         .summary = "List a folder of the lease's sandbox, which is made if need be"},
+         .summary = "List a folder of a lease's sandbox; the sandbox is created if needed"},
         {HTTP_DELETE, LEASE, WRITE, ROUTE_SLOW, .query = &remove_query, .answer = &count_shape,
-         .handle = lease_file, TAG, .summary = "Remove a file or folder there"},
+         .handle = lease_file, TAG, .summary = "Delete a file or folder of a lease's sandbox"},
         {HTTP_GET, LEASE "/content", WRITE, ROUTE_SLOW, .query = &read_query, .handle = lease_file,
-         TAG, .summary = "Download a file from there; obeys Range"},
+         TAG, .summary = "Download a file of a lease's sandbox; supports Range"},
         {HTTP_PUT, LEASE "/content", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &write_query,
          .answer = &file_entry_shape, .handle = lease_file, TAG,
-         .summary = "Upload a file to there; missing folders are made"},
+         .summary = "Upload a file into a lease's sandbox; missing folders are created"},
         {HTTP_GET, LEASE "/tar", WRITE, ROUTE_SLOW, .query = &path_query, .handle = lease_file, TAG,
-         .summary = "Download a folder from there as a tar archive"},
+         .summary = "Download a folder of a lease's sandbox as a tar archive"},
         {HTTP_POST, LEASE "/tar", WRITE, ROUTE_STREAM_BODY | ROUTE_SLOW, .query = &unpack_query,
          .answer = &count_shape, .handle = lease_file, TAG,
-         .summary = "Unpack a tar archive there"},
+         .summary = "Unpack a tar archive in a lease's sandbox"},
         {HTTP_GET, LEASE "/stat", WRITE, ROUTE_SLOW, .query = &stat_query,
          .answer = &file_entry_shape, .handle = lease_file, TAG,
-         .summary = "Tell about a file there"},
+         .summary = "Get the attributes of a file of a lease's sandbox"},
         {HTTP_POST, LEASE "/mkdir", WRITE, ROUTE_SLOW, .body = &mkdir_request,
-         .answer = &file_entry_shape, .handle = lease_file, TAG, .summary = "Make a folder there"},
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Create a folder in a lease's sandbox"},
         {HTTP_POST, LEASE "/rename", WRITE, ROUTE_SLOW, .body = &move_request,
-         .answer = &file_entry_shape, .handle = lease_file, TAG, .summary = "Rename or move there"},
+         .answer = &file_entry_shape, .handle = lease_file, TAG,
+         .summary = "Rename or move a file or folder of a lease's sandbox"},
         {HTTP_POST, LEASE "/read", WRITE, ROUTE_SLOW, .body = &read_request,
          .answer = &file_content_shape, .handle = lease_file, TAG,
-         .summary = "Read a file from there into JSON"},
+         .summary = "Read a file of a lease's sandbox into JSON"},
         {HTTP_POST, LEASE "/pack", WRITE, ROUTE_SLOW, .body_max = AGENT_NAMES_BYTES_MAX,
          .body = &pack_request, .handle = lease_file, TAG,
-         .summary = "Download what is named of a folder there as a tar archive"},
+         .summary = "Download named paths of a folder of a lease's sandbox as a tar archive"},
         {HTTP_POST, LEASE "/write", WRITE, ROUTE_SLOW, .body_max = READ_MAX, .body = &write_request,
          .answer = &file_entry_shape, .handle = lease_file, TAG,
-         .summary = "Write a file there from JSON"},
+         .summary = "Write a file of a lease's sandbox from JSON"},
         {.path = NULL},
 };

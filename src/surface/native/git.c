@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/git — git in the sandbox, see git/git.h and docs/use/git.md. */
+/* /api/sandbox/instances/:id/git — git in a sandbox (git/git.h, docs/use/git.md). */
 #include <string.h>
 
 #include "calls/repository.h"
@@ -14,21 +14,22 @@
 
 #define PATH_ROW(s)                                                                                \
 	JSON_TEXT_MEMBER(s, path, .max = 4096,                                                     \
-	                 .about = "of the repository; relative ones are below the default "        \
-	                          "folder, which it is when left out",                             \
+	                 .about = "path of the repository; a relative path is below the default "  \
+	                          "folder; default: the default folder itself",                    \
 	                 .example = "project")
 #define LOGIN_ROWS(s)                                                                              \
 	JSON_TEXT_MEMBER(s, username, .max = GIT_URL_MAX,                                          \
-	                 .about = "with a password; default git, as tokens want it"),              \
+	                 .about = "user name for the password; default git, which servers accept " \
+	                          "with tokens"),                                                  \
 	        JSON_TEXT_MEMBER(s, password, .flags = JSON_SECRET, .max = GIT_URL_MAX,            \
-	                         .about = "or a token: for this call and its server, kept "        \
-	                                  "nowhere")
+	                         .about = "password or token for this call and its server; it is " \
+	                                  "not stored")
 
 struct git_path_body {
 	const char *path;
 };
 static const struct json_member path_query_members[] = {PATH_ROW(git_path_body), JSON_END};
-static JSON_SHAPE(path_query, "GitQuery", git_path_body, "Which repository");
+static JSON_SHAPE(path_query, "GitQuery", git_path_body, "A repository");
 
 struct git_clone_body {
 	const char *path, *url, *branch, *commit, *username, *password;
@@ -39,19 +40,20 @@ static const struct json_member clone_request_members[] = {
         JSON_TEXT_MEMBER(git_clone_body, url, .flags = JSON_REQUIRED, .min = 1, .max = GIT_URL_MAX,
                          .about = "https, http, ssh, git, file, or user@host:path",
                          .example = "https://example.com/project.git"),
-        JSON_TEXT_MEMBER(git_clone_body, path, .flags = JSON_REQUIRED, .min = 1, .max = 4096,
-                         .about = "where it is to be: nothing, or an empty folder",
-                         .example = "project"),
-        JSON_TEXT_MEMBER(git_clone_body, branch, .max = GIT_NAME_MAX, .about = "or a tag"),
+        JSON_TEXT_MEMBER(
+                git_clone_body, path, .flags = JSON_REQUIRED, .min = 1, .max = 4096,
+                .about = "target of the clone: a path that does not exist, or an empty folder",
+                .example = "project"),
+        JSON_TEXT_MEMBER(git_clone_body, branch, .max = GIT_NAME_MAX, .about = "branch or tag"),
         JSON_TEXT_MEMBER(git_clone_body, commit, .max = GIT_NAME_MAX,
-                         .about = "to be checked out after it"),
+                         .about = "commit to check out after the clone"),
         JSON_WHOLE_MEMBER(git_clone_body, depth, .min = 0, .max = INT32_MAX,
-                          .about = "so many commits; 0 = all"),
+                          .about = "number of commits to fetch; 0: all"),
         JSON_BOOL_MEMBER(git_clone_body, insecure, .about = "do not check certificates"),
         LOGIN_ROWS(git_clone_body),
         JSON_END,
 };
-static JSON_SHAPE(clone_request, "GitClone", git_clone_body, "What to clone");
+static JSON_SHAPE(clone_request, "GitClone", git_clone_body, "What to clone, and where");
 
 struct git_file_answer {
 	const char *path, *old_path, *staged, *worktree;
@@ -59,14 +61,14 @@ struct git_file_answer {
 static const struct json_member file_shape_members[] = {
         JSON_TEXT_MEMBER(git_file_answer, path),
         JSON_TEXT_MEMBER(git_file_answer, old_path, .flags = JSON_NULLABLE,
-                         .about = "of a rename or copy"),
+                         .about = "old path of a rename or copy"),
         JSON_TEXT_MEMBER(git_file_answer, staged,
-                         .about = "unchanged modified type added deleted renamed copied unmerged "
-                                  "untracked"),
-        JSON_TEXT_MEMBER(git_file_answer, worktree, .about = "the same"),
+                         .about = "unchanged, modified, type, added, deleted, renamed, copied, "
+                                  "unmerged or untracked"),
+        JSON_TEXT_MEMBER(git_file_answer, worktree, .about = "same values as staged"),
         JSON_END,
 };
-static JSON_SHAPE(file_shape, "GitFile", git_file_answer, "A file that has changed");
+static JSON_SHAPE(file_shape, "GitFile", git_file_answer, "A file with changes");
 
 struct git_status_answer {
 	const char *branch, *commit, *upstream;
@@ -76,17 +78,19 @@ struct git_status_answer {
 };
 static const struct json_member status_shape_members[] = {
         JSON_TEXT_MEMBER(git_status_answer, branch, .flags = JSON_NULLABLE,
-                         .about = "null when the head is detached"),
+                         .about = "null if HEAD is detached"),
         JSON_TEXT_MEMBER(git_status_answer, commit, .flags = JSON_NULLABLE,
-                         .about = "null before the first"),
+                         .about = "null before the first commit"),
         JSON_TEXT_MEMBER(git_status_answer, upstream, .flags = JSON_NULLABLE),
-        JSON_WHOLE_MEMBER(git_status_answer, ahead, .about = "commits that the upstream has not"),
-        JSON_WHOLE_MEMBER(git_status_answer, behind, .about = "commits that only the upstream has"),
+        JSON_WHOLE_MEMBER(git_status_answer, ahead,
+                          .about = "commits that the upstream branch lacks"),
+        JSON_WHOLE_MEMBER(git_status_answer, behind,
+                          .about = "commits that only the upstream branch has"),
         JSON_BOOL_MEMBER(git_status_answer, clean),
         JSON_LIST_MEMBER(git_status_answer, files, &file_shape),
         JSON_END,
 };
-static JSON_SHAPE(status_shape, "GitStatus", git_status_answer, "What has changed since the head");
+static JSON_SHAPE(status_shape, "GitStatus", git_status_answer, "The state of the working tree");
 
 struct git_add_body {
 	const char *path;
@@ -96,10 +100,11 @@ static const struct json_member add_request_members[] = {
         PATH_ROW(git_add_body),
         JSON_TEXT_LIST_MEMBER(
                 git_add_body, files, .flags = JSON_REQUIRED, .min = 1, .max = GIT_PATHS_MAX,
-                .about = "as they are, no patterns; \".\" = all", .example = "[\".\"]"),
+                .about = "paths without patterns; \".\" stages everything", .example = "[\".\"]"),
         JSON_END,
 };
-static JSON_SHAPE(add_request, "GitAdd", git_add_body, "What to stage, deletions too");
+static JSON_SHAPE(add_request, "GitAdd", git_add_body,
+                  "Files to stage; deleted files are staged, too");
 
 struct git_commit_body {
 	const char *path, *message, *author, *email;
@@ -110,19 +115,19 @@ static const struct json_member commit_request_members[] = {
         JSON_TEXT_MEMBER(git_commit_body, message, .flags = JSON_REQUIRED, .min = 1,
                          .max = GIT_MESSAGE_MAX),
         JSON_TEXT_MEMBER(git_commit_body, author, .max = GIT_NAME_MAX,
-                         .about = "name; default: as git is configured"),
+                         .about = "name of the author (default: the configuration of git)"),
         JSON_TEXT_MEMBER(git_commit_body, email, .max = GIT_NAME_MAX),
         JSON_BOOL_MEMBER(git_commit_body, allow_empty),
         JSON_END,
 };
-static JSON_SHAPE(commit_request, "GitCommitRequest", git_commit_body, "How to commit");
+static JSON_SHAPE(commit_request, "GitCommitRequest", git_commit_body, "Options of a commit");
 
 struct git_hash_answer {
 	const char *hash;
 };
 static const struct json_member hash_shape_members[] = {JSON_TEXT_MEMBER(git_hash_answer, hash),
                                                         JSON_END};
-static JSON_SHAPE(hash_shape, "GitHash", git_hash_answer, "The commit that was made");
+static JSON_SHAPE(hash_shape, "GitHash", git_hash_answer, "The new commit");
 
 struct git_branch_body {
 	const char *path, *name;
@@ -132,24 +137,24 @@ static const struct json_member branch_request_members[] = {
         PATH_ROW(git_branch_body),
         JSON_TEXT_MEMBER(git_branch_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = GIT_NAME_MAX),
-        JSON_BOOL_MEMBER(git_branch_body, checkout, .about = "go over to it, too"),
+        JSON_BOOL_MEMBER(git_branch_body, checkout, .about = "check the branch out"),
         JSON_END,
 };
-static JSON_SHAPE(branch_request, "GitBranch", git_branch_body, "A branch at the head");
+static JSON_SHAPE(branch_request, "GitBranch", git_branch_body, "A branch to create at HEAD");
 static const struct json_member branch_query_members[] = {
         PATH_ROW(git_branch_body),
         JSON_TEXT_MEMBER(git_branch_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = GIT_NAME_MAX),
         JSON_END,
 };
-static JSON_SHAPE(branch_query, "GitBranchQuery", git_branch_body, "Which branch");
+static JSON_SHAPE(branch_query, "GitBranchQuery", git_branch_body, "A branch to delete");
 static const struct json_member checkout_request_members[] = {
         PATH_ROW(git_branch_body),
         JSON_TEXT_MEMBER(git_branch_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = GIT_NAME_MAX, .about = "branch, tag or commit"),
         JSON_END,
 };
-static JSON_SHAPE(checkout_request, "GitCheckout", git_branch_body, "Where to go");
+static JSON_SHAPE(checkout_request, "GitCheckout", git_branch_body, "What to check out");
 
 struct git_branches_answer {
 	const char *current;
@@ -160,7 +165,7 @@ static const struct json_member branches_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(git_branches_answer, branches),
         JSON_END,
 };
-static JSON_SHAPE(branches_shape, "GitBranches", git_branches_answer, "The local branches");
+static JSON_SHAPE(branches_shape, "GitBranches", git_branches_answer, "Local branches");
 
 struct git_exchange_body {
 	const char *path, *remote, *branch, *username, *password;
@@ -170,17 +175,17 @@ static const struct json_member push_request_members[] = {
         PATH_ROW(git_exchange_body),
         JSON_TEXT_MEMBER(git_exchange_body, remote, .max = GIT_NAME_MAX, .about = "default origin"),
         JSON_TEXT_MEMBER(git_exchange_body, branch, .max = GIT_NAME_MAX,
-                         .about = "default: the one at hand"),
+                         .about = "default: the current branch"),
         JSON_BOOL_MEMBER(git_exchange_body, set_upstream),
         LOGIN_ROWS(git_exchange_body),
         JSON_END,
 };
-static JSON_SHAPE(push_request, "GitPush", git_exchange_body, "What to push, and where to");
+static JSON_SHAPE(push_request, "GitPush", git_exchange_body, "What to push");
 static const struct json_member pull_request_members[] = {
         PATH_ROW(git_exchange_body),
         JSON_TEXT_MEMBER(git_exchange_body, remote, .max = GIT_NAME_MAX, .about = "default origin"),
         JSON_TEXT_MEMBER(git_exchange_body, branch, .max = GIT_NAME_MAX,
-                         .about = "default: the upstream of the one at hand"),
+                         .about = "default: the upstream of the current branch"),
         LOGIN_ROWS(git_exchange_body),
         JSON_END,
 };
@@ -206,10 +211,10 @@ struct git_log_query {
 static const struct json_member git_log_query_members[] = {
         PATH_ROW(git_log_query),
         JSON_WHOLE_MEMBER(git_log_query, limit, .min = 1, .max = GIT_COMMITS_MAX,
-                          .about = "commits at most (default 50)"),
+                          .about = "maximum number of commits (default 50)"),
         JSON_END,
 };
-static JSON_SHAPE(git_log_query, "GitLogQuery", git_log_query, "Which commits");
+static JSON_SHAPE(git_log_query, "GitLogQuery", git_log_query, "Filter for commits");
 
 struct git_diff_query {
 	const char *path, *from, *to;
@@ -219,10 +224,12 @@ struct git_diff_query {
 static const struct json_member git_diff_query_members[] = {
         PATH_ROW(git_diff_query),
         JSON_TEXT_MEMBER(git_diff_query, from, .max = GIT_NAME_MAX,
-                         .about = "branch or commit; else the index"),
-        JSON_TEXT_MEMBER(git_diff_query, to, .max = GIT_NAME_MAX, .about = "else the files"),
-        JSON_TEXT_LIST_MEMBER(git_diff_query, file, .max = GIT_PATHS_MAX, .about = "only these"),
-        JSON_BOOL_MEMBER(git_diff_query, staged, .about = "the index against the head"),
+                         .about = "branch or commit (default: the index)"),
+        JSON_TEXT_MEMBER(git_diff_query, to, .max = GIT_NAME_MAX,
+                         .about = "branch or commit (default: the working tree)"),
+        JSON_TEXT_LIST_MEMBER(git_diff_query, file, .max = GIT_PATHS_MAX,
+                              .about = "only these files"),
+        JSON_BOOL_MEMBER(git_diff_query, staged, .about = "compare the index with HEAD"),
         JSON_END,
 };
 static JSON_SHAPE(git_diff_query, "GitDiffQuery", git_diff_query, "What to compare");
@@ -470,24 +477,25 @@ const struct route git_routes[] = {
          .status = 204, .handle = clone_repository, TAG,
          .summary = "Clone a repository into a sandbox"},
         {HTTP_GET, BASE "/status", SCOPE_SANDBOX_READ, .query = &path_query,
-         .answer = &status_shape, .handle = read_status, TAG, .summary = "What has changed"},
+         .answer = &status_shape, .handle = read_status, TAG,
+         .summary = "Get the state of a repository"},
         {HTTP_GET, BASE "/diff", SCOPE_SANDBOX_READ, .query = &git_diff_query, .handle = read_diff,
          TAG,
-         .summary = "Changes as a patch; the header Atoll-Truncated tells of one that was cut"},
+         .summary = "Get changes as a patch; the header Atoll-Truncated marks a shortened patch"},
         {HTTP_GET, BASE "/log", SCOPE_SANDBOX_READ, .query = &git_log_query, .answer = &log_shape,
          .handle = list_commits, TAG, .summary = "Commits, newest first"},
         {HTTP_POST, BASE "/add", SCOPE_SANDBOX_WRITE, .body = &add_request, .status = 204,
          .handle = stage_files, TAG, .summary = "Stage files"},
         {HTTP_POST, BASE "/commit", SCOPE_SANDBOX_WRITE, .body = &commit_request,
-         .answer = &hash_shape, .handle = commit_files, TAG, .summary = "Commit what is staged"},
+         .answer = &hash_shape, .handle = commit_files, TAG, .summary = "Commit staged files"},
         {HTTP_GET, BASE "/branches", SCOPE_SANDBOX_READ, .query = &path_query,
          .answer = &branches_shape, .handle = list_branches, TAG, .summary = "List branches"},
         {HTTP_POST, BASE "/branches", SCOPE_SANDBOX_WRITE, .body = &branch_request, .status = 204,
-         .handle = branch_create, TAG, .summary = "Make a branch"},
+         .handle = branch_create, TAG, .summary = "Create a branch"},
         {HTTP_DELETE, BASE "/branches", SCOPE_SANDBOX_WRITE, .query = &branch_query, .status = 204,
-         .handle = branch_delete, TAG, .summary = "Delete a branch, merged or not"},
+         .handle = branch_delete, TAG, .summary = "Delete a branch, merged or unmerged"},
         {HTTP_POST, BASE "/checkout", SCOPE_SANDBOX_WRITE, .body = &checkout_request, .status = 204,
-         .handle = checkout_branch, TAG, .summary = "Go over to a branch or commit"},
+         .handle = checkout_branch, TAG, .summary = "Check out a branch or commit"},
         {HTTP_POST, BASE "/push", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &push_request,
          .status = 204, .handle = push_branch, TAG, .summary = "Push a branch"},
         {HTTP_POST, BASE "/pull", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &pull_request,

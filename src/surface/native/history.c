@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/stats/history — what a sandbox has used lately. */
+/* /api/sandbox/instances/:id/stats/history — recent resource usage of a sandbox. */
 #include "edge/caller.h"
 #include "fleet/history.h"
 #include "surface/native/answer.h"
@@ -13,18 +13,19 @@ struct sample_answer {
 static const struct json_member sample_shape_members[] = {
         JSON_TIME_MEMBER(sample_answer, at),
         JSON_NUMBER_MEMBER(sample_answer, cpu_percent,
-                           .about = "of one vCPU, since the sample before; of the first one since "
-                                    "the sandbox's start"),
-        JSON_WHOLE_MEMBER(sample_answer, cpu_usage_us, .about = "since its start"),
+                           .about = "percent of one vCPU since the previous sample; the first "
+                                    "sample counts from the start of the sandbox"),
+        JSON_WHOLE_MEMBER(sample_answer, cpu_usage_us, .about = "since the start of the sandbox"),
         JSON_WHOLE_MEMBER(sample_answer, memory_bytes),
         JSON_WHOLE_MEMBER(sample_answer, disk_bytes,
-                          .about = "files on top of the template; -1 = not known"),
+                          .about = "size of the files on top of the template; -1: unknown"),
         JSON_WHOLE_MEMBER(sample_answer, pids),
         JSON_WHOLE_MEMBER(sample_answer, network_in_bytes),
         JSON_WHOLE_MEMBER(sample_answer, network_out_bytes),
         JSON_END,
 };
-static JSON_SHAPE(sample_shape, "StatsSample", sample_answer, "What a sandbox used at a time");
+static JSON_SHAPE(sample_shape, "StatsSample", sample_answer,
+                  "Resource usage of a sandbox at one time");
 
 struct history_answer {
 	struct json_list items;
@@ -37,18 +38,20 @@ static const struct json_member history_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(history_shape, "StatsHistory", history_answer,
-                  "The newest samples of a sandbox, one of now among them while it runs");
+                  "The newest samples of a sandbox; a running sandbox adds a current sample");
 
 struct history_query {
 	const char *from, *until;
 };
 static const struct json_member history_query_members[] = {
         JSON_TEXT_MEMBER(history_query, from, .max = 40,
-                         .about = "a time such as 2026-11-21T15:00:00Z; else all that is kept"),
-        JSON_TEXT_MEMBER(history_query, until, .max = 40, .about = "the same; else now"),
+                         .about = "start of the period, such as 2026-11-21T15:00:00Z (default: the "
+                                  "oldest stored sample)"),
+        JSON_TEXT_MEMBER(history_query, until, .max = 40,
+                         .about = "end of the period (default: now)"),
         JSON_END,
 };
-static JSON_SHAPE(history_query, "StatsHistoryQuery", history_query, "Of which time");
+static JSON_SHAPE(history_query, "StatsHistoryQuery", history_query, "Period of samples");
 
 static struct json_list make_sample_answers(struct arena *a, const struct fleet_history *h)
 {
@@ -75,7 +78,7 @@ static int parse_period_time(const char *name, const char *text, int64_t *ret, s
 {
 	if (!text || json_time_parse(span_of(text), ret))
 		return 0;
-	(void)FAIL(err, ERROR_INVALID, "%s: '%s' is no time", name, text);
+	(void)FAIL(err, ERROR_INVALID, "%s: '%s' is not a time", name, text);
 	error_hint(err, "2026-11-21T15:00:00Z");
 	return -1;
 }
@@ -111,6 +114,6 @@ static int history_get(struct request *rq, const void *body, struct reply *reply
 const struct route history_routes[] = {
         {HTTP_GET, "/api/sandbox/instances/:id/stats/history", SCOPE_SANDBOX_READ,
          .query = &history_query, .answer = &history_shape, .handle = history_get,
-         .tag = "sandboxes", .summary = "What a sandbox has used lately, sample by sample"},
+         .tag = "sandboxes", .summary = "List samples of a sandbox's resource usage"},
         {.path = NULL},
 };

@@ -10,21 +10,21 @@
 /* In the order of enum sandbox_idle_time. */
 static const struct json_member idle_body_members[] = {
         JSON_WHOLE_MEMBER(idle_body, pause_ms, .min = -1, .max = IDLE_MAX_MS,
-                          .about = "paused after so long without use; -1 = never, 0 = as the "
-                                   "project or the server says"),
+                          .about = "idle time after which a sandbox is paused; -1: never, 0: the "
+                                   "setting of the project or server"),
         JSON_WHOLE_MEMBER(idle_body, stop_ms, .min = -1, .max = IDLE_MAX_MS,
-                          .about = "stopped after so long without use; the same"),
+                          .about = "idle time after which a sandbox is stopped; -1: never, 0: the "
+                                   "setting of the project or server"),
         JSON_WHOLE_MEMBER(idle_body, reap_ms, .min = 0, .max = IDLE_MAX_MS,
-                          .about = "ephemeral ones are deleted after so long without use"),
-        JSON_WHOLE_MEMBER(
-                idle_body, lifetime_max_ms, .min = 0, .max = IDLE_MAX_MS,
-                .about = "ephemeral ones are deleted at this age, persistent ones stopped so "
-                         "long after their last start"),
+                          .about = "idle time after which an ephemeral sandbox is deleted"),
+        JSON_WHOLE_MEMBER(idle_body, lifetime_max_ms, .min = 0, .max = IDLE_MAX_MS,
+                          .about = "an ephemeral sandbox is deleted at this age; a persistent one "
+                                   "is stopped this long after its last start"),
         JSON_END,
 };
 const struct json_shape idle_body_shape = {
         .name = "IdleTimes",
-        .about = "What becomes of sandboxes that nobody uses; what is left out stays",
+        .about = "Idle times of sandboxes; omitted members keep their values",
         .size = sizeof(struct idle_body),
         .members = idle_body_members,
         .present_offset = offsetof(struct idle_body, present),

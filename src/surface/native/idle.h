@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/idle.h — a template's idle times, as bodies say them. Private to this folder. */
+/* surface/native/idle.h — idle times of a template in bodies and answers. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,7 +11,7 @@ struct idle_body {
 	uint64_t present;
 };
 extern const struct json_shape idle_body_shape;
-/* What is not given is left as it is. */
+/* Members that were not given become SANDBOX_IDLE_LEAVE. */
 struct sandbox_idle idle_body_parse(const struct idle_body *body);
-/* {"pause_ms":…} */
+/* As JSON: {"pause_ms":…} */
 struct span idle_text(struct arena *a, const struct sandbox_idle *idle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/jobs — background jobs, and /sandbox-jobs, where the agents inside post their ends. */
+/* /v1/jobs — background jobs, and /sandbox-jobs, where agents report that their jobs ended. */
 #include <string.h>
 
 #include "calls/jobs.h"
@@ -28,18 +28,22 @@ struct job_answer {
 	JSON_TEXT_MEMBER(job_answer, result_id, .name = "resultId"),                               \
 	        JSON_TEXT_MEMBER(job_answer, status,                                               \
 	                         .about = "running, completed, failed or stopped"),                \
-	        JSON_WHOLE_MEMBER(job_answer, exit_code, .name = "exitCode",                       \
-	                          .about = "-1 while it runs, and when nobody knows"),             \
+	        JSON_WHOLE_MEMBER(                                                                 \
+	                job_answer, exit_code, .name = "exitCode",                                 \
+	                .about = "-1 while the job runs, and if the exit code is unknown"),        \
 	        JSON_TEXT_MEMBER(job_answer, reason, .flags = JSON_NULLABLE,                       \
-	                         .about = "why it has not completed"),                             \
-	        JSON_TEXT_MEMBER(job_answer, cause, .flags = JSON_NULLABLE,                        \
-	                         .about = AGENT_CAUSES_ABOUT "; of a job also lost: its process "  \
-	                                                     "is not there. null while it runs"),  \
+	                         .about = "why the job did not complete"),                         \
+	        JSON_TEXT_MEMBER(                                                                  \
+	                job_answer, cause, .flags = JSON_NULLABLE,                                 \
+	                .about = AGENT_CAUSES_ABOUT                                                \
+	                "; lost: the job's process disappeared; null while the job runs"),         \
 	        JSON_TEXT_MEMBER(job_answer, sandbox_id), JSON_TEXT_MEMBER(job_answer, command),   \
 	        JSON_TEXT_MEMBER(job_answer, conversation, .flags = JSON_NULLABLE),                \
 	        JSON_RAW_MEMBER(job_answer, origin),                                               \
-	        JSON_WHOLE_MEMBER(job_answer, process, .about = "its number in the sandbox"),      \
-	        JSON_WHOLE_MEMBER(job_answer, stdout_bytes, .about = "in all, once it has ended"), \
+	        JSON_WHOLE_MEMBER(job_answer, process,                                             \
+	                          .about = "number of the process in the sandbox"),                \
+	        JSON_WHOLE_MEMBER(job_answer, stdout_bytes,                                        \
+	                          .about = "bytes written in total; set when the job has ended"),  \
 	        JSON_WHOLE_MEMBER(job_answer, stderr_bytes),                                       \
 	        JSON_TIME_MEMBER(job_answer, created_at),                                          \
 	        JSON_TIME_MEMBER(job_answer, ended_at, .flags = JSON_NULLABLE),                    \
@@ -48,9 +52,9 @@ struct job_answer {
 static const struct json_member job_shape_members[] = {
         ANSWER_ROWS,
         JSON_RAW_MEMBER(job_answer, logs, .flags = JSON_OMIT_EMPTY,
-                        .about = "once it has ended: the ends of stdout and stderr"),
+                        .about = "last part of stdout and stderr; present when the job has ended"),
         JSON_LIST_MEMBER(job_answer, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
-                         .about = "once it has ended: files that it left, and that are kept"),
+                         .about = "artifacts that the job left; present when the job has ended"),
         JSON_END,
 };
 static JSON_SHAPE(job_shape, "Job", job_answer, "A background job");
@@ -65,12 +69,13 @@ static JSON_SHAPE(job_list_shape, "JobList", list_answer, "Background jobs, newe
 
 #define CONVERSATION_ROW(s)                                                                        \
 	JSON_TEXT_MEMBER(s, conversation, .max = JOB_CONVERSATION_MAX,                             \
-	                 .about = "that it was started with; Atoll-Conversation does the same")
+	                 .about = "conversation that the job was started with; same as the "       \
+	                          "header Atoll-Conversation")
 struct job_query {
 	const char *conversation;
 };
 static const struct json_member job_query_members[] = {CONVERSATION_ROW(job_query), JSON_END};
-static JSON_SHAPE(job_query, "JobQuery", job_query, "Who asks");
+static JSON_SHAPE(job_query, "JobQuery", job_query, "The calling conversation");
 
 struct jobs_query {
 	const char *conversation, *sandbox;
@@ -83,10 +88,10 @@ static const char *const statuses[] = {"running", "completed", "failed", "stoppe
 static const struct json_member jobs_query_members[] = {
         CONVERSATION_ROW(jobs_query),
         JSON_TEXT_MEMBER(jobs_query, sandbox, .max = 64,
-                         .about = "name or id: only those of this one"),
+                         .about = "name or id of a sandbox; only its jobs"),
         [JOBS_STATUS] = JSON_CHOICE_MEMBER(jobs_query, status, .choices = statuses),
         JSON_WHOLE_MEMBER(jobs_query, before, .min = 0,
-                          .about = "unix ms: created_at of the last one of the page before"),
+                          .about = "Unix ms: created_at of the last job of the previous page"),
         JSON_WHOLE_MEMBER(jobs_query, limit, .min = 1, .max = LIMIT_MAX, .about = "default 100"),
         JSON_END,
 };
@@ -105,11 +110,12 @@ struct job_logs_query {
 enum { LOGS_SINCE_STDOUT = 1, LOGS_SINCE_STDERR };
 static const struct json_member job_logs_query_members[] = {
         CONVERSATION_ROW(job_logs_query),
-        [LOGS_SINCE_STDOUT] = JSON_WHOLE_MEMBER(job_logs_query, since_stdout, .min = 0,
-                                                .about = "from this byte on, else the tail"),
+        [LOGS_SINCE_STDOUT] =
+                JSON_WHOLE_MEMBER(job_logs_query, since_stdout, .min = 0,
+                                  .about = "offset of the first byte (default: the last bytes)"),
         [LOGS_SINCE_STDERR] = JSON_WHOLE_MEMBER(job_logs_query, since_stderr, .min = 0),
         JSON_WHOLE_MEMBER(job_logs_query, tail, .min = 1, .max = JOB_LOGS_MAX,
-                          .about = "bytes of each stream at most, default 65536"),
+                          .about = "maximum number of bytes of each stream (default 65536)"),
         JSON_END,
 };
 static const struct json_shape job_logs_query = {
@@ -128,17 +134,17 @@ static const struct json_member job_logs_shape_members[] = {
         JSON_TEXT_MEMBER(job_logs_answer, out, .name = "stdout"),
         JSON_TEXT_MEMBER(job_logs_answer, err, .name = "stderr"),
         JSON_WHOLE_MEMBER(job_logs_answer, out_offset, .name = "stdout_offset",
-                          .about = "of its first byte"),
+                          .about = "offset of the first returned byte"),
         JSON_WHOLE_MEMBER(job_logs_answer, err_offset, .name = "stderr_offset"),
         JSON_WHOLE_MEMBER(job_logs_answer, out_next, .name = "stdout_next",
-                          .about = "since_stdout of the next call"),
+                          .about = "value of since_stdout for the next call"),
         JSON_WHOLE_MEMBER(job_logs_answer, err_next, .name = "stderr_next"),
         JSON_WHOLE_MEMBER(job_logs_answer, out_end, .name = "stdout_bytes",
-                          .about = "written in all"),
+                          .about = "bytes written in total"),
         JSON_WHOLE_MEMBER(job_logs_answer, err_end, .name = "stderr_bytes"),
         JSON_END,
 };
-static JSON_SHAPE(job_logs_shape, "JobLogs", job_logs_answer, "What a background job wrote");
+static JSON_SHAPE(job_logs_shape, "JobLogs", job_logs_answer, "Output of a background job");
 
 struct job_complete_body {
 	int status, cause;
@@ -159,14 +165,15 @@ static const struct json_member complete_request_members[] = {
         JSON_WHOLE_MEMBER(job_complete_body, signal, .min = 0, .max = 64),
         JSON_WHOLE_MEMBER(job_complete_body, duration_ms, .name = "durationMs", .min = 0),
         JSON_BOOL_MEMBER(job_complete_body, timed_out, .name = "timedOut"),
-        JSON_TEXT_MEMBER(job_complete_body, output, .max = 65536, .about = "its end, or as bytes:"),
+        JSON_TEXT_MEMBER(job_complete_body, output, .max = 65536,
+                         .about = "last part of the output as text; or as bytes:"),
         JSON_BYTES_MEMBER(job_complete_body, out, .name = "stdoutBase64", .max = 65536),
         JSON_BYTES_MEMBER(job_complete_body, err, .name = "stderrBase64", .max = 65536),
         JSON_END,
 };
 static const struct json_shape complete_request = {
         .name = "JobComplete",
-        .about = "How a background job has ended",
+        .about = "The result of a background job",
         .size = sizeof(struct job_complete_body),
         .members = complete_request_members,
         .present_offset = offsetof(struct job_complete_body, present),
@@ -270,7 +277,8 @@ static int job_get(struct request *rq, const void *body, struct reply *reply, st
 	return reply_job(rq, reply, &r, err);
 }
 
-/* A job that runs is asked of its sandbox's agent. */
+/* The agent of the sandbox answers for a running job, so the call counts as a call into the
+ * sandbox. */
 static int find_callable_job(struct request *rq, const struct job_ref *ref, struct job_record *ret,
                              struct error *err)
 {
@@ -338,7 +346,7 @@ static int job_logs_get(struct request *rq, const void *body, struct reply *repl
 
 /* ---- from inside ---- */
 
-/* Agents of before tell only whether its time was over. */
+/* Older agents send no cause, only whether the job timed out. */
 static const char *posted_cause(const struct job_complete_body *b)
 {
 	if (row_is_given(b->present, COMPLETE_CAUSE))
@@ -375,16 +383,17 @@ const struct route jobs_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &jobs_query, .answer = &job_list_shape,
          .handle = jobs_list, TAG, .summary = "List the background jobs of a conversation"},
         {HTTP_GET, BASE "/:job", SCOPE_SANDBOX_READ, .query = &job_query, .answer = &job_shape,
-         .handle = job_get, TAG, .summary = "How a background job is doing"},
+         .handle = job_get, TAG, .summary = "Get the state of a background job"},
         {HTTP_GET, BASE "/:job/logs", SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &job_logs_query,
          .answer = &job_logs_shape, .handle = job_logs_get, TAG,
-         .summary = "What it wrote: the tail, or from an offset on"},
+         .summary = "Get the output of a background job: the last bytes, or from an offset"},
         {HTTP_POST, BASE "/:job/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
          .query = &job_query, .answer = &job_shape, .handle = job_post_stop, TAG,
-         .summary = "End a background job and all that it started"},
+         .summary = "Stop a background job and all its processes"},
         {HTTP_POST, "/sandbox-jobs/:job/complete", SCOPE_NONE, ROUTE_PUBLIC,
          .body_max = COMPLETE_BODY_MAX, .body = &complete_request, .status = 204,
          .handle = job_post_completion, TAG,
-         .summary = "From inside a sandbox, by the job's own token: how it has ended"},
+         .summary = "Report the end of a background job; called inside the sandbox with the job's "
+                    "own token"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/keys — API keys. A key's text is told once, when it is made. */
+/* /api/sandbox/keys — API keys. A key's text is returned only when it is made. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -20,28 +20,28 @@ struct key_body {
 static const struct json_member key_request_members[] = {
         JSON_TEXT_MEMBER(key_body, name, .flags = JSON_REQUIRED, .min = 1, .max = 100),
         JSON_TEXT_LIST_MEMBER(key_body, scopes, .max = 16,
-                              .about = "sandbox:read and the like; else all but admin that the "
-                                       "caller has, and the member's role allows"),
+                              .about = "scopes such as sandbox:read; default: all scopes of the "
+                                       "caller that the member's role allows, except admin"),
         JSON_TEXT_MEMBER(key_body, member, .max = ACCOUNT_USER_MAX,
-                         .about = "user whom it belongs to: it may never do more than his role, "
-                                  "and ends with his membership"),
-        JSON_TIME_MEMBER(key_body, expires_at, .flags = JSON_NULLABLE, .about = "else never"),
+                         .about = "user that owns the key; the key is limited to the user's role "
+                                  "and is revoked when the membership ends"),
+        JSON_TIME_MEMBER(key_body, expires_at, .flags = JSON_NULLABLE, .about = "default: never"),
         JSON_WHOLE_MEMBER(key_body, expires_in_ms, .min = 0, .max = ACCOUNT_KEY_LIFE_MAX_MS,
-                          .about = "the same from now on; 0 = never"),
+                          .about = "lifetime in ms, instead of expires_at; 0: never"),
         JSON_END,
 };
-static JSON_SHAPE(key_request, "KeyCreate", key_body, "A key to make");
+static JSON_SHAPE(key_request, "KeyCreate", key_body, "A key to create");
 
 struct key_rotate_body {
 	int64_t grace_ms;
 };
 static const struct json_member rotate_request_members[] = {
-        JSON_WHOLE_MEMBER(key_rotate_body, grace_ms, .min = 0, .max = ACCOUNT_KEY_GRACE_MAX_MS,
-                          .about = "how long the old text is valid still, at most 7 days; 0 = no "
-                                   "longer"),
+        JSON_WHOLE_MEMBER(
+                key_rotate_body, grace_ms, .min = 0, .max = ACCOUNT_KEY_GRACE_MAX_MS,
+                .about = "how long the old text remains valid, at most 7 days; 0: not at all"),
         JSON_END,
 };
-static JSON_SHAPE(rotate_request, "KeyRotate", key_rotate_body, "What becomes of the old text");
+static JSON_SHAPE(rotate_request, "KeyRotate", key_rotate_body, "Validity of the old text");
 
 struct key_answer {
 	const char *id, *name, *prefix, *project, *key, *e2b_key, *member, *role;
@@ -50,11 +50,12 @@ struct key_answer {
 };
 #define KEY_ROWS                                                                                   \
 	JSON_TEXT_MEMBER(key_answer, id), JSON_TEXT_MEMBER(key_answer, name),                      \
-	        JSON_TEXT_MEMBER(key_answer, prefix, .about = "its first characters"),             \
+	        JSON_TEXT_MEMBER(key_answer, prefix,                                               \
+	                         .about = "first characters of the key's text"),                   \
 	        JSON_TEXT_MEMBER(key_answer, project), JSON_TEXT_LIST_MEMBER(key_answer, scopes),  \
 	        JSON_TEXT_MEMBER(key_answer, member, .flags = JSON_NULLABLE),                      \
 	        JSON_TEXT_MEMBER(key_answer, role, .flags = JSON_NULLABLE,                         \
-	                         .about = "the member's, which bounds the scopes"),                \
+	                         .about = "role of the member; it limits the scopes"),             \
 	        JSON_TIME_MEMBER(key_answer, created_at),                                          \
 	        JSON_TIME_MEMBER(key_answer, expires_at, .flags = JSON_NULLABLE),                  \
 	        JSON_TIME_MEMBER(key_answer, revoked_at, .flags = JSON_NULLABLE),                  \
@@ -63,9 +64,8 @@ static const struct json_member key_shape_members[] = {KEY_ROWS, JSON_END};
 static JSON_SHAPE(key_shape, "Key", key_answer, "A key, without its text");
 static const struct json_member key_made_shape_members[] = {
         KEY_ROWS,
-        JSON_TEXT_MEMBER(key_answer, key, .about = "its text, told only now"),
-        JSON_TEXT_MEMBER(key_answer, e2b_key,
-                         .about = "the same key, as clients of E2B's API want it written"),
+        JSON_TEXT_MEMBER(key_answer, key, .about = "text of the key; returned only once"),
+        JSON_TEXT_MEMBER(key_answer, e2b_key, .about = "the same key in the format of E2B's API"),
         JSON_END,
 };
 static JSON_SHAPE(key_made_shape, "KeyMade", key_answer, "A new key, with its text");
@@ -142,7 +142,7 @@ static int grant_scopes(struct request *rq, const struct key_body *b, struct key
 	return 0;
 }
 
-/* The only answer that has a key's text. */
+/* The only answer with the text of a key. */
 static int reply_new_key(struct request *rq, struct reply *reply, const struct key_record *r,
                          const struct account_key *key)
 {
@@ -222,12 +222,13 @@ static int key_revoke(struct request *rq, const void *body, struct reply *reply,
 #define TAG .tag = "keys"
 const struct route keys_routes[] = {
         {HTTP_GET, BASE, SCOPE_KEY_WRITE, .answer = &key_list_shape, .handle = keys_list, TAG,
-         .summary = "List the project's keys, revoked ones too"},
+         .summary = "List the project's keys, including revoked keys"},
         {HTTP_POST, BASE, SCOPE_KEY_WRITE, .body = &key_request, .answer = &key_made_shape,
-         .status = 201, .handle = key_create, TAG, .summary = "Make a key"},
+         .status = 201, .handle = key_create, TAG, .summary = "Create a key"},
         {HTTP_DELETE, BASE "/:key", SCOPE_KEY_WRITE, .status = 204, .handle = key_revoke, TAG,
-         .summary = "Revoke a key, at once"},
+         .summary = "Revoke a key immediately"},
         {HTTP_POST, BASE "/:key/rotate", SCOPE_KEY_WRITE, .body = &rotate_request,
-         .answer = &key_made_shape, .handle = key_rotate, TAG, .summary = "Give a key a new text"},
+         .answer = &key_made_shape, .handle = key_rotate, TAG,
+         .summary = "Replace the text of a key"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/leases — the one warm sandbox of a key. */
+/* /v1/leases — one warm sandbox for each key. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -43,54 +43,57 @@ enum lease_acquire_row {
 	ACQUIRE_UPDATE,
 };
 static const struct json_member lease_acquire_request_members[] = {
-        [ACQUIRE_KEY] = JSON_TEXT_MEMBER(
-                lease_acquire_body, key, .flags = JSON_REQUIRED, .min = 1, .max = LEASE_KEY_MAX,
-                .about = "of a user, a workspace, a chat, a session", .example = "workspace:42"),
+        [ACQUIRE_KEY] = JSON_TEXT_MEMBER(lease_acquire_body, key, .flags = JSON_REQUIRED, .min = 1,
+                                         .max = LEASE_KEY_MAX,
+                                         .about = "key of a user, a workspace, a chat or a session",
+                                         .example = "workspace:42"),
         [ACQUIRE_TEMPLATE] = JSON_TEXT_MEMBER(lease_acquire_body, template, .max = 128,
-                                              .about = "of the sandbox, should one be made; else "
-                                                       "the server's default",
+                                              .about = "template of the sandbox if one is created "
+                                                       "(default: the server's default template)",
                                               .example = "base"),
-        [ACQUIRE_ENV] =
-                JSON_TEXT_MAP_MEMBER(lease_acquire_body, env, .max = 256, .flags = JSON_SECRET,
-                                     .about = "the same; never shown again"),
-        [ACQUIRE_LABELS] =
-                JSON_TEXT_MAP_MEMBER(lease_acquire_body, labels, .max = SANDBOX_LABELS_MAX - 1,
-                                     .about = "the same; " LEASE_LABEL " is added"),
+        [ACQUIRE_ENV] = JSON_TEXT_MAP_MEMBER(
+                lease_acquire_body, env, .max = 256, .flags = JSON_SECRET,
+                .about = "environment of the sandbox if one is created; never returned"),
+        [ACQUIRE_LABELS] = JSON_TEXT_MAP_MEMBER(
+                lease_acquire_body, labels, .max = SANDBOX_LABELS_MAX - 1,
+                .about = "labels of the sandbox if one is created; " LEASE_LABEL " is added"),
         [ACQUIRE_RESOURCES] = JSON_OBJECT_MEMBER(lease_acquire_body, resources, &resources_request),
-        [ACQUIRE_INTERNET] = JSON_BOOL_MEMBER(lease_acquire_body, internet,
-                                              .about = "the same; false = no network at all"),
-        [ACQUIRE_PERSISTENT] = JSON_BOOL_MEMBER(lease_acquire_body, persistent,
-                                                .about = "the same; exempt from the idle reaper"),
-        [ACQUIRE_CONTINUE] =
-                JSON_BOOL_MEMBER(lease_acquire_body, goes_on, .name = "continue",
-                                 .about = "false: a fresh filesystem; what runs is ended, and the "
-                                          "sandbox reset or, where that cannot be, replaced. "
-                                          "Default true; of a run (header Atoll-Run) false, "
-                                          "unless the files are that run's already"),
-        [ACQUIRE_WAIT] =
-                JSON_WHOLE_MEMBER(lease_acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
-                                  .about = "for others who make it; 0 = 30 s"),
+        [ACQUIRE_INTERNET] =
+                JSON_BOOL_MEMBER(lease_acquire_body, internet,
+                                 .about = "false: no network for the sandbox if one is created"),
+        [ACQUIRE_PERSISTENT] = JSON_BOOL_MEMBER(
+                lease_acquire_body, persistent,
+                .about = "the idle timeout does not delete the sandbox if one is created"),
+        [ACQUIRE_CONTINUE] = JSON_BOOL_MEMBER(
+                lease_acquire_body, goes_on, .name = "continue",
+                .about = "false: return a fresh filesystem; running processes are ended and the "
+                         "sandbox is reset, or replaced where a reset is impossible. Default: "
+                         "true; for a run (header Atoll-Run) false, unless the files already "
+                         "belong to that run"),
+        [ACQUIRE_WAIT] = JSON_WHOLE_MEMBER(
+                lease_acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
+                .about = "how long to wait while another call creates the sandbox; 0: 30 s"),
         [ACQUIRE_ONCE] =
                 JSON_TEXT_MEMBER(lease_acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
                                  .about = "the same as the header Idempotency-Key"),
-        [ACQUIRE_HOME] = JSON_TEXT_MEMBER(
-                lease_acquire_body, persistent_home, .name = "persistentHome", .max = 58,
-                .about = "NAME: the volume home-NAME is at /home/user of the "
-                         "sandbox that is made, and outlives it"),
+        [ACQUIRE_HOME] = JSON_TEXT_MEMBER(lease_acquire_body, persistent_home,
+                                          .name = "persistentHome", .max = 58,
+                                          .about = "NAME: the volume home-NAME is mounted at "
+                                                   "/home/user of a new sandbox and outlives it"),
         [ACQUIRE_DISK] = JSON_WHOLE_MEMBER(
                 lease_acquire_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
                 .max = 1 << 18,
-                .about = "GiB that volume can hold, when it is made (default: no limit)"),
+                .about = "size limit of that volume in GiB when it is created (default: no limit)"),
         [ACQUIRE_UPDATE] = JSON_BOOL_MEMBER(
                 lease_acquire_body, update,
-                .about = "what is given replaces that member of the lease's specification, and a "
-                         "sandbox that was made otherwise is replaced, with its files; without it, "
-                         "409 names what differs from the sandbox that is there"),
+                .about = "given members replace those of the lease's specification, and a sandbox "
+                         "with another specification is replaced together with its files; without "
+                         "this, status 409 names the differences"),
         JSON_END,
 };
 static const struct json_shape lease_acquire_request = {
         .name = "LeaseAcquire",
-        .about = "Whose sandbox, and what it is like should it have to be made",
+        .about = "Key of a lease, and the specification of its sandbox",
         .size = sizeof(struct lease_acquire_body),
         .members = lease_acquire_request_members,
         .present_offset = offsetof(struct lease_acquire_body, present),
@@ -100,12 +103,13 @@ struct lease_keep_body {
 	int64_t timeout_ms;
 };
 static const struct json_member lease_keep_request_members[] = {
-        JSON_WHOLE_MEMBER(lease_keep_body, timeout_ms, .name = "timeoutMs", .min = 0,
-                          .max = FLEET_KEEP_MAX_MS,
-                          .about = "not idle for so long; 0 = as after any other use"),
+        JSON_WHOLE_MEMBER(
+                lease_keep_body, timeout_ms, .name = "timeoutMs", .min = 0,
+                .max = FLEET_KEEP_MAX_MS,
+                .about = "how long to suspend the idle timeout; 0: count as normal activity only"),
         JSON_END,
 };
-static JSON_SHAPE(lease_keep_request, "LeaseKeepAlive", lease_keep_body, "For how long");
+static JSON_SHAPE(lease_keep_request, "LeaseKeepAlive", lease_keep_body, "Duration of a keepalive");
 
 struct lease_answer {
 	const char *key, *username, *sandbox_id, *status, *type, *node, *run;
@@ -117,42 +121,42 @@ struct lease_answer {
 	JSON_TEXT_MEMBER(lease_answer, key),                                                       \
 	        JSON_TEXT_MEMBER(lease_answer, username, .about = "the same as key"),              \
 	        JSON_TEXT_MEMBER(lease_answer, sandbox_id, .flags = JSON_NULLABLE,                 \
-	                         .about = "null while it has none"),                               \
+	                         .about = "null if the lease has no sandbox"),                     \
 	        JSON_TEXT_MEMBER(lease_answer, status,                                             \
-	                         .about = "ready, creating, or empty: its sandbox has gone, and "  \
-	                                  "the next acquire makes another one"),                   \
+	                         .about = "ready, creating, or empty: the sandbox is gone, and "   \
+	                                  "the next acquire creates one"),                         \
 	        JSON_BOOL_MEMBER(lease_answer, paused,                                             \
-	                         .about = "its sandbox does not run; acquire wakes it"),           \
+	                         .about = "the sandbox is paused or stopped; acquire starts it"),  \
 	        JSON_TEXT_MEMBER(lease_answer, type, .flags = JSON_NULLABLE, .about = "provider"), \
 	        JSON_TEXT_MEMBER(lease_answer, node, .flags = JSON_NULLABLE,                       \
-	                         .about = "the server that has the sandbox, and works on it"),     \
+	                         .about = "server that hosts the sandbox"),                        \
 	        JSON_TEXT_MEMBER(lease_answer, run, .flags = JSON_NULLABLE,                        \
-	                         .about = "whose files it has"),                                   \
-	        JSON_WHOLE_MEMBER(lease_answer, lock_version, .about = "grows with every change"), \
+	                         .about = "run that owns the sandbox's files"),                    \
+	        JSON_WHOLE_MEMBER(lease_answer, lock_version,                                      \
+	                          .about = "increases with every change"),                         \
 	        JSON_WHOLE_MEMBER(lease_answer, total_usage_seconds,                               \
-	                          .about = "that its sandboxes were active; paused or stopped "    \
-	                                   "time is free"),                                        \
+	                          .about = "active time of the lease's sandboxes; paused and "     \
+	                                   "stopped time is not counted"),                         \
 	        JSON_TIME_MEMBER(lease_answer, last_activity_at),                                  \
 	        JSON_TIME_MEMBER(lease_answer, created_at),                                        \
 	        JSON_TIME_MEMBER(lease_answer, keep_until, .flags = JSON_NULLABLE,                 \
-	                         .about = "not idle before")
+	                         .about = "the idle timeout is suspended until this time")
 static const struct json_member lease_shape_members[] = {
         LEASE_ROWS,
         JSON_RAW_MEMBER(lease_answer, specification, .flags = JSON_NULLABLE,
-                        .about = "what its sandbox is made like, each time; its environment is "
-                                 "kept with it, and not told. null: of before leases kept it"),
+                        .about = "specification of the lease's sandboxes, without the environment; "
+                                 "null: the lease is older than specifications"),
         JSON_END,
 };
-static JSON_SHAPE(lease_shape, "Lease", lease_answer, "A key and its sandbox");
+static JSON_SHAPE(lease_shape, "Lease", lease_answer, "A lease and its sandbox");
 static const struct json_member acquired_shape_members[] = {
         LEASE_ROWS,
-        JSON_BOOL_MEMBER(lease_answer, created, .about = "this call has made the sandbox"),
+        JSON_BOOL_MEMBER(lease_answer, created, .about = "whether this call created the sandbox"),
         JSON_BOOL_MEMBER(lease_answer, reset,
-                         .about = "this call has given it the files of a new one"),
+                         .about = "whether this call reset the sandbox's files"),
         JSON_END,
 };
-static JSON_SHAPE(acquired_shape, "LeaseAcquired", lease_answer,
-                  "A key and its sandbox, which takes commands");
+static JSON_SHAPE(acquired_shape, "LeaseAcquired", lease_answer, "A lease and its running sandbox");
 
 struct lease_query {
 	const char *prefix, *page;
@@ -160,20 +164,20 @@ struct lease_query {
 };
 static const struct json_member lease_list_query_members[] = {
         JSON_TEXT_MEMBER(lease_query, prefix, .max = LEASE_KEY_MAX,
-                         .about = "only keys that begin so"),
+                         .about = "only leases whose keys begin with this text"),
         JSON_TEXT_MEMBER(lease_query, page, .max = LEASE_KEY_MAX,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(lease_query, limit, .min = 1, .max = 1000,
-                          .about = "items of a page (default 100)"),
+                          .about = "items per page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(lease_list_query, "LeaseListQuery", lease_query, "Which leases");
+static JSON_SHAPE(lease_list_query, "LeaseListQuery", lease_query, "Filter for leases");
 static const struct json_member lease_prefix_query_members[] = {
         JSON_TEXT_MEMBER(lease_query, prefix, .flags = JSON_REQUIRED, .min = 1,
                          .max = LEASE_KEY_MAX, .example = "workspace:42:"),
         JSON_END,
 };
-static JSON_SHAPE(lease_prefix_query, "LeasePrefixQuery", lease_query, "Which leases");
+static JSON_SHAPE(lease_prefix_query, "LeasePrefixQuery", lease_query, "Filter for leases");
 
 static const struct json_member lease_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &lease_shape),
@@ -188,7 +192,8 @@ static const struct json_member deleted_shape_members[] = {
         JSON_WHOLE_MEMBER(leases_deleted_answer, deleted),
         JSON_END,
 };
-static JSON_SHAPE(deleted_shape, "LeasesDeleted", leases_deleted_answer, "How many there were");
+static JSON_SHAPE(deleted_shape, "LeasesDeleted", leases_deleted_answer,
+                  "Number of deleted leases");
 
 /* ---- record to answer ---- */
 
@@ -262,8 +267,8 @@ static int reply_acquired_lease(const struct request *rq, struct reply *reply,
 	return 0;
 }
 
-/* With an idempotency key, a repeated request for a fresh sandbox finds the one that the first
- * made, and is told so in the same words. */
+/* A repeated request with the same idempotency key returns the sandbox of the first request, with
+ * the same reply. */
 static int acquire_once(struct request *rq, const char *key, struct fleet_lease *request,
                         struct reply *reply, struct error *err)
 {
@@ -296,7 +301,8 @@ static int lease_may_wait(void *rq, struct error *err)
 	return request_may_wait(rq, err);
 }
 
-/* A warm one is answered from the fast lane; what has to be made or waited for is slow work. */
+/* A warm sandbox is answered from the fast lane; creating a sandbox or waiting for one is slow
+ * work. */
 static int lease_acquire(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -322,7 +328,8 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
 	if (api_describe_use(rq, &use, err) < 0)
 		return -1;
-	/* Who continues takes the files as they are, and leaves them whose they are. */
+	/* With continue=true the sandbox keeps its files, and they still belong to the earlier run.
+	 */
 	if (!b->goes_on)
 		request.run = use.run;
 	if (idempotency_is_used(rq, b->idempotency_key))
@@ -394,9 +401,10 @@ static int lease_delete(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-/* 1: another server has some of the sandboxes, and is asked to delete them, and all the leases. */
-static int delete_on_owner(struct request *rq, const struct lease_ref *prefix, struct reply *reply,
-                           struct error *err)
+/* Returns 1 if another server hosts some of the sandboxes: the request is forwarded to it, and it
+ * deletes all the leases. */
+static int forward_leases_delete(struct request *rq, const struct lease_ref *prefix,
+                                 struct reply *reply, struct error *err)
 {
 	if (!api_hop_is_allowed(rq) || fleet_lease_delete_ours(api_of(rq)->fleet, prefix, err) == 0)
 		return 0;
@@ -404,7 +412,7 @@ static int delete_on_owner(struct request *rq, const struct lease_ref *prefix, s
 		return -1;
 	if (api_forward(rq, reply, err) == 0)
 		return 1;
-	log_info("leases are deleted without who has their sandboxes", FAILURE(err));
+	log_info("leases are deleted without the server that hosts their sandboxes", FAILURE(err));
 	error_clear(err);
 	return 0;
 }
@@ -419,7 +427,7 @@ static int leases_delete(struct request *rq, const void *body, struct reply *rep
 	int result;
 
 	(void)body;
-	result = delete_on_owner(rq, &prefix, reply, err);
+	result = forward_leases_delete(rq, &prefix, reply, err);
 	if (result != 0)
 		return result < 0 ? -1 : 0;
 	if (fleet_lease_delete_all(api_of(rq)->fleet, &prefix, &count, err) < 0)
@@ -481,7 +489,7 @@ static int run_in_lease(void *context, const struct sandbox_record *r, struct fl
 	struct api_target target = {.record = *r, .hold = *hold};
 	int result = fleet_defaults(api_of(rq)->fleet, rq->arena, r, NULL, &target.defaults, err);
 
-	hold->fleet = NULL; /* the target's now */
+	hold->fleet = NULL; /* the target owns the hold now */
 	if (result == 0)
 		result = api_may_call(rq, r, &target.hold, err);
 	if (result == 0)
@@ -490,7 +498,7 @@ static int run_in_lease(void *context, const struct sandbox_record *r, struct fl
 	return result;
 }
 
-/* Nothing that was made by another call is missing when this is the first one. */
+/* `make` counts only for a lease without a specification; otherwise the stored one applies. */
 static int run_with_lease(struct lease_run *run, struct error *err)
 {
 	struct request *rq = run->rq;
@@ -531,29 +539,29 @@ static int lease_exec_code(struct request *rq, const void *body, struct reply *r
 const struct route leases_routes[] = {
         {HTTP_POST, BASE "/acquire", WRITE, ROUTE_QUICK | ROUTE_PROGRESS,
          .body = &lease_acquire_request, .answer = &acquired_shape, .handle = lease_acquire, TAG,
-         .summary = "The one warm sandbox of a key: found, started or made"},
+         .summary = "Get the warm sandbox of a key; it is started or created if needed"},
         {HTTP_GET, BASE, READ, .query = &lease_list_query, .answer = &lease_list,
          .handle = leases_list, TAG, .summary = "List leases by key"},
         {HTTP_DELETE, BASE, WRITE, ROUTE_SLOW, .query = &lease_prefix_query,
          .answer = &deleted_shape, .handle = leases_delete, TAG,
-         .summary = "Delete all leases whose keys begin so, with their sandboxes"},
+         .summary = "Delete all leases whose keys begin with a prefix, and their sandboxes"},
         {HTTP_GET, BASE "/:key", READ, .answer = &lease_shape, .handle = lease_get, TAG,
-         .summary = "Look at a lease"},
+         .summary = "Get a lease"},
         {HTTP_DELETE, BASE "/:key", WRITE, ROUTE_SLOW, .status = 204, .handle = lease_delete, TAG,
          .summary = "Delete a lease and its sandbox"},
         {HTTP_POST, BASE "/:key/keepalive", WRITE, .body = &lease_keep_request,
          .answer = &lease_shape, .handle = lease_keep, TAG,
-         .summary = "Keep the sandbox from being idle for a while"},
+         .summary = "Suspend the idle timeout of a lease's sandbox"},
         {HTTP_POST, BASE "/:key/release", WRITE, .answer = &lease_shape, .handle = lease_release,
-         TAG, .summary = "End its use; the sandbox stays warm"},
+         TAG, .summary = "End the use of a lease; its sandbox stays warm"},
         {HTTP_POST, BASE "/:key/pause", WRITE, ROUTE_SLOW, .answer = &lease_shape,
          .handle = lease_pause, TAG,
-         .summary = "End its use and freeze its processes until the next acquire"},
+         .summary = "End the use of a lease and freeze its sandbox until the next acquire"},
         {HTTP_POST, BASE "/:key/exec", WRITE, ROUTE_SLOW | ROUTE_NEEDS_BODY, .query = &exec_query,
          .body = &exec_request, .answer = &result_shape, .handle = lease_exec_command, TAG,
-         .summary = "Run a command in the lease's sandbox, which is made if need be"},
+         .summary = "Run a command in a lease's sandbox; the sandbox is created if needed"},
         {HTTP_POST, BASE "/:key/code", WRITE, ROUTE_SLOW, .query = &exec_query,
          .body = &code_request, .answer = &result_shape, .handle = lease_exec_code, TAG,
-         .summary = "Run a block of code in the lease's sandbox, which is made if need be"},
+         .summary = "Run a block of code in a lease's sandbox; the sandbox is created if needed"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/resize and /env — what of a sandbox that is there can be changed. */
+/* /api/sandbox/instances/:id/resize and /env — settings that can change after the create. */
 #include <inttypes.h>
 
 #include "calls/configs.h"
@@ -26,15 +26,15 @@ static const struct json_member resize_request_members[] = {
         JSON_WHOLE_MEMBER(sandbox_resize_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
                           .example = "2048"),
         JSON_WHOLE_MEMBER(sandbox_resize_body, disk_mb, .min = 0, .max = 1 << 28,
-                          .about = "MiB; more of it, while it is stopped"),
+                          .about = "MiB; can be raised while the sandbox is stopped"),
         JSON_WHOLE_MEMBER(sandbox_resize_body, pids, .min = 0, .max = 1 << 22,
                           .about = "processes and threads"),
         JSON_END,
 };
 static JSON_SHAPE(resize_request, "SandboxResize", sandbox_resize_body,
-                  "Other limits; what is left out or 0 stays as it is");
+                  "New limits; omitted members and 0 keep their values");
 
-/* No more memory than the config that it was made from allows. */
+/* A sandbox gets no more memory than the config that it was created from allows. */
 static int check_config_limits(struct request *rq, const struct fleet_ref *ref,
                                const struct sandbox_resources *change, struct error *err)
 {
@@ -71,13 +71,13 @@ struct sandbox_env_body {
 };
 static const struct json_member env_request_members[] = {
         JSON_TEXT_MAP_MEMBER(sandbox_env_body, set, .max = 256, .flags = JSON_SECRET,
-                             .about = "variables to add or to replace"),
+                             .about = "variables to add or replace"),
         JSON_TEXT_LIST_MEMBER(sandbox_env_body, unset, .max = 256,
-                              .about = "names that go, before that"),
+                              .about = "names to remove before variables are added"),
         JSON_END,
 };
 static JSON_SHAPE(env_request, "SandboxEnvironment", sandbox_env_body,
-                  "A change of its own variables; those of its template stay");
+                  "Changes of a sandbox's own variables; the template's variables stay");
 
 static int sandbox_env(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -96,9 +96,9 @@ static int sandbox_env(struct request *rq, const void *body, struct reply *reply
 const struct route limits_routes[] = {
         {HTTP_POST, BASE "/resize", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &resize_request,
          .answer = &sandbox_shape, .handle = sandbox_resize, TAG,
-         .summary = "Give a sandbox other limits, at once if it runs"},
+         .summary = "Change the limits of a sandbox; a running sandbox gets them immediately"},
         {HTTP_POST, BASE "/env", SCOPE_SANDBOX_WRITE, .body = &env_request,
          .answer = &sandbox_shape, .handle = sandbox_env, TAG,
-         .summary = "Change a sandbox's variables, for what is started from now on"},
+         .summary = "Change a sandbox's variables; processes that start later get them"},
         {.path = NULL},
 };

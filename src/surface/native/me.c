@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /accounts/me — who am I, by the key that asks. */
+/* /accounts/me — the caller, identified by its key. */
 #include "edge/caller.h"
 #include "surface/native/routes.h"
 
@@ -9,14 +9,15 @@ struct me_answer {
 	int64_t expires_at;
 };
 static const struct json_member me_shape_members[] = {
-        JSON_TEXT_MEMBER(me_answer, project, .about = "that it acts in"),
+        JSON_TEXT_MEMBER(me_answer, project, .about = "project that the key acts in"),
         JSON_TEXT_MEMBER(me_answer, project_name),
         JSON_TEXT_MEMBER(me_answer, key, .about = "id of the key"),
         JSON_TEXT_MEMBER(me_answer, key_name),
-        JSON_TEXT_LIST_MEMBER(me_answer, scopes, .about = "what it may do now"),
+        JSON_TEXT_LIST_MEMBER(me_answer, scopes, .about = "current scopes of the key"),
         JSON_TEXT_MEMBER(me_answer, user, .flags = JSON_NULLABLE,
-                         .about = "the member whom the key belongs to"),
-        JSON_TEXT_MEMBER(me_answer, role, .flags = JSON_NULLABLE, .about = "his role now"),
+                         .about = "member that owns the key"),
+        JSON_TEXT_MEMBER(me_answer, role, .flags = JSON_NULLABLE,
+                         .about = "current role of the member"),
         JSON_TIME_MEMBER(me_answer, expires_at, .flags = JSON_NULLABLE),
         JSON_END,
 };
@@ -51,6 +52,6 @@ static int me_get(struct request *rq, const void *body, struct reply *reply, str
 
 const struct route me_routes[] = {
         {HTTP_GET, "/accounts/me", SCOPE_NONE, .answer = &me_shape, .handle = me_get,
-         .tag = "accounts", .summary = "Who asks: project, key, scopes, role"},
+         .tag = "accounts", .summary = "Get the caller: project, key, scopes and role"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/projects/:project/members — who may do what in a project. */
+/* /v1/projects/:project/members — users and their roles in a project. */
 #include "base/clock.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
@@ -15,7 +15,7 @@ struct member_body {
 };
 static const struct json_member member_request_members[] = {
         JSON_TEXT_MEMBER(member_body, user, .flags = JSON_REQUIRED, .max = ACCOUNT_USER_MAX,
-                         .about = "id or e-mail address, compared as it is",
+                         .about = "id or e-mail address, compared exactly",
                          .example = "ann@example.com"),
         JSON_TEXT_MEMBER(member_body, role, .flags = JSON_REQUIRED, .max = 16,
                          .about = "viewer, member or admin"),
@@ -66,7 +66,7 @@ static int members_list(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-/* Path and role to the record that is to be. */
+/* Fills a record from the path and the role. */
 static int parse_member(struct request *rq, const struct member_body *b, struct member_record *ret,
                         struct error *err)
 {
@@ -143,8 +143,8 @@ const struct route members_routes[] = {
          .status = 201, .handle = member_add, TAG, .summary = "Add a member"},
         {HTTP_PATCH, BASE "/:user", SCOPE_PROJECT_WRITE, .body = &role_request,
          .answer = &member_shape, .handle = member_change, TAG,
-         .summary = "Change a member's role, and with it what his keys may do"},
+         .summary = "Change a member's role; the scopes of the member's keys follow it"},
         {HTTP_DELETE, BASE "/:user", SCOPE_PROJECT_WRITE, .status = 204, .handle = member_remove,
-         TAG, .summary = "Remove a member and revoke his keys"},
+         TAG, .summary = "Remove a member and revoke the member's keys"},
         {.path = NULL},
 };

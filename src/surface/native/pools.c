@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/pools — how many sandboxes are prepared before anybody asks; docs/use/pools.md. */
+/* /api/sandbox/pools — numbers of prepared sandboxes (docs/use/pools.md). */
 #include "surface/native/pools.h"
 
 #include "edge/caller.h"
@@ -17,7 +17,7 @@ struct pool_problem {
 static const struct json_member pool_problem_shape_members[] = {
         JSON_TEXT_MEMBER(pool_problem, code, .example = "not_found"),
         JSON_TEXT_MEMBER(pool_problem, message),
-        JSON_TEXT_MEMBER(pool_problem, hint, .about = "the cure"),
+        JSON_TEXT_MEMBER(pool_problem, hint, .about = "how to fix it"),
         JSON_END,
 };
 static JSON_SHAPE(pool_problem_shape, "PoolProblem", pool_problem, "Why a pool cannot be filled");
@@ -34,24 +34,26 @@ static const struct json_member pool_shape_members[] = {
         JSON_TEXT_MEMBER(pool_answer, state,
                          .about = "ready, filling (fewer than min are prepared) or failing"),
         JSON_OBJECT_MEMBER(pool_answer, problem, &pool_problem_shape, .flags = JSON_OMIT_EMPTY,
-                           .about = "of one that is failing"),
+                           .about = "set if the pool is failing"),
         JSON_TEXT_MEMBER(pool_answer, template),
         JSON_TEXT_MEMBER(pool_answer, template_id, .flags = JSON_NULLABLE,
-                         .about = "null: an automatic one, of the template's folder"),
-        JSON_BOOL_MEMBER(pool_answer, automatic, .about = "it follows what is asked for"),
-        JSON_WHOLE_MEMBER(pool_answer, min, .about = "held even when nobody asks"),
-        JSON_WHOLE_MEMBER(pool_answer, target, .about = "held while it is used"),
-        JSON_WHOLE_MEMBER(pool_answer, max, .about = "that misses let it grow to"),
-        JSON_WHOLE_MEMBER(pool_answer, ready, .about = "prepared now"),
+                         .about = "null: an automatic pool, identified by the template's folder"),
+        JSON_BOOL_MEMBER(pool_answer, automatic, .about = "the pool follows the demand"),
+        JSON_WHOLE_MEMBER(pool_answer, min,
+                          .about = "number of sandboxes kept while the pool is unused"),
+        JSON_WHOLE_MEMBER(pool_answer, target,
+                          .about = "number of sandboxes kept while the pool is used"),
+        JSON_WHOLE_MEMBER(pool_answer, max, .about = "upper limit when misses let the pool grow"),
+        JSON_WHOLE_MEMBER(pool_answer, ready, .about = "number of prepared sandboxes"),
         JSON_WHOLE_MEMBER(pool_answer, preparing),
         JSON_WHOLE_MEMBER(pool_answer, hits,
-                          .about = "creates that got one; since the broker's start"),
-        JSON_WHOLE_MEMBER(pool_answer, misses, .about = "creates that found none"),
+                          .about = "creates that got a prepared sandbox since the broker started"),
+        JSON_WHOLE_MEMBER(pool_answer, misses, .about = "creates that found no prepared sandbox"),
         JSON_NUMBER_MEMBER(pool_answer, hit_ratio,
-                           .about = "hits / (hits + misses), over the same time; 0 before the "
+                           .about = "hits / (hits + misses) since the broker started; 0 before the "
                                     "first create"),
         JSON_WHOLE_MEMBER(pool_answer, depth,
-                          .about = "layers of the snapshot that it is for, 0 = none"),
+                          .about = "number of snapshot layers of the pool's sandboxes; 0: none"),
         JSON_BOOL_MEMBER(pool_answer, internet),
         JSON_NUMBER_MEMBER(pool_answer, cpu),
         JSON_WHOLE_MEMBER(pool_answer, memory_mb),
@@ -59,7 +61,7 @@ static const struct json_member pool_shape_members[] = {
         JSON_WHOLE_MEMBER(pool_answer, pids),
         JSON_END,
 };
-static JSON_SHAPE(pool_shape, "Pool", pool_answer, "Sandboxes that are prepared");
+static JSON_SHAPE(pool_shape, "Pool", pool_answer, "A pool of prepared sandboxes");
 
 static const struct json_member pools_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &pool_shape),
@@ -68,20 +70,22 @@ static const struct json_member pools_shape_members[] = {
 static JSON_SHAPE(pools_shape, "PoolList", list_answer, "Pools");
 
 static const struct json_member pool_body_members[] = {
-        [POOL_MIN] = JSON_WHOLE_MEMBER(pool_body, min, .max = FLEET_POOL_MAX,
-                                       .about = "held even when nobody asks; default: the target"),
-        [POOL_TARGET] = JSON_WHOLE_MEMBER(pool_body, target, .max = FLEET_POOL_MAX,
-                                          .about = "held while it is used; 0 = no pool"),
-        [POOL_MAX] =
-                JSON_WHOLE_MEMBER(pool_body, max, .max = FLEET_POOL_MAX,
-                                  .about = "that misses let it grow to; default: twice the target"),
-        [POOL_INTERNET] = JSON_BOOL_MEMBER(
-                pool_body, internet, .about = "the server's default is the only one that there is"),
+        [POOL_MIN] = JSON_WHOLE_MEMBER(
+                pool_body, min, .max = FLEET_POOL_MAX,
+                .about = "number of sandboxes kept while the pool is unused (default: target)"),
+        [POOL_TARGET] = JSON_WHOLE_MEMBER(
+                pool_body, target, .max = FLEET_POOL_MAX,
+                .about = "number of sandboxes kept while the pool is used; 0: no pool"),
+        [POOL_MAX] = JSON_WHOLE_MEMBER(
+                pool_body, max, .max = FLEET_POOL_MAX,
+                .about = "upper limit when misses let the pool grow (default: twice the target)"),
+        [POOL_INTERNET] = JSON_BOOL_MEMBER(pool_body, internet,
+                                           .about = "only the server's default is supported"),
         JSON_END,
 };
 const struct json_shape pool_body_shape = {
         .name = "PoolSize",
-        .about = "How many sandboxes are prepared before anybody asks",
+        .about = "Size of a pool of prepared sandboxes",
         .size = sizeof(struct pool_body),
         .members = pool_body_members,
         .present_offset = offsetof(struct pool_body, present),
@@ -167,7 +171,7 @@ static int pools_list(struct request *rq, UNUSED const void *body, struct reply 
 	struct fleet_pools found;
 	struct pool_answer *items;
 
-	/* What is asked for is not every project's business. */
+	/* Automatic pools show the demand of all projects, so only admins see them. */
 	if (fleet_pools_list(api_of(rq)->fleet, rq->arena, api_project(rq), is_admin(rq), &found,
 	                     err) < 0)
 		return -1;
@@ -198,9 +202,9 @@ static int pool_put(struct request *rq, const void *body, struct reply *reply, s
 #define TAG .tag = "templates"
 const struct route pools_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &pools_shape, .handle = pools_list, TAG,
-         .summary = "List the pools of the project's templates and everybody's"},
+         .summary = "List the pools of the project's templates and of shared templates"},
         {HTTP_PUT, BASE "/:template", SCOPE_TEMPLATE_WRITE, ROUTE_NEEDS_BODY,
          .body = &pool_body_shape, .answer = &pool_shape, .handle = pool_put, TAG,
-         .summary = "Set how many sandboxes of a template are prepared"},
+         .summary = "Set the size of a template's pool"},
         {.path = NULL},
 };

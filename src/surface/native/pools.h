@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/pools.h — the size of a pool, as bodies say it. Private to this folder. */
+/* surface/native/pools.h — the size of a pool in bodies. */
 #pragma once
 
 #include "fleet/pools.h"
@@ -12,6 +12,7 @@ struct pool_body {
 };
 enum { POOL_MIN, POOL_TARGET, POOL_MAX, POOL_INTERNET };
 extern const struct json_shape pool_body_shape;
-/* A template's pool has the server's network, `server_internet`: another is ERROR_UNSUPPORTED. */
+/* `server_internet`: the server's network. A pool of a template uses it; another value is
+ * ERROR_UNSUPPORTED. */
 MUST_CHECK int pool_body_parse(const struct pool_body *body, bool server_internet,
                                struct fleet_pool_size *ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/processes and /logs — commands that were started before. */
+/* /api/sandbox/instances/:id/processes and /logs — processes that earlier calls started. */
 #include <inttypes.h>
 #include <signal.h>
 
@@ -27,9 +27,9 @@ static JSON_SHAPE(process_list, "ProcessList", list_answer, "Processes, oldest f
 
 struct process_scan {
 	struct buf *out;
-	uint64_t wanted; /* 0 = all */
+	uint64_t wanted; /* 0: all */
 	uint64_t newest;
-	struct agent_process last; /* the last one counted; its texts are gone */
+	struct agent_process last; /* the last process counted; its texts are no longer valid */
 	unsigned count;
 };
 
@@ -98,7 +98,7 @@ static int process_get(struct request *rq, const void *body, struct reply *reply
 struct stdin_feed {
 	struct stream stream;
 	uint64_t process, bytes;
-	unsigned waiting; /* messages that were not answered yet */
+	unsigned waiting; /* messages that the agent has not answered yet */
 	bool end, body_ended;
 };
 
@@ -171,7 +171,7 @@ static const struct json_member stdin_query_members[] = {
         JSON_BOOL_MEMBER(stdin_query, end, .about = "close standard input after these bytes"),
         JSON_END,
 };
-static JSON_SHAPE(stdin_query, "StdinQuery", stdin_query, "What follows the bytes");
+static JSON_SHAPE(stdin_query, "StdinQuery", stdin_query, "Options of an input");
 
 static int process_stdin(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -185,7 +185,7 @@ static int process_stdin(struct request *rq, const void *body, struct reply *rep
 	(void)body;
 	if (parse_process_number(rq, &process, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
-	/* Each piece is a request of its own, so the connection carries none yet. */
+	/* Each piece is a request of its own, so the connection is opened without a request. */
 	if (provider_ops_of(t.hold.provider)
 	            ->compute->connect(t.hold.provider, t.hold.id, rq->deadline, &options.fd, err) <
 	    0)
@@ -206,8 +206,9 @@ struct process_signal_body {
 static const struct json_member signal_request_members[] = {
         JSON_TEXT_MEMBER(process_signal_body, signal, .flags = JSON_REQUIRED, .max = 16,
                          .about = "SIGTERM, TERM or 15"),
-        JSON_BOOL_MEMBER(process_signal_body, tree,
-                         .about = "everything it started, not only its process group"),
+        JSON_BOOL_MEMBER(
+                process_signal_body, tree,
+                .about = "signal all processes that it started, not only its process group"),
         JSON_END,
 };
 static JSON_SHAPE(signal_request, "Signal", process_signal_body, "A signal for a process");
@@ -252,7 +253,7 @@ static int await_process_end(struct request *rq, const struct api_target *t,
 	return compute_await_end(t->hold.provider, t->hold.id, &wait, err);
 }
 
-/* Kills what still runs, waits for its end, and forgets its output. */
+/* Kills a running process, waits for its end, and deletes its output. */
 static int process_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -285,12 +286,14 @@ struct process_wait_query {
 };
 static const struct json_member process_wait_query_members[] = {
         JSON_WHOLE_MEMBER(process_wait_query, timeout_ms, .min = 0, .max = 3600 * 1000,
-                          .about = "answer 504 if it still runs after so long; 0 = never"),
+                          .about = "answer 504 if the process still runs after this time; 0: wait "
+                                   "without limit"),
         JSON_WHOLE_MEMBER(process_wait_query, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX,
-                          .name = "outputLimitBytes", .about = "kept per stream"),
+                          .name = "outputLimitBytes",
+                          .about = "bytes that are kept of each stream"),
         JSON_END,
 };
-static JSON_SHAPE(process_wait_query, "WaitQuery", process_wait_query, "How long to wait");
+static JSON_SHAPE(process_wait_query, "WaitQuery", process_wait_query, "Options of a wait");
 
 static int process_wait(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
@@ -319,12 +322,14 @@ struct process_stream_query {
 enum { STREAM_FOLLOW };
 static const struct json_member process_stream_query_members[] = {
         [STREAM_FOLLOW] = JSON_BOOL_MEMBER(process_stream_query, follow,
-                                           .about = "until its end (default), else what is there"),
-        JSON_TEXT_MEMBER(process_stream_query, stream, .max = 16,
-                         .about = "sse, ndjson or text; else by Accept, else sse"),
+                                           .about = "true (default): stream until the process "
+                                                    "ends; false: return the existing output"),
+        JSON_TEXT_MEMBER(
+                process_stream_query, stream, .max = 16,
+                .about = "sse, ndjson or text; without it the header Accept decides; default sse"),
         JSON_TEXT_MEMBER(
                 process_stream_query, since, .max = 64,
-                .about = "\"STDOUT.STDERR\" of the last event; Last-Event-ID does the same"),
+                .about = "\"STDOUT.STDERR\" of the last event; same as the header Last-Event-ID"),
         JSON_WHOLE_MEMBER(process_stream_query, since_stdout, .min = 0,
                           .about = "offset of the first byte of stdout"),
         JSON_WHOLE_MEMBER(process_stream_query, since_stderr, .min = 0),
@@ -337,14 +342,16 @@ static const struct json_shape process_stream_query = {
         .present_offset = offsetof(struct process_stream_query, present),
 };
 static const struct json_member logs_query_members[] = {
-        [STREAM_FOLLOW] =
-                JSON_BOOL_MEMBER(process_stream_query, follow, .about = "go on until its end"),
-        JSON_TEXT_MEMBER(process_stream_query, stream, .max = 16,
-                         .about = "text, sse or ndjson; else by Accept, else text"),
+        [STREAM_FOLLOW] = JSON_BOOL_MEMBER(process_stream_query, follow,
+                                           .about = "stream until the process ends"),
+        JSON_TEXT_MEMBER(
+                process_stream_query, stream, .max = 16,
+                .about = "text, sse or ndjson; without it the header Accept decides; default text"),
         JSON_TEXT_MEMBER(process_stream_query, since, .max = 64, .about = "as for …/stream"),
         JSON_WHOLE_MEMBER(process_stream_query, since_stdout, .min = 0),
         JSON_WHOLE_MEMBER(process_stream_query, since_stderr, .min = 0),
-        JSON_WHOLE_MEMBER(process_stream_query, process, .min = 1, .about = "else the newest"),
+        JSON_WHOLE_MEMBER(process_stream_query, process, .min = 1,
+                          .about = "number of the process (default: the newest)"),
         JSON_END,
 };
 static const struct json_shape logs_query = {
@@ -411,22 +418,23 @@ static int sandbox_logs(struct request *rq, const void *body, struct reply *repl
 #define TAG .tag = "processes"
 const struct route processes_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &process_list, .handle = processes_list, TAG,
-         .summary = "List the commands that were started, ended ones too"},
+         .summary = "List the processes of a sandbox, including ended ones"},
         {HTTP_GET, BASE "/:process", SCOPE_SANDBOX_READ, .answer = &process_shape,
          .handle = process_get, TAG, .summary = "Get a process"},
         {HTTP_DELETE, BASE "/:process", SCOPE_SANDBOX_WRITE, ROUTE_CANCEL, .status = 204,
          .handle = process_delete, TAG, .summary = "Kill a process and forget its output"},
         {HTTP_POST, BASE "/:process/stdin", SCOPE_SANDBOX_WRITE, ROUTE_STREAM_BODY,
          .query = &stdin_query, .answer = &count_shape, .handle = process_stdin, TAG,
-         .summary = "Write the request's body to its standard input"},
+         .summary = "Write the request's body to a process's standard input"},
         {HTTP_POST, BASE "/:process/signal", SCOPE_SANDBOX_WRITE, .body = &signal_request,
-         .status = 204, .handle = process_signal, TAG, .summary = "Send it a signal"},
+         .status = 204, .handle = process_signal, TAG, .summary = "Send a signal to a process"},
         {HTTP_GET, BASE "/:process/wait", SCOPE_SANDBOX_READ, .query = &process_wait_query,
          .answer = &result_shape, .handle = process_wait, TAG,
-         .summary = "Wait for its end; the collected result"},
+         .summary = "Wait for the end of a process and get the collected result"},
         {HTTP_GET, BASE "/:process/stream", SCOPE_SANDBOX_READ, .query = &process_stream_query,
-         .handle = process_stream, TAG, .summary = "Its output as events, from any offset"},
+         .handle = process_stream, TAG, .summary = "Stream the output of a process from an offset"},
         {HTTP_GET, "/api/sandbox/instances/:id/logs", SCOPE_SANDBOX_READ, .query = &logs_query,
-         .handle = sandbox_logs, TAG, .summary = "What a command wrote, the newest by default"},
+         .handle = sandbox_logs, TAG,
+         .summary = "Get the output of a process, by default of the newest one"},
         {.path = NULL},
 };

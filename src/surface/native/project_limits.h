@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/project_limits.h — a project's limits of a sandbox, as two surfaces tell and take
- * them. Private to this folder. */
+/* surface/native/project_limits.h — a project's limits for sandboxes, for the routes of projects
+ * and of settings. */
 #pragma once
 
 #include "edge/caller.h"
@@ -21,11 +21,11 @@ static inline struct sandbox_resources resource_limits_to(const struct resource_
 	return (struct sandbox_resources){l->cpu, l->memory_mb, l->disk_mb, l->pids};
 }
 
-/* What becomes of a project's limits; NULL leaves them. */
+/* New limits of a project; NULL: unchanged. */
 struct resource_limits_change {
 	const struct resource_limits *defaults, *maximums;
-	const struct sandbox_resources *caps; /* the platform's */
+	const struct sandbox_resources *caps; /* the platform's upper bounds */
 };
-/* Defaults lie within the maximums, and all within the platform's. */
+/* Checks that the defaults lie within the maximums, and both within the caps. */
 MUST_CHECK int resource_limits_apply(const struct resource_limits_change *change,
                                      struct project_record *r, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/projects — who owns what. Made and ended by an admin of the platform, changed by its own. */
+/* /v1/projects — projects. A platform admin creates and deletes them, an admin of the project
+ * changes them. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -32,29 +33,28 @@ enum {
 #define OTHER_ROWS                                                                                 \
 	[PROJECT_SANDBOXES_MAX] = JSON_WHOLE_MEMBER(                                               \
 	        project_body, sandboxes_max, .min = 0, .max = 1000000,                             \
-	        .about = "0 = the platform's; only by an admin of the platform"),                  \
+	        .about = "0: the platform's setting; only a platform admin can set it"),           \
 	[PROJECT_STORAGE_MAX_MB] = JSON_WHOLE_MEMBER(                                              \
 	        project_body, storage_max_mb, .min = 0, .max = 1 << 30,                            \
-	        .about = "MiB of its templates, snapshots, backups and volumes together; 0 = the " \
-	                 "platform's; only by an admin of the platform"),                          \
-	[PROJECT_DEFAULTS] =                                                                       \
-	        JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape,                 \
-	                           .about = "limits of a sandbox that asks for none"),             \
+	        .about = "MiB for templates, snapshots, backups and volumes together; 0: the "     \
+	                 "platform's setting; only a platform admin can set it"),                  \
+	[PROJECT_DEFAULTS] = JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape,    \
+	                                        .about = "limits of sandboxes that request none"), \
 	[PROJECT_MAXIMUMS] = JSON_OBJECT_MEMBER(                                                   \
 	        project_body, maximums, &resource_limits_shape,                                    \
-	        .about = "that no sandbox exceeds; only by an admin of the platform")
+	        .about = "limits that no sandbox exceeds; only a platform admin can set them")
 static const struct json_member project_request_members[] = {
         ROW_NAME(.flags = JSON_REQUIRED),
         OTHER_ROWS,
-        JSON_TEXT_MEMBER(project_body, id, .max = SANDBOX_NAME_MAX, .about = "else generated"),
+        JSON_TEXT_MEMBER(project_body, id, .max = SANDBOX_NAME_MAX, .about = "default: generated"),
         JSON_TEXT_MEMBER(project_body, owner, .max = ACCOUNT_USER_MAX,
-                         .about = "user who becomes its first member, an admin",
+                         .about = "user that becomes the first member, with the role admin",
                          .example = "ann@example.com"),
         JSON_END,
 };
 static const struct json_shape project_request = {
         .name = "ProjectCreate",
-        .about = "A project to make",
+        .about = "A project to create",
         .size = sizeof(struct project_body),
         .members = project_request_members,
         .present_offset = offsetof(struct project_body, present),
@@ -62,7 +62,7 @@ static const struct json_shape project_request = {
 static const struct json_member project_change_members[] = {ROW_NAME(), OTHER_ROWS, JSON_END};
 static const struct json_shape project_change = {
         .name = "ProjectChange",
-        .about = "What is given replaces what was",
+        .about = "Given members replace the stored ones",
         .size = sizeof(struct project_body),
         .members = project_change_members,
         .present_offset = offsetof(struct project_body, present),
@@ -71,16 +71,16 @@ static const struct json_member project_shape_members[] = {
         JSON_TEXT_MEMBER(project_body, id),
         JSON_TEXT_MEMBER(project_body, name),
         JSON_WHOLE_MEMBER(project_body, sandboxes_max),
-        JSON_WHOLE_MEMBER(project_body, storage_max_mb, .about = "0 = the platform's"),
+        JSON_WHOLE_MEMBER(project_body, storage_max_mb, .about = "0: the platform's setting"),
         JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape),
         JSON_OBJECT_MEMBER(project_body, maximums, &resource_limits_shape),
-        JSON_BOOL_MEMBER(project_body, closing, .about = "it is being deleted"),
+        JSON_BOOL_MEMBER(project_body, closing, .about = "the project is being deleted"),
         JSON_TIME_MEMBER(project_body, created_at),
         JSON_END,
 };
 static JSON_SHAPE(project_shape, "Project", project_body,
-                  "Owns keys, templates and sandboxes; an admin acts in it by the header "
-                  "X-Atoll-Project");
+                  "Owns keys, templates and sandboxes; a platform admin selects a project with the "
+                  "header X-Atoll-Project");
 
 struct project_list_query {
 	const char *page;
@@ -88,28 +88,30 @@ struct project_list_query {
 };
 static const struct json_member project_list_query_members[] = {
         JSON_TEXT_MEMBER(project_list_query, page, .max = 100,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(project_list_query, limit, .min = 1, .max = 1000,
-                          .about = "items of a page (default 100)"),
+                          .about = "items per page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(project_list_query, "ProjectListQuery", project_list_query, "Which projects");
+static JSON_SHAPE(project_list_query, "ProjectListQuery", project_list_query,
+                  "Filter for projects");
 static const struct json_member project_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &project_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(project_list_shape, "ProjectList", list_answer, "Projects by name");
+static JSON_SHAPE(project_list_shape, "ProjectList", list_answer, "Projects, sorted by name");
 
 struct project_delete_query {
 	bool force;
 };
 static const struct json_member project_delete_query_members[] = {
-        JSON_BOOL_MEMBER(project_delete_query, force, .about = "delete its sandboxes, too"),
+        JSON_BOOL_MEMBER(project_delete_query, force,
+                         .about = "delete the project's sandboxes, too"),
         JSON_END,
 };
 static JSON_SHAPE(project_delete_query, "ProjectDeleteQuery", project_delete_query,
-                  "How to delete");
+                  "Options of a deletion");
 
 static struct project_body make_project_answer(const struct project_record *r)
 {
@@ -135,7 +137,7 @@ static int reply_project(struct reply *reply, const struct project_record *r)
 
 /* ---- list and get ---- */
 
-/* Who is no admin of the platform sees the one that he is in. */
+/* A caller that is not a platform admin sees only its own project. */
 static int find_own_project(struct request *rq, struct project_list *ret, struct error *err)
 {
 	struct project_record *own = ARENA_NEW(rq->arena, struct project_record);
@@ -149,7 +151,7 @@ static int projects_list(struct request *rq, const void *body, struct reply *rep
 {
 	const struct project_list_query *q = rq->query;
 	int64_t limit = q->limit ? q->limit : PAGE_DEFAULT;
-	/* One more than asked for tells whether there is another page. */
+	/* One more item than requested tells whether there is another page. */
 	const struct project_page page = {q->page ? q->page : "", limit + 1};
 	struct project_list found;
 	struct project_body *items;
@@ -282,16 +284,16 @@ struct project_storage_answer {
 };
 static const struct json_member project_storage_answer_members[] = {
         JSON_WHOLE_MEMBER(project_storage_answer, limit_mb, .about = "0 = no limit"),
-        JSON_WHOLE_MEMBER(project_storage_answer, bytes, .about = "of all that follow"),
+        JSON_WHOLE_MEMBER(project_storage_answer, bytes, .about = "sum of the members below"),
         JSON_WHOLE_MEMBER(project_storage_answer, templates_bytes),
         JSON_WHOLE_MEMBER(project_storage_answer, snapshots_bytes),
         JSON_WHOLE_MEMBER(project_storage_answer, backups_bytes,
-                          .about = "archived sandboxes among them"),
+                          .about = "includes archived sandboxes"),
         JSON_WHOLE_MEMBER(project_storage_answer, volumes_bytes),
         JSON_END,
 };
 static JSON_SHAPE(project_storage_answer, "ProjectStorage", project_storage_answer,
-                  "What a project keeps, as it was measured last, and what it may keep");
+                  "Storage that a project uses, as last measured, and its limit");
 
 static int project_storage(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
@@ -329,7 +331,7 @@ static int project_delete(struct request *rq, const void *body, struct reply *re
 		return FAIL(err, ERROR_CONFLICT,
 		            "this key belongs to project '%s': delete it by one of another", id);
 	result = fleet_project_remove(api->fleet, id, q->force, err);
-	/* Its keys are of no use from the first step on, whether or not the rest was done. */
+	/* The removal revokes the project's keys first, also if a later step fails. */
 	api_key_cache_clear(api->keys);
 	if (result < 0)
 		return -1;
@@ -341,18 +343,18 @@ static int project_delete(struct request *rq, const void *body, struct reply *re
 const struct route projects_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &project_list_query,
          .answer = &project_list_shape, .handle = projects_list, TAG,
-         .summary = "List all projects, or the caller's when he is no admin of the platform"},
+         .summary = "List projects; callers that are not platform admins see their own project"},
         {HTTP_POST, BASE, SCOPE_ADMIN, .body = &project_request, .answer = &project_shape,
-         .status = 201, .handle = project_create, TAG, .summary = "Make a project"},
+         .status = 201, .handle = project_create, TAG, .summary = "Create a project"},
         {HTTP_GET, BASE "/:project", SCOPE_SANDBOX_READ, .answer = &project_shape,
          .handle = project_get, TAG, .summary = "Get a project; 'me' is the caller's own"},
         {HTTP_PATCH, BASE "/:project", SCOPE_PROJECT_WRITE, .body = &project_change,
          .answer = &project_shape, .handle = project_patch, TAG, .summary = "Change a project"},
         {HTTP_GET, BASE "/:project/storage", SCOPE_SANDBOX_READ, .answer = &project_storage_answer,
          .handle = project_storage, TAG,
-         .summary = "What a project keeps on the disk, and how much it may"},
+         .summary = "Get the storage that a project uses, and its limit"},
         {HTTP_DELETE, BASE "/:project", SCOPE_ADMIN, ROUTE_SLOW, .query = &project_delete_query,
          .status = 204, .handle = project_delete, TAG,
-         .summary = "Delete a project and all that is its own"},
+         .summary = "Delete a project and everything that it owns"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/recordings — what windows showed, as asciicast files; docs/use/terminals.md. */
+/* /api/sandbox/recordings — recordings of windows as asciicast files (docs/use/terminals.md). */
 #include "calls/download.h"
 #include "edge/caller.h"
 #include "surface/native/answer.h"
@@ -16,20 +16,20 @@ struct recording_answer {
 };
 static const struct json_member recording_shape_members[] = {
         JSON_TEXT_MEMBER(recording_answer, id),
-        JSON_TEXT_MEMBER(recording_answer, sandbox_id, .about = "which may be gone"),
-        JSON_WHOLE_MEMBER(recording_answer, process, .about = "that the window was"),
+        JSON_TEXT_MEMBER(recording_answer, sandbox_id, .about = "the sandbox may be deleted"),
+        JSON_WHOLE_MEMBER(recording_answer, process, .about = "number of the window's process"),
         JSON_WHOLE_MEMBER(recording_answer, size_bytes),
         JSON_TIME_MEMBER(recording_answer, started_at),
         JSON_END,
 };
-static JSON_SHAPE(recording_shape, "Recording", recording_answer, "What a window showed");
+static JSON_SHAPE(recording_shape, "Recording", recording_answer, "A recording of a window");
 
 static const struct json_member recording_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &recording_shape),
         JSON_END,
 };
 static JSON_SHAPE(recording_list, "RecordingList", list_answer,
-                  "Recordings that are whole, by sandbox, then by time");
+                  "Finished recordings, by sandbox and time");
 
 static int recordings_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
@@ -79,9 +79,9 @@ static int recording_delete(struct request *rq, UNUSED const void *body, struct 
 #define TAG .tag = "terminals"
 const struct route recordings_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &recording_list, .handle = recordings_list,
-         TAG, .summary = "List the project's recordings of windows"},
+         TAG, .summary = "List the project's recordings"},
         {HTTP_GET, BASE "/:recording", SCOPE_SANDBOX_READ, .handle = recording_get, TAG,
-         .summary = "A recording as an asciicast file"},
+         .summary = "Download a recording as an asciicast file"},
         {HTTP_DELETE, BASE "/:recording", SCOPE_SANDBOX_WRITE, .status = 204,
          .handle = recording_delete, TAG, .summary = "Delete a recording"},
         {.path = NULL},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/resources.h — limits, as requests and answers tell them. Private to this folder.
- */
+/* surface/native/resources.h — limits of a sandbox in requests and answers. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sandbox as its own routes show it. */
+/* A sandbox as the native API answers it. */
 #include "surface/native/sandbox_answer.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@ static const struct json_member last_event_shape_members[] = {
         JSON_TEXT_MEMBER(last_event_answer, text),
         JSON_END,
 };
-static JSON_SHAPE(last_event_shape, "LastEvent", last_event_answer, "What happened to it last");
+static JSON_SHAPE(last_event_shape, "LastEvent", last_event_answer, "The last event of a sandbox");
 
 struct sandbox_preview_answer {
 	bool enabled, is_public, sharing_enabled;
@@ -32,50 +32,51 @@ static const struct json_member sandbox_preview_shape_members[] = {
         JSON_BOOL_MEMBER(sandbox_preview_answer, enabled),
         JSON_BOOL_MEMBER(sandbox_preview_answer, is_public, .name = "public"),
         JSON_TEXT_MEMBER(sandbox_preview_answer, ports, .flags = JSON_NULLABLE,
-                         .about = "the server's and the template's, or any; null but in the "
-                                  "answer to GET of one sandbox"),
+                         .about = "ports that the server and the template allow, or any; only GET "
+                                  "of one sandbox returns it, other replies have null"),
         JSON_BOOL_MEMBER(sandbox_preview_answer, sharing_enabled, .name = "sharingEnabled",
-                         .about = "the server has a SANDBOX_PREVIEW_SECRET"),
+                         .about = "whether the server has a SANDBOX_PREVIEW_SECRET"),
         JSON_END,
 };
 static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
-                  "What of it may be seen; more at /preview");
+                  "Preview settings; details at /preview");
 
 struct sandbox_origin_answer {
 	const char *kind, *snapshot, *snapshot_name, *sandbox, *sandbox_name;
 };
 static const struct json_member sandbox_origin_members[] = {
         JSON_TEXT_MEMBER(sandbox_origin_answer, kind, .flags = JSON_NULLABLE,
-                         .about = "template or snapshot; a fork is of a snapshot, too"),
+                         .about = "template or snapshot; a fork is made from a snapshot"),
         JSON_TEXT_MEMBER(sandbox_origin_answer, snapshot, .flags = JSON_NULLABLE,
-                         .about = "its id"),
+                         .about = "id of the snapshot"),
         JSON_TEXT_MEMBER(sandbox_origin_answer, snapshot_name, .flags = JSON_NULLABLE,
-                         .about = "null: it is removed"),
+                         .about = "null: the snapshot or template is deleted"),
         JSON_TEXT_MEMBER(sandbox_origin_answer, sandbox, .flags = JSON_NULLABLE,
-                         .about = "id of the one that the snapshot was taken of: of a fork, the "
-                                  "one that was forked"),
+                         .about = "id of the sandbox that the snapshot was taken of; for a fork, "
+                                  "the sandbox that was forked"),
         JSON_TEXT_MEMBER(sandbox_origin_answer, sandbox_name, .flags = JSON_NULLABLE),
         JSON_END,
 };
 static JSON_SHAPE(sandbox_origin, "SandboxOrigin", sandbox_origin_answer,
-                  "What a sandbox was made of");
+                  "What a sandbox was made from");
 
 static const struct json_member lineage_step_shape_members[] = {
         JSON_TEXT_MEMBER(lineage_step, kind, .about = "snapshot or template"),
         JSON_TEXT_MEMBER(lineage_step, id),
         JSON_TEXT_MEMBER(lineage_step, name, .flags = JSON_NULLABLE,
-                         .about = "null: it is removed"),
+                         .about = "null: the snapshot or template is deleted"),
         JSON_TEXT_MEMBER(lineage_step, sandbox, .flags = JSON_NULLABLE,
-                         .about = "id of the one that the snapshot was taken of"),
+                         .about = "id of the sandbox that the snapshot was taken of"),
         JSON_TEXT_MEMBER(lineage_step, sandbox_name, .flags = JSON_NULLABLE),
         JSON_END,
 };
-JSON_SHAPE(lineage_step_shape, "LineageStep", lineage_step, "What files lie on");
+JSON_SHAPE(lineage_step_shape, "LineageStep", lineage_step,
+           "A snapshot or template below a sandbox's files");
 
 static const struct json_member attached_volume_members[] = {
-        JSON_TEXT_MEMBER(attached_volume_answer, volume, .about = "its name"),
+        JSON_TEXT_MEMBER(attached_volume_answer, volume, .about = "name"),
         JSON_TEXT_MEMBER(attached_volume_answer, volume_id),
-        JSON_TEXT_MEMBER(attached_volume_answer, path, .about = "where it is inside"),
+        JSON_TEXT_MEMBER(attached_volume_answer, path, .about = "mount point in the sandbox"),
         JSON_BOOL_MEMBER(attached_volume_answer, read_only),
         JSON_END,
 };
@@ -102,57 +103,63 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, id),
         JSON_TEXT_MEMBER(sandbox_answer, name),
         JSON_TEXT_MEMBER(sandbox_answer, state,
-                         .about = "what it really is: pending creating started paused stopping "
-                                  "stopped archived deleting deleted failed"),
-        JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "what was asked for last"),
+                         .about = "current state: pending, creating, started, paused, stopping, "
+                                  "stopped, archived, deleting, deleted or failed"),
+        JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "last requested state"),
         JSON_TEXT_MEMBER(sandbox_answer, reason,
-                         .about = "why it ended or was paused: none user idle lifetime oom exit "
-                                  "host_lost error budget disk"),
-        JSON_TEXT_MEMBER(sandbox_answer, agent, .flags = JSON_NULLABLE,
-                         .about = "ok, or unresponsive: it does not answer, and calls that need "
-                                  "it are refused until it does; null: it does not run"),
+                         .about = "why the sandbox ended or was paused: none, user, idle, "
+                                  "lifetime, oom, exit, host_lost, error, budget or disk"),
+        JSON_TEXT_MEMBER(
+                sandbox_answer, agent, .flags = JSON_NULLABLE,
+                .about = "ok, or unresponsive: the agent does not answer, and calls that need it "
+                         "are refused until it does; null: the sandbox does not run"),
         JSON_TEXT_MEMBER(sandbox_answer, template),
         JSON_TEXT_MEMBER(sandbox_answer, provider),
-        JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "what really stands around it"),
+        JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "isolation in effect"),
         JSON_TEXT_MEMBER(sandbox_answer, region),
         JSON_TEXT_MEMBER(sandbox_answer, project),
         JSON_TEXT_MEMBER(sandbox_answer, network, .about = "blocked or internet"),
-        JSON_RAW_MEMBER(sandbox_answer, labels, .about = "object of texts"),
-        JSON_TEXT_LIST_MEMBER(sandbox_answer, env_names,
-                              .about = "names of its environment; values are never shown"),
+        JSON_RAW_MEMBER(sandbox_answer, labels, .about = "object of strings"),
+        JSON_TEXT_LIST_MEMBER(
+                sandbox_answer, env_names,
+                .about = "names of the environment variables; values are never returned"),
         JSON_OBJECT_MEMBER(sandbox_answer, resources, &resources_answer),
         JSON_BOOL_MEMBER(sandbox_answer, persistent),
         JSON_TIME_MEMBER(sandbox_answer, created_at),
         JSON_TIME_MEMBER(sandbox_answer, started_at, .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(sandbox_answer, last_activity_at, .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(sandbox_answer, timeout_at, .flags = JSON_NULLABLE),
-        JSON_WHOLE_MEMBER(sandbox_answer, uptime_ms, .about = "since its start; 0 when stopped"),
+        JSON_WHOLE_MEMBER(sandbox_answer, uptime_ms,
+                          .about = "time since the start; 0 while stopped"),
         JSON_WHOLE_MEMBER(sandbox_answer, idle_reap_ms),
         JSON_WHOLE_MEMBER(sandbox_answer, lifetime_max_ms),
         JSON_WHOLE_MEMBER(sandbox_answer, auto_pause_ms, .name = "autoPauseMs",
-                          .about = "paused after so long without use; 0 = never"),
+                          .about = "idle time after which the sandbox is paused; 0: never"),
         JSON_WHOLE_MEMBER(sandbox_answer, auto_stop_ms, .name = "autoStopMs",
-                          .about = "stopped after so long without use; 0 = never"),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_archive_ms, .name = "autoArchiveMs",
-                          .about = "0 = never"),
+                          .about = "idle time after which the sandbox is stopped; 0: never"),
+        JSON_WHOLE_MEMBER(
+                sandbox_answer, auto_archive_ms, .name = "autoArchiveMs",
+                .about = "time after a stop until the files move to the blob store; 0: never"),
         JSON_WHOLE_MEMBER(sandbox_answer, auto_delete_ms, .name = "autoDeleteMs",
-                          .about = "deleted so long after a stop; 0 = never"),
+                          .about = "time after a stop until the sandbox is deleted; 0: never"),
         JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
-                         .about = "not paused, stopped or deleted for idleness before that"),
+                         .about = "the idle timeout is suspended until this time"),
         JSON_OBJECT_MEMBER(sandbox_answer, preview, &sandbox_preview_shape),
         JSON_OBJECT_MEMBER(sandbox_answer, egress, &native_egress_shape),
         JSON_OBJECT_MEMBER(sandbox_answer, last_event, &last_event_shape),
         JSON_OBJECT_MEMBER(sandbox_answer, made_from, &sandbox_origin, .flags = JSON_NULLABLE,
-                           .about = "null but in the answers to GET of one sandbox and of a list"),
+                           .about = "only GET of one sandbox and GET of the list return it; other "
+                                    "replies have null"),
         JSON_LIST_MEMBER(sandbox_answer, lineage, &lineage_step_shape, .flags = JSON_NULLABLE,
-                         .about = "what its files lie on, the uppermost first, its template last; "
-                                  "at most 64 snapshots; null but in the answer to GET of one "
-                                  "sandbox"),
+                         .about = "snapshots below the sandbox's files, uppermost first, at most "
+                                  "64, then the template; only GET of one sandbox returns it, "
+                                  "other replies have null"),
         JSON_LIST_MEMBER(sandbox_answer, volumes, &attached_volume, .flags = JSON_NULLABLE,
-                         .about = "that it has; null as made_from is"),
+                         .about = "attached volumes; only GET of one sandbox and GET of the list "
+                                  "return them, other replies have null"),
         JSON_END,
 };
-JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "One isolated computer");
+JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "An isolated computer");
 
 /* ---- where it comes from ---- */
 

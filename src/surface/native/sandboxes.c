@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances — sandboxes themselves: made, found, started, stopped, deleted. */
+/* /api/sandbox/instances — create, list, get, start, stop, pause, archive and keep awake. */
 #include <string.h>
 #include <strings.h>
 
@@ -32,17 +32,16 @@ static const struct json_member resources_request_members[] = {
         JSON_END,
 };
 JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
-           "Limits; what is left out or 0 is inherited from project and platform");
+           "Limits; omitted members and 0 are inherited from the project and the platform");
 static const struct json_member resources_answer_members[] = {
         JSON_NUMBER_MEMBER(resources_body, cpu, .about = "vCPUs"),
         JSON_WHOLE_MEMBER(resources_body, memory_mb, .about = "MiB"),
         JSON_WHOLE_MEMBER(resources_body, disk_mb, .about = "MiB"),
         JSON_WHOLE_MEMBER(resources_body, pids, .about = "processes and threads"),
-        JSON_BOOL_MEMBER(resources_body, disk_advisory,
-                         .about = "this host cannot enforce disk_mb"),
+        JSON_BOOL_MEMBER(resources_body, disk_advisory, .about = "the host cannot enforce disk_mb"),
         JSON_END,
 };
-JSON_SHAPE(resources_answer, "Resources", resources_body, "The limits that are in force");
+JSON_SHAPE(resources_answer, "Resources", resources_body, "Limits in effect");
 
 static const char *const networks[] = {"blocked", "internet", NULL};
 
@@ -54,16 +53,17 @@ static const struct json_member mount_request_members[] = {
         JSON_TEXT_MEMBER(sandbox_mount_body, volume, .flags = JSON_REQUIRED,
                          .max = SANDBOX_NAME_MAX, .about = "name or id"),
         JSON_TEXT_MEMBER(sandbox_mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "absolute (default /workspace)", .example = "/data"),
+                         .about = "absolute mount point (default /workspace)", .example = "/data"),
         JSON_BOOL_MEMBER(sandbox_mount_body, read_only,
-                         .about = "any number of sandboxes may read it"),
+                         .about = "mount read-only; any number of sandboxes may read a volume"),
         JSON_TEXT_MEMBER(sandbox_mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "a folder of it, made when it is missing (default all of it)",
+                         .about = "folder of the volume to mount, created if missing (default: the "
+                                  "whole volume)",
                          .example = "users/alice"),
         JSON_END,
 };
 static JSON_SHAPE(mount_request, "SandboxVolume", sandbox_mount_body,
-                  "A volume, and where it is to be");
+                  "A volume and its mount point");
 
 struct sandbox_create_body {
 	struct native_egress egress;
@@ -94,81 +94,87 @@ enum sandbox_create_row {
 };
 #define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
 static const struct json_member sandbox_create_request_members[] = {
-        [CREATE_TEMPLATE] = JSON_TEXT_MEMBER(sandbox_create_body, template, .max = 128,
-                                             .about = "name or id; else the server's default",
-                                             .example = "base"),
+        [CREATE_TEMPLATE] = JSON_TEXT_MEMBER(
+                sandbox_create_body, template, .max = 128,
+                .about = "name or id (default: the server's default template)", .example = "base"),
         [CREATE_NAME] = JSON_TEXT_MEMBER(sandbox_create_body, name, .max = SANDBOX_NAME_MAX,
-                                         .about = "unique in the project; else generated"),
-        [CREATE_REGION] = JSON_TEXT_MEMBER(sandbox_create_body, region, .max = 64,
-                                           .about = "a label of where; kept as it is"),
+                                         .about = "unique in the project (default: generated)"),
+        [CREATE_REGION] = JSON_TEXT_MEMBER(
+                sandbox_create_body, region, .max = 64,
+                .about = "free-form label of the location; the server only stores it"),
         [CREATE_LABELS] =
                 JSON_TEXT_MAP_MEMBER(sandbox_create_body, labels, .max = SANDBOX_LABELS_MAX,
-                                     .about = "for finding it again"),
+                                     .about = "labels to filter lists by"),
         [CREATE_ENV] =
                 JSON_TEXT_MAP_MEMBER(sandbox_create_body, env, .max = 256, .flags = JSON_SECRET,
-                                     .about = "environment of every command, over the "
-                                              "template's; never shown again"),
+                                     .about = "environment of every command; overrides the "
+                                              "template's environment; never returned"),
         [CREATE_RESOURCES] = JSON_OBJECT_MEMBER(sandbox_create_body, resources, &resources_request),
-        [CREATE_INTERNET] = JSON_BOOL_MEMBER(sandbox_create_body, internet,
-                                             .about = "false = no network at all"),
-        [CREATE_NETWORK] = JSON_CHOICE_MEMBER(sandbox_create_body, network, .choices = networks,
-                                              .about = "the same as internet, by name"),
+        [CREATE_INTERNET] =
+                JSON_BOOL_MEMBER(sandbox_create_body, internet, .about = "false: no network"),
+        [CREATE_NETWORK] =
+                JSON_CHOICE_MEMBER(sandbox_create_body, network, .choices = networks,
+                                   .about = "blocked or internet; same as the member internet"),
         [CREATE_PREVIEW] =
                 JSON_BOOL_MEMBER(sandbox_create_body, preview_enabled, .name = "previewEnabled",
-                                 .about = "false = nothing of it is seen (default true)"),
+                                 .about = "false: no previews of the sandbox (default true)"),
         JSON_BOOL_MEMBER(sandbox_create_body, preview_public, .name = "previewPublic",
-                         .about = "links to its previews may be shared (default false)"),
+                         .about = "allow shared links to previews (default false)"),
         JSON_OBJECT_MEMBER(sandbox_create_body, egress, &native_egress_shape,
-                           .about = "which addresses it may reach; else all that the server "
-                                    "lets its sandboxes reach"),
+                           .about = "destinations that the sandbox may reach (default: all that "
+                                    "the server permits)"),
         JSON_TEXT_MEMBER(sandbox_create_body, config, .max = 64,
-                         .about = "id or name of a config of /accounts/me/sandboxes, for what is "
-                                  "not given here"),
+                         .about = "id or name of a config of /accounts/me/sandboxes; it supplies "
+                                  "members that are omitted here"),
         JSON_TEXT_MEMBER(sandbox_create_body, snapshot, .max = 64,
-                         .about = "name or id: begin with its files, on its template"),
-        JSON_BOOL_MEMBER(sandbox_create_body, persistent, .about = "exempt from the idle reaper"),
+                         .about = "name or id of a snapshot; the sandbox starts with its files and "
+                                  "on its template"),
+        JSON_BOOL_MEMBER(sandbox_create_body, persistent,
+                         .about = "the idle timeout does not delete the sandbox"),
         JSON_WHOLE_MEMBER(
                 sandbox_create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
-                .about = "so long after its creation an ephemeral one is deleted and a persistent "
-                         "one stopped, its files kept; 0 = never"),
-        JSON_WHOLE_MEMBER(sandbox_create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
-                          .about = "delete it when nobody used it for so long; 0 = the server's"),
+                .about = "time after the creation at which an ephemeral sandbox is deleted and a "
+                         "persistent one stopped, with its files kept; 0: never"),
+        JSON_WHOLE_MEMBER(
+                sandbox_create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
+                .about = "idle time after which the sandbox is deleted; 0: the server's setting"),
         JSON_WHOLE_MEMBER(sandbox_create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
-                          .about =
-                                  "whatever it does: an ephemeral one is deleted so long after its "
-                                  "creation, a persistent one stopped so long after its last "
-                                  "start; 0 = the server's"),
+                          .about = "maximum lifetime, active or idle: an ephemeral sandbox is "
+                                   "deleted this long after its creation, a persistent one stopped "
+                                   "this long after its last start; 0: the server's setting"),
         JSON_WHOLE_MEMBER(sandbox_create_body, auto_pause_ms, .name = "autoPauseMs", .min = -1,
                           .max = DURATION_MAX,
-                          .about = "pause it when nobody used it for so long; 0 = the server's, "
-                                   "-1 = never"),
+                          .about = "idle time after which the sandbox is paused; 0: the server's "
+                                   "setting, -1: never"),
         JSON_WHOLE_MEMBER(sandbox_create_body, auto_stop_ms, .name = "autoStopMs", .min = -1,
                           .max = DURATION_MAX,
-                          .about = "stop it when nobody used it for so long; 0 = the server's, "
-                                   "-1 = never"),
+                          .about = "idle time after which the sandbox is stopped; 0: the server's "
+                                   "setting, -1: never"),
         JSON_WHOLE_MEMBER(sandbox_create_body, auto_delete_ms, .name = "autoDeleteMs", .min = 0,
                           .max = DURATION_MAX,
-                          .about = "delete it so long after it was stopped, persistent or not; 0 "
-                                   "= never"),
-        JSON_WHOLE_MEMBER(sandbox_create_body, auto_archive_ms, .name = "autoArchiveMs", .min = 0,
-                          .max = DURATION_MAX,
-                          .about = "move its files to the blob store so long after it was "
-                                   "stopped; 0 = never"),
+                          .about = "time after a stop until the sandbox is deleted, persistent or "
+                                   "not; 0: never"),
+        JSON_WHOLE_MEMBER(
+                sandbox_create_body, auto_archive_ms, .name = "autoArchiveMs", .min = 0,
+                .max = DURATION_MAX,
+                .about = "time after a stop until the files move to the blob store; 0: never"),
         JSON_TEXT_MEMBER(sandbox_create_body, volume, .max = SANDBOX_NAME_MAX,
-                         .about = "name or id of one to write to, at /workspace"),
+                         .about = "name or id of a volume to mount writable at /workspace"),
         JSON_LIST_MEMBER(sandbox_create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
-                         .about = "or several, each where it is wanted"),
-        JSON_TEXT_MEMBER(sandbox_create_body, persistent_home, .name = "persistentHome", .max = 58,
-                         .about = "KEY: the volume home-KEY is at /home/user, and made if need be"),
-        JSON_WHOLE_MEMBER(sandbox_create_body, persistent_disk_gb, .name = "persistentDiskGb",
-                          .min = 1, .max = 1 << 18,
-                          .about = "GiB that volume can hold, when it is made (default: no "
-                                   "limit)"),
+                         .about = "volumes to mount at chosen paths"),
+        JSON_TEXT_MEMBER(
+                sandbox_create_body, persistent_home, .name = "persistentHome", .max = 58,
+                .about =
+                        "KEY: the volume home-KEY is mounted at /home/user and created if missing"),
+        JSON_WHOLE_MEMBER(
+                sandbox_create_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
+                .max = 1 << 18,
+                .about = "size limit of that volume in GiB when it is created (default: no limit)"),
         JSON_END,
 };
 static const struct json_shape sandbox_create_request = {
         .name = "SandboxCreate",
-        .about = "What to make",
+        .about = "Settings of a new sandbox",
         .size = sizeof(struct sandbox_create_body),
         .members = sandbox_create_request_members,
         .present_offset = offsetof(struct sandbox_create_body, present),
@@ -180,8 +186,8 @@ struct sandbox_create_query {
 };
 static const struct json_member sandbox_create_query_members[] = {
         JSON_BOOL_MEMBER(sandbox_create_query, wait,
-                         .about = "false, or the header Prefer: respond-async: answer at "
-                                  "once, with 202, in state pending (default true)"),
+                         .about = "false: answer immediately with 202 and state pending, as with "
+                                  "the header Prefer: respond-async (default true)"),
         JSON_END,
 };
 static const struct json_shape sandbox_create_query = {
@@ -197,17 +203,18 @@ struct sandbox_list_query {
 };
 static const struct json_member sandbox_list_query_members[] = {
         JSON_TEXT_MEMBER(sandbox_list_query, state, .max = 16,
-                         .about = "only these; deleted ones too"),
+                         .about = "only sandboxes in this state; deleted ones can be listed, too"),
         JSON_TEXT_MEMBER(sandbox_list_query, name, .max = 64),
         JSON_TEXT_MEMBER(sandbox_list_query, template, .max = 128),
         JSON_TEXT_MEMBER(sandbox_list_query, label, .max = 512, .about = "KEY=VALUE"),
         JSON_TEXT_MEMBER(sandbox_list_query, page, .max = 256,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(sandbox_list_query, limit, .min = 1, .max = 1000,
-                          .about = "items of a page (default 100)"),
+                          .about = "items per page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(sandbox_list_query, "SandboxListQuery", sandbox_list_query, "Which sandboxes");
+static JSON_SHAPE(sandbox_list_query, "SandboxListQuery", sandbox_list_query,
+                  "Filter for sandboxes");
 
 static const struct json_member sandbox_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &sandbox_shape),
@@ -232,7 +239,7 @@ static int choose_internet(const struct sandbox_create_body *b, int *ret, struct
 	return 0;
 }
 
-/* With an Idempotency-Key, a repeated request finds what the first one has made. */
+/* A repeated request with the same Idempotency-Key returns the sandbox of the first request. */
 static int create_once(struct request *rq, struct fleet_create *request, struct reply *reply,
                        struct sandbox_record *ret, struct error *err)
 {
@@ -252,7 +259,7 @@ static int create_once(struct request *rq, struct fleet_create *request, struct 
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		return FAIL(err, ERROR_CONFLICT,
-		            "Idempotency-Key: the sandbox that it made is deleted");
+		            "Idempotency-Key: the sandbox of the first request is deleted");
 	}
 	request->id = once.found.id;
 	if (fleet_create(fleet, rq->arena, request, ret, err) < 0) {
@@ -279,7 +286,7 @@ static int fill_mounts(struct arena *a, const struct sandbox_create_body *b,
 	ret->mount_count = b->volumes.count;
 	if (b->volume)
 		mounts[ret->mount_count++] = (struct fleet_mount){.volume = b->volume};
-	/* Else its config's. */
+	/* Otherwise the values of the config stay. */
 	if (b->persistent_home)
 		ret->persistent_home = b->persistent_home;
 	if (b->persistent_disk_gb)
@@ -287,7 +294,7 @@ static int fill_mounts(struct arena *a, const struct sandbox_create_body *b,
 	return 0;
 }
 
-/* Prefer: respond-async (RFC 7240): answered in state pending, like wait=false. */
+/* Prefer: respond-async (RFC 7240) answers in state pending, like wait=false. */
 static bool prefers_async(const struct request *rq)
 {
 	const char *prefer = request_header(rq, "Prefer");
@@ -474,12 +481,12 @@ struct sandbox_keepalive_body {
 static const struct json_member keepalive_request_members[] = {
         JSON_WHOLE_MEMBER(sandbox_keepalive_body, timeout_ms, .name = "timeoutMs",
                           .flags = JSON_REQUIRED, .min = 1, .max = FLEET_KEEP_MAX_MS,
-                          .about = "from now; never shortens what was given before",
+                          .about = "from now; never shortens an earlier keepalive",
                           .example = "600000"),
         JSON_END,
 };
 static JSON_SHAPE(keepalive_request, "SandboxKeepalive", sandbox_keepalive_body,
-                  "How long idleness is to do nothing to it");
+                  "How long to suspend the idle timeout");
 
 struct sandbox_persist_body {
 	int64_t hours;
@@ -487,11 +494,12 @@ struct sandbox_persist_body {
 static const struct json_member persist_request_members[] = {
         JSON_WHOLE_MEMBER(sandbox_persist_body, hours, .flags = JSON_REQUIRED, .min = 0,
                           .max = FLEET_KEEP_MAX_MS / HOUR_MS,
-                          .about = "from now; 0 ends it, and a keepalive with it", .example = "24"),
+                          .about = "from now; 0 ends it together with any keepalive",
+                          .example = "24"),
         JSON_END,
 };
 static JSON_SHAPE(persist_request, "SandboxPersist", sandbox_persist_body,
-                  "How long idleness is to do nothing to it");
+                  "How long to suspend the idle timeout");
 
 static int keep_awake(struct request *rq, struct reply *reply, int64_t keep_ms, struct error *err)
 {
@@ -538,19 +546,20 @@ struct sandbox_stats_answer {
 	int64_t sampled_at, uptime_ms, cpu_usage_us, memory_bytes, memory_limit_bytes;
 	int64_t disk_bytes, disk_limit_bytes, pids, pids_limit;
 	int64_t network_in_bytes, network_out_bytes, oom_kills;
-	double cpu_percent; /* of the time since its start */
+	double cpu_percent; /* of the time since the start */
 };
 static const struct json_member stats_shape_members[] = {
         JSON_TIME_MEMBER(sandbox_stats_answer, sampled_at),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, uptime_ms),
-        JSON_WHOLE_MEMBER(sandbox_stats_answer, cpu_usage_us, .about = "since its start"),
+        JSON_WHOLE_MEMBER(sandbox_stats_answer, cpu_usage_us,
+                          .about = "since the start of the sandbox"),
         JSON_NUMBER_MEMBER(sandbox_stats_answer, cpu_percent,
-                           .about = "of one vCPU, on average since its start; take two samples of "
-                                    "cpu_usage_us for a shorter time"),
+                           .about = "average percent of one vCPU since the start; for a shorter "
+                                    "period compare two samples of cpu_usage_us"),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, memory_bytes),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, memory_limit_bytes),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, disk_bytes,
-                          .about = "files on top of the template; -1 = not known"),
+                          .about = "size of the files on top of the template; -1: unknown"),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, disk_limit_bytes),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, pids),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, pids_limit),
@@ -559,7 +568,8 @@ static const struct json_member stats_shape_members[] = {
         JSON_WHOLE_MEMBER(sandbox_stats_answer, oom_kills),
         JSON_END,
 };
-static JSON_SHAPE(stats_shape, "Stats", sandbox_stats_answer, "What a sandbox uses now");
+static JSON_SHAPE(stats_shape, "Stats", sandbox_stats_answer,
+                  "Current resource usage of a sandbox");
 
 static int sandbox_stats(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -609,22 +619,22 @@ const struct route sandboxes_routes[] = {
          .handle = sandbox_stop, TAG, .summary = "Stop a sandbox; its files are kept"},
         {HTTP_POST, BASE "/:id/archive", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_archive, TAG,
-         .summary = "Move a stopped sandbox's files to the blob store; a start brings them back"},
+         .summary = "Move the files of a stopped sandbox to the blob store; a start restores them"},
         {HTTP_POST, BASE "/:id/pause", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_pause, TAG,
-         .summary = "Freeze a sandbox; its memory is kept, its next use resumes it"},
+         .summary = "Freeze a sandbox; its memory is kept and its next use resumes it"},
         {HTTP_POST, BASE "/:id/resume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
-         .handle = sandbox_resume, TAG, .summary = "Let a paused sandbox go on"},
+         .handle = sandbox_resume, TAG, .summary = "Resume a paused sandbox"},
         {HTTP_POST, BASE "/:id/keepalive", SCOPE_SANDBOX_WRITE, .body = &keepalive_request,
          .answer = &sandbox_shape, .handle = sandbox_keepalive, TAG,
-         .summary = "Keep a sandbox from idleness for a time"},
+         .summary = "Suspend the idle timeout of a sandbox"},
         {HTTP_POST, BASE "/:id/persist", SCOPE_SANDBOX_WRITE, .body = &persist_request,
          .answer = &sandbox_shape, .handle = sandbox_persist, TAG,
          .summary = "Keep a sandbox running for up to 24 hours"},
         {HTTP_PUT, BASE "/:id/egress", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .body = &native_egress_shape, .answer = &sandbox_shape, .handle = sandbox_egress_put, TAG,
-         .summary = "Change which addresses a sandbox may reach, at once"},
+         .summary = "Change which destinations a sandbox may reach, immediately"},
         {HTTP_GET, BASE "/:id/stats", SCOPE_SANDBOX_READ, .answer = &stats_shape,
-         .handle = sandbox_stats, TAG, .summary = "What a sandbox uses now"},
+         .handle = sandbox_stats, TAG, .summary = "Current resource usage of a sandbox"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/secrets — the keys of what is encrypted in the database. */
+/* /api/sandbox/secrets — keys of the values that are encrypted in the database. */
 #include "base/log.h"
 #include "edge/caller.h"
 #include "store/secrets.h"
@@ -10,11 +10,10 @@ struct secret_rotation_answer {
 };
 static const struct json_member rotation_shape_members[] = {
         JSON_WHOLE_MEMBER(secret_rotation_answer, resealed,
-                          .about = "values that were encrypted anew"),
+                          .about = "number of values that were encrypted again"),
         JSON_END,
 };
-static JSON_SHAPE(rotation_shape, "SecretRotation", secret_rotation_answer,
-                  "What a rotation has done");
+static JSON_SHAPE(rotation_shape, "SecretRotation", secret_rotation_answer, "Result of a rotation");
 
 static int secrets_rotate(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -25,7 +24,7 @@ static int secrets_rotate(struct request *rq, const void *body, struct reply *re
 	(void)body;
 	if (store_secrets_rotate(api_of(rq)->store, &resealed, err) < 0)
 		return -1;
-	log_info("secrets are under a new key", NUMBER("resealed", resealed),
+	log_info("stored secrets are encrypted with a new key", NUMBER("resealed", resealed),
 	         TEXT("by_key", api_account(rq)->key_id));
 	answer.resealed = (int64_t)resealed;
 	reply_json(reply, &rotation_shape, &answer);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/services — commands that are kept running; docs/use/services.md. */
+/* /api/sandbox/instances/:id/services — commands that the server keeps running
+ * (docs/use/services.md).
+ */
 #include <string.h>
 
 #include "edge/caller.h"
@@ -29,31 +31,31 @@ struct service_body {
 };
 static const struct json_member service_request_members[] = {
         JSON_TEXT_MEMBER(service_body, command, .max = FLEET_SERVICE_COMMAND_MAX,
-                         .about = "a line for a shell, or:"),
-        JSON_TEXT_MEMBER(service_body, cmd, .max = 4096, .about = "a program"),
+                         .about = "shell command line; or cmd and args:"),
+        JSON_TEXT_MEMBER(service_body, cmd, .max = 4096, .about = "program to run without a shell"),
         JSON_TEXT_LIST_MEMBER(service_body, args, .max = AGENT_ARGS_MAX - 1,
                               .about = "its arguments"),
         JSON_TEXT_MEMBER(service_body, cwd, .max = 4096),
-        JSON_TEXT_MEMBER(service_body, user, .max = 64, .about = "name or number inside"),
+        JSON_TEXT_MEMBER(service_body, user, .max = 64,
+                         .about = "name or number of the user in the sandbox"),
         JSON_TEXT_MAP_MEMBER(service_body, env, .max = 256, .flags = JSON_SECRET,
-                             .about = "over the sandbox's; never shown again"),
+                             .about = "overrides the sandbox's environment; never returned"),
         JSON_CHOICE_MEMBER(service_body, restart, .choices = restarts,
-                           .about = "when it is started again; default always"),
+                           .about = "when to restart the command (default always)"),
         JSON_WHOLE_MEMBER(service_body, restart_limit, .min = 0, .max = FLEET_SERVICE_FAILURES_MAX,
-                          .about = "quick ends in a row, then it has failed; 0 = it is tried for "
-                                   "ever"),
-        JSON_WHOLE_MEMBER(service_body, restart_delay_ms, .min = 0,
-                          .max = FLEET_SERVICE_DELAY_MAX_MS,
-                          .about = "before the first restart, doubled up to a minute; default "
-                                   "500"),
+                          .about = "number of consecutive early exits after which the service has "
+                                   "failed; 0: no limit"),
+        JSON_WHOLE_MEMBER(
+                service_body, restart_delay_ms, .min = 0, .max = FLEET_SERVICE_DELAY_MAX_MS,
+                .about = "delay of the first restart, doubled up to a minute (default 500)"),
         JSON_WHOLE_MEMBER(service_body, stop_timeout_ms, .min = 0, .max = FLEET_SERVICE_STOP_MAX_MS,
-                          .about = "from SIGTERM to SIGKILL; default 5000"),
+                          .about = "time from SIGTERM to SIGKILL (default 5000)"),
         JSON_BOOL_MEMBER(service_body, keep_awake,
-                         .about = "while it runs the sandbox is not idle"),
+                         .about = "a running service keeps the sandbox from being idle"),
         JSON_END,
 };
 static JSON_SHAPE(service_request, "ServiceRequest", service_body,
-                  "A service: command, or cmd with args");
+                  "A service: either command, or cmd and args");
 
 struct service_answer {
 	const char *name, *state, *restart, *command, *cwd, *user, *error;
@@ -65,27 +67,29 @@ struct service_answer {
 static const struct json_member service_shape_members[] = {
         JSON_TEXT_MEMBER(service_answer, name),
         JSON_TEXT_MEMBER(service_answer, state,
-                         .about = "starting, running, backoff (it will be started again), "
-                                  "stopping, stopped (as asked), exited (by itself), failed; "
-                                  "down or paused as its sandbox is; unknown"),
-        JSON_BOOL_MEMBER(service_answer, wanted, .about = "false: somebody stopped it"),
-        JSON_WHOLE_MEMBER(service_answer, pid, .about = "inside the sandbox; 0 = none"),
-        JSON_WHOLE_MEMBER(service_answer, process, .about = "its number in the sandbox"),
+                         .about = "starting, running, backoff (waits for its restart), stopping, "
+                                  "stopped (on request), exited (by itself) or failed; down or "
+                                  "paused if the sandbox is; unknown"),
+        JSON_BOOL_MEMBER(service_answer, wanted, .about = "false: a client stopped the service"),
+        JSON_WHOLE_MEMBER(service_answer, pid, .about = "process id in the sandbox; 0: none"),
+        JSON_WHOLE_MEMBER(service_answer, process, .about = "number of the process in the sandbox"),
         JSON_WHOLE_MEMBER(service_answer, restarts,
-                          .about = "by itself, since it was started or changed"),
-        JSON_WHOLE_MEMBER(service_answer, failures, .about = "quick ends in a row"),
+                          .about = "automatic restarts since the service was started or changed"),
+        JSON_WHOLE_MEMBER(service_answer, failures, .about = "consecutive early exits"),
         JSON_WHOLE_MEMBER(service_answer, exit_code,
-                          .about = "of the last run that ended; -1 = none has"),
-        JSON_WHOLE_MEMBER(service_answer, signal, .about = "that ended it, or 0"),
+                          .about = "exit code of the last finished run; -1: no run has finished"),
+        JSON_WHOLE_MEMBER(service_answer, signal, .about = "signal that ended the last run, or 0"),
         JSON_TEXT_MEMBER(service_answer, error, .flags = JSON_NULLABLE,
-                         .about = "why it could not be started"),
-        JSON_WHOLE_MEMBER(service_answer, restart_in_ms, .about = "in backoff"),
+                         .about = "why the last start failed"),
+        JSON_WHOLE_MEMBER(service_answer, restart_in_ms,
+                          .about = "time until the next restart, while the state is backoff"),
         JSON_TIME_MEMBER(service_answer, started_at, .flags = JSON_NULLABLE,
-                         .about = "its last run"),
+                         .about = "start of the last run"),
         JSON_TIME_MEMBER(service_answer, ended_at, .flags = JSON_NULLABLE,
-                         .about = "the last run that ended"),
+                         .about = "end of the last finished run"),
         JSON_TEXT_MEMBER(service_answer, command, .flags = JSON_NULLABLE),
-        JSON_RAW_MEMBER(service_answer, args, .about = "else: program and arguments"),
+        JSON_RAW_MEMBER(service_answer, args,
+                        .about = "program and arguments, if the service has no shell line"),
         JSON_TEXT_MEMBER(service_answer, cwd),
         JSON_TEXT_MEMBER(service_answer, user),
         JSON_TEXT_MEMBER(service_answer, restart),
@@ -97,13 +101,14 @@ static const struct json_member service_shape_members[] = {
         JSON_TIME_MEMBER(service_answer, updated_at),
         JSON_END,
 };
-static JSON_SHAPE(service_shape, "Service", service_answer, "A command that is kept running");
+static JSON_SHAPE(service_shape, "Service", service_answer,
+                  "A command that the server keeps running");
 
 static const struct json_member service_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &service_shape),
         JSON_END,
 };
-static JSON_SHAPE(service_list_shape, "ServiceList", list_answer, "Services, by name");
+static JSON_SHAPE(service_list_shape, "ServiceList", list_answer, "Services, sorted by name");
 
 struct service_log_query {
 	int64_t since_stdout, since_stderr, tail;
@@ -111,11 +116,12 @@ struct service_log_query {
 };
 enum { LOG_SINCE_STDOUT, LOG_SINCE_STDERR };
 static const struct json_member service_log_query_members[] = {
-        [LOG_SINCE_STDOUT] = JSON_WHOLE_MEMBER(service_log_query, since_stdout, .min = 0,
-                                               .about = "from this byte on, else the tail"),
+        [LOG_SINCE_STDOUT] =
+                JSON_WHOLE_MEMBER(service_log_query, since_stdout, .min = 0,
+                                  .about = "offset of the first byte (default: the last bytes)"),
         [LOG_SINCE_STDERR] = JSON_WHOLE_MEMBER(service_log_query, since_stderr, .min = 0),
         JSON_WHOLE_MEMBER(service_log_query, tail, .min = 1, .max = AGENT_SERVICE_LOG_MAX,
-                          .about = "bytes of each stream at most, default 65536"),
+                          .about = "maximum number of bytes of each stream (default 65536)"),
         JSON_END,
 };
 static const struct json_shape service_log_query = {
@@ -133,18 +139,18 @@ static const struct json_member service_log_shape_members[] = {
         JSON_TEXT_MEMBER(service_log_answer, out, .name = "stdout"),
         JSON_TEXT_MEMBER(service_log_answer, err, .name = "stderr"),
         JSON_WHOLE_MEMBER(service_log_answer, out_offset, .name = "stdout_offset",
-                          .about = "of its first byte; what is before it is lost, or was not "
-                                   "wanted"),
+                          .about = "offset of the first returned byte; earlier bytes are lost or "
+                                   "were not requested"),
         JSON_WHOLE_MEMBER(service_log_answer, err_offset, .name = "stderr_offset"),
         JSON_WHOLE_MEMBER(service_log_answer, out_next, .name = "stdout_next",
-                          .about = "since_stdout of the next call"),
+                          .about = "value of since_stdout for the next call"),
         JSON_WHOLE_MEMBER(service_log_answer, err_next, .name = "stderr_next"),
         JSON_WHOLE_MEMBER(service_log_answer, out_end, .name = "stdout_bytes",
-                          .about = "written in all, over its runs since the sandbox was started"),
+                          .about = "bytes written by all runs since the start of the sandbox"),
         JSON_WHOLE_MEMBER(service_log_answer, err_end, .name = "stderr_bytes"),
         JSON_END,
 };
-static JSON_SHAPE(service_log_shape, "ServiceLog", service_log_answer, "What a service wrote");
+static JSON_SHAPE(service_log_shape, "ServiceLog", service_log_answer, "Output of a service");
 
 /* ---- between views and shapes ---- */
 
@@ -194,7 +200,8 @@ static struct fleet_ref path_sandbox_ref(struct request *rq)
 	                          .id_or_name = request_param(rq, "id")};
 }
 
-/* All that is told of services is asked of the sandbox's agent. */
+/* The state of services comes from the sandbox's agent, so the call counts as a call into the
+ * sandbox. */
 static int may_call_sandbox(struct request *rq, struct error *err)
 {
 	const struct fleet_ref ref = path_sandbox_ref(rq);
@@ -338,7 +345,7 @@ static int service_delete(struct request *rq, UNUSED const void *body, struct re
 	return run_service_verb(rq, FLEET_SERVICE_REMOVE, reply, err);
 }
 
-/* A text ends with NUL; one that is written is shown as what is no text. */
+/* JSON texts cannot hold NUL: NUL bytes become U+FFFD. */
 static const char *replace_nul_bytes(struct arena *a, struct span bytes)
 {
 	AUTO(buf_done) struct buf text = BUF(3 * AGENT_SERVICE_LOG_MAX + 1);
@@ -394,23 +401,23 @@ const struct route services_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &service_list_shape, .handle = services_list,
          TAG, .summary = "List the services of a sandbox"},
         {HTTP_GET, BASE "/:service", SCOPE_SANDBOX_READ, .answer = &service_shape,
-         .handle = service_get, TAG, .summary = "How a service is doing"},
+         .handle = service_get, TAG, .summary = "Get the state of a service"},
         {HTTP_PUT, BASE "/:service", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_NEEDS_BODY,
          .body = &service_request, .answer = &service_shape, .handle = service_put, TAG,
-         .summary = "Make a service or change it; one that is so already goes on undisturbed"},
+         .summary = "Create or change a service; an unchanged service continues undisturbed"},
         {HTTP_DELETE, BASE "/:service", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .status = 204,
-         .handle = service_delete, TAG, .summary = "End a service and forget it"},
+         .handle = service_delete, TAG, .summary = "Stop a service and delete it"},
         {HTTP_GET, BASE "/:service/logs", SCOPE_SANDBOX_READ, ROUTE_SLOW,
          .query = &service_log_query, .answer = &service_log_shape, .handle = service_logs, TAG,
-         .summary = "What it wrote: the tail, or from an offset on"},
+         .summary = "Get the output of a background job: the last bytes, or from an offset"},
         {HTTP_POST, BASE "/:service/start", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .answer = &service_shape, .handle = service_start, TAG,
-         .summary = "Start a service that was stopped, or has ended"},
+         .summary = "Start a service that was stopped or has ended"},
         {HTTP_POST, BASE "/:service/stop", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .answer = &service_shape, .handle = service_stop, TAG,
-         .summary = "Stop a service; it stays so, also when the sandbox is started again"},
+         .summary = "Stop a service; it stays stopped when the sandbox starts again"},
         {HTTP_POST, BASE "/:service/restart", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .answer = &service_shape, .handle = service_restart, TAG,
-         .summary = "End a service and start it anew"},
+         .summary = "Stop a service and start it again"},
         {.path = NULL},
 };

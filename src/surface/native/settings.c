@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/settings and /resource-config — what holds for a project's sandboxes when nobody
- * says otherwise. */
+/* /api/sandbox/settings and /resource-config — defaults for the sandboxes of a project. */
 #include <string.h>
 
 #include "store/accounts.h"
@@ -46,21 +45,22 @@ struct resource_config_answer {
 };
 static const struct json_member resource_config_shape_members[] = {
         JSON_OBJECT_MEMBER(resource_config_answer, defaults, &resource_limits_shape,
-                           .about = "what the project sets"),
-        JSON_OBJECT_MEMBER(resource_config_answer, maximums, &resource_limits_shape,
-                           .about = "that no sandbox of the project exceeds; 0 = the caps alone"),
+                           .about = "limits that the project sets"),
+        JSON_OBJECT_MEMBER(
+                resource_config_answer, maximums, &resource_limits_shape,
+                .about = "limits that no sandbox of the project exceeds; 0: only the caps apply"),
         JSON_OBJECT_MEMBER(resource_config_answer, platform, &resource_limits_shape,
-                           .about = "what holds where the project sets nothing"),
+                           .about = "limits that apply where the project sets none"),
         JSON_OBJECT_MEMBER(resource_config_answer, caps, &resource_limits_shape,
-                           .about = "that nothing may exceed"),
+                           .about = "upper bounds of the platform"),
         JSON_OBJECT_MEMBER(resource_config_answer, effective, &resource_limits_shape,
-                           .about = "of a sandbox that asks for nothing"),
+                           .about = "limits of a sandbox that requests none"),
         JSON_END,
 };
 static JSON_SHAPE(resource_config_shape, "ResourceConfig", resource_config_answer,
-                  "Default and greatest limits of the project's sandboxes");
+                  "Default and maximum limits of the project's sandboxes");
 
-/* The defaults stand for themselves, the maximums are an object. */
+/* The defaults are members of the body itself, the maximums are an object. */
 struct resource_config_body {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
@@ -71,7 +71,7 @@ enum { RESOURCE_MAXIMUMS };
 static const struct json_member resource_request_members[] = {
         [RESOURCE_MAXIMUMS] = JSON_OBJECT_MEMBER(
                 resource_config_body, maximums, &resource_limits_shape,
-                .about = "only by an admin of the platform; left as they are when absent"),
+                .about = "only a platform admin can set them; unchanged if omitted"),
         JSON_NUMBER_MEMBER(resource_config_body, cpu, .min = 0, .max = 1024,
                            .about = "vCPUs; 0 = not set"),
         JSON_WHOLE_MEMBER(resource_config_body, memory_mb, .min = 0, .max = 1 << 24,
@@ -82,7 +82,7 @@ static const struct json_member resource_request_members[] = {
 };
 static const struct json_shape resource_request = {
         .name = "ResourceConfigPut",
-        .about = "The project's default limits; what is left out is not set",
+        .about = "The project's default limits; omitted members are unset",
         .size = sizeof(struct resource_config_body),
         .members = resource_request_members,
         .present_offset = offsetof(struct resource_config_body, present),
@@ -149,7 +149,7 @@ static int resource_config_put(struct request *rq, const void *body, struct repl
 
 /* ---- settings ---- */
 
-/* In the order of enum sandbox_idle_time, and first. */
+/* The idle times come first, in the order of enum sandbox_idle_time. */
 struct settings_body {
 	int64_t idle_seconds[SANDBOX_IDLE_COUNT];
 	int64_t terminal_ttl_seconds, artifacts_max_mb, artifacts_keep_seconds;
@@ -170,47 +170,47 @@ enum {
 	        .offset = offsetof(struct settings_body, idle_seconds[which]),                     \
 	        .min = (min_),                                                                     \
 	        .max = 366 * DAY_S,                                                                \
-	        .about = about_ "; 0 = the platform's",                                            \
+	        .about = about_ "; 0: the platform's setting",                                     \
 	}
 #define SETTINGS_ROWS                                                                              \
 	IDLE_ROW(SANDBOX_IDLE_PAUSE, "idle_pause_seconds", -1,                                     \
-	         "a sandbox is paused after so long without use; -1 = never"),                     \
+	         "idle time after which a sandbox is paused; -1: never"),                          \
 	        IDLE_ROW(SANDBOX_IDLE_STOP, "idle_stop_seconds", -1,                               \
-	                 "a sandbox is stopped after so long without use; -1 = never"),            \
+	                 "idle time after which a sandbox is stopped; -1: never"),                 \
 	        IDLE_ROW(SANDBOX_IDLE_REAP, "idle_reap_seconds", 0,                                \
-	                 "an ephemeral sandbox is removed after so long without use"),             \
+	                 "idle time after which an ephemeral sandbox is deleted"),                 \
 	        IDLE_ROW(SANDBOX_IDLE_LIFETIME, "lifetime_max_seconds", 0,                         \
-	                 "an ephemeral sandbox is removed at this age, a persistent one stopped "  \
-	                 "so long after its last start"),                                          \
+	                 "an ephemeral sandbox is deleted at this age; a persistent one is "       \
+	                 "stopped this long after its last start"),                                \
 	        [SETTINGS_TERMINAL_TTL] = JSON_WHOLE_MEMBER(                                       \
 	                settings_body, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,          \
-	                .about = "a terminal without a byte for so long is closed; 0 = the "       \
-	                         "platform's"),                                                    \
+	                .about = "time without input and output after which a terminal closes; "   \
+	                         "0: the platform's setting"),                                     \
 	        [SETTINGS_ARTIFACTS_MAX] = JSON_WHOLE_MEMBER(                                      \
 	                settings_body, artifacts_max_mb, .min = 0, .max = 1 << 30,                 \
-	                .about = "MiB of artifacts that are kept; 0 = the platform's"),            \
+	                .about = "MiB of stored artifacts; 0: the platform's setting"),            \
 	        [SETTINGS_ARTIFACTS_KEEP] = JSON_WHOLE_MEMBER(                                     \
 	                settings_body, artifacts_keep_seconds, .min = 0, .max = 3660 * DAY_S,      \
-	                .about = "an artifact is removed after so long; 0 = the platform's"),      \
+	                .about = "lifetime of an artifact; 0: the platform's setting"),            \
 	        [SETTINGS_RECORD] = JSON_BOOL_MEMBER(                                              \
 	                settings_body, record_terminals,                                           \
-	                .about =                                                                   \
-	                        "keep what every new window of a terminal shows, as a recording"), \
+	                .about = "record the output of every new terminal window"),                \
 	        JSON_TEXT_MEMBER(settings_body, default_isolation, .max = 64,                      \
-	                         .about = "of new templates: what the server's provider gives"),   \
+	                         .about = "isolation of new templates; always that of the "        \
+	                                  "server's provider"),                                    \
 	        JSON_TEXT_MEMBER(settings_body, default_storage_provider, .max = 64,               \
-	                         .about = "where volumes and backups lie: local")
+	                         .about = "where volumes and backups are stored: local")
 static const struct json_member settings_shape_members[] = {SETTINGS_ROWS, JSON_END};
-static JSON_SHAPE(settings_shape, "Settings", settings_body, "What holds in the project");
+static JSON_SHAPE(settings_shape, "Settings", settings_body, "Settings in effect for the project");
 static const struct json_shape settings_request = {
         .name = "SettingsPut",
-        .about = "What is given replaces what was",
+        .about = "Given members replace the stored ones",
         .size = sizeof(struct settings_body),
         .members = settings_shape_members,
         .present_offset = offsetof(struct settings_body, present),
 };
 
-/* What holds: never is -1 of those that may be, and 0 of the others. */
+/* Values in effect. "Never" is -1 for pause and stop, and 0 for the other times. */
 static void fill_idle_times(const struct config *config, const struct project_record *p,
                             struct settings_body *ret)
 {
@@ -279,7 +279,8 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 	return 0;
 }
 
-/* There is one of each: another one is refused by name, not kept and forgotten. */
+/* Each of these settings has only one valid value; other values are refused instead of being
+ * ignored. */
 static int check_fixed_settings(const struct provider_ops *ops, const struct settings_body *s,
                                 struct error *err)
 {
@@ -310,13 +311,13 @@ static int settings_put(struct request *rq, const void *body, struct reply *repl
 #define TAG .tag = "projects"
 const struct route settings_routes[] = {
         {HTTP_GET, "/api/sandbox/settings", SCOPE_SANDBOX_READ, .answer = &settings_shape,
-         .handle = settings_get, TAG, .summary = "What holds in the project"},
+         .handle = settings_get, TAG, .summary = "Get the project's settings"},
         {HTTP_PUT, "/api/sandbox/settings", SCOPE_PROJECT_WRITE, .body = &settings_request,
          .answer = &settings_shape, .handle = settings_put, TAG,
-         .summary = "Change what holds in the project"},
+         .summary = "Change the project's settings"},
         {HTTP_GET, "/api/sandbox/resource-config", SCOPE_SANDBOX_READ,
          .answer = &resource_config_shape, .handle = resource_config_get, TAG,
-         .summary = "Default and greatest limits of the project's sandboxes"},
+         .summary = "Get the default and maximum limits of the project's sandboxes"},
         {HTTP_PUT, "/api/sandbox/resource-config", SCOPE_PROJECT_WRITE, .body = &resource_request,
          .answer = &resource_config_shape, .handle = resource_config_put, TAG,
          .summary = "Set the project's default limits"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/snapshots, and what makes them: states of a sandbox's files. */
+/* /api/sandbox/snapshots — snapshots of a sandbox's files, forks, restores and resets. */
 #include "surface/native/snapshots.h"
 
 #include <string.h>
@@ -23,22 +23,22 @@ struct snapshot_body {
 enum snapshot_row { SNAPSHOT_NAME, SNAPSHOT_SYNC, SNAPSHOT_MEMORY };
 static const struct json_member snapshot_request_members[] = {
         [SNAPSHOT_NAME] = JSON_TEXT_MEMBER(snapshot_body, name, .max = SANDBOX_NAME_MAX,
-                                           .about = "unique in the project; else its id"),
-        [SNAPSHOT_SYNC] = JSON_BOOL_MEMBER(
-                snapshot_body, sync,
-                .about = "answer when it has come to the disk (default true); the sandbox does "
-                         "not stand still for that"),
-        [SNAPSHOT_MEMORY] = JSON_BOOL_MEMBER(
-                snapshot_body, memory,
-                .about = "with its processes (default false): refused with what this host lacks"),
+                                           .about = "unique in the project (default: its id)"),
+        [SNAPSHOT_SYNC] =
+                JSON_BOOL_MEMBER(snapshot_body, sync,
+                                 .about = "answer when the snapshot is on disk (default true); the "
+                                          "sandbox is not frozen for that time"),
+        [SNAPSHOT_MEMORY] = JSON_BOOL_MEMBER(snapshot_body, memory,
+                                             .about = "include the processes (default false); the "
+                                                      "error names what the host lacks for it"),
         JSON_BOOL_MEMBER(snapshot_body, backup,
-                         .about = "and begin to make a backup of it in the blob store, which "
-                                  "outlives it and the server"),
+                         .about = "also start a backup in the blob store; it outlives the snapshot "
+                                  "and the server"),
         JSON_END,
 };
 const struct json_shape snapshot_request = {
         .name = "SnapshotCreate",
-        .about = "How to take a snapshot",
+        .about = "Options of a snapshot",
         .size = sizeof(struct snapshot_body),
         .members = snapshot_request_members,
         .present_offset = offsetof(struct snapshot_body, present),
@@ -59,7 +59,7 @@ static const struct json_member snapshot_backup_shape_members[] = {
         JSON_TEXT_MEMBER(snapshot_backup_answer, id),
         JSON_TEXT_MEMBER(snapshot_backup_answer, name),
         JSON_TEXT_MEMBER(snapshot_backup_answer, state, .about = "making or ready"),
-        JSON_TEXT_MEMBER(snapshot_backup_answer, blob, .about = "its name in the blob store"),
+        JSON_TEXT_MEMBER(snapshot_backup_answer, blob, .about = "name in the blob store"),
         JSON_END,
 };
 static JSON_SHAPE(snapshot_backup_shape, "SnapshotBackup", snapshot_backup_answer,
@@ -68,34 +68,38 @@ static const struct json_member snapshot_shape_members[] = {
         JSON_TEXT_MEMBER(snapshot_answer, id),
         JSON_TEXT_MEMBER(snapshot_answer, name),
         JSON_TEXT_MEMBER(snapshot_answer, project),
-        JSON_TEXT_MEMBER(snapshot_answer, sandbox, .about = "id of the one it was taken of"),
+        JSON_TEXT_MEMBER(snapshot_answer, sandbox,
+                         .about = "id of the sandbox that the snapshot was taken of"),
         JSON_TEXT_MEMBER(snapshot_answer, sandbox_name),
         JSON_TEXT_MEMBER(snapshot_answer, parent, .flags = JSON_NULLABLE,
-                         .about = "id of the snapshot that the sandbox lay on; null: on its "
-                                  "template alone"),
+                         .about = "id of the snapshot below the sandbox's files; null: only the "
+                                  "template is below them"),
         JSON_TEXT_MEMBER(snapshot_answer, template),
         JSON_TEXT_MEMBER(snapshot_answer, provider),
-        JSON_TEXT_MEMBER(snapshot_answer, state, .about = "making ready removing lost"),
-        JSON_TEXT_MEMBER(snapshot_answer, method,
-                         .about = "rename: it was stopped; switch: its processes got another "
-                                  "root; copy: its files were copied while they stood still"),
+        JSON_TEXT_MEMBER(snapshot_answer, state, .about = "making, ready, removing or lost"),
+        JSON_TEXT_MEMBER(
+                snapshot_answer, method,
+                .about = "rename: the sandbox was stopped; switch: its processes moved to another "
+                         "root; copy: its files were copied while the processes were frozen"),
         JSON_TEXT_MEMBER(snapshot_answer, because, .flags = JSON_NULLABLE,
-                         .about = "of a copy: what was in the way of a switch"),
-        JSON_WHOLE_MEMBER(snapshot_answer, depth, .about = "layers on top of the template"),
+                         .about = "why the files were copied instead of switched"),
+        JSON_WHOLE_MEMBER(snapshot_answer, depth,
+                          .about = "number of layers on top of the template"),
         JSON_NUMBER_MEMBER(snapshot_answer, frozen_ms,
-                           .about = "how long its processes stood still"),
+                           .about = "how long the processes were frozen"),
         JSON_TIME_MEMBER(snapshot_answer, created_at),
-        JSON_BOOL_MEMBER(snapshot_answer, backup, .about = "a backup of it is ready"),
-        JSON_LIST_MEMBER(snapshot_answer, backups, &snapshot_backup_shape,
-                         .about = "that are made of it or being made; at /api/sandbox/backups"),
-        JSON_LIST_MEMBER(snapshot_answer, lineage, &lineage_step_shape, .flags = JSON_NULLABLE,
-                         .about = "what it lies on, the uppermost first, its template last; at "
-                                  "most 64 snapshots; null but in the answer to GET of one "
-                                  "snapshot"),
+        JSON_BOOL_MEMBER(snapshot_answer, backup,
+                         .about = "whether a backup of the snapshot is ready"),
+        JSON_LIST_MEMBER(
+                snapshot_answer, backups, &snapshot_backup_shape,
+                .about = "backups of the snapshot, ready or in progress; see /api/sandbox/backups"),
+        JSON_LIST_MEMBER(
+                snapshot_answer, lineage, &lineage_step_shape, .flags = JSON_NULLABLE,
+                .about = "snapshots below it, uppermost first, at most 64, then the template; only "
+                         "GET of one snapshot returns it, other replies have null"),
         JSON_END,
 };
-JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer,
-           "The files of a sandbox as they were at one moment");
+JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer, "The files of a sandbox at one moment");
 
 struct snapshot_list_query {
 	const char *sandbox, *page;
@@ -103,14 +107,15 @@ struct snapshot_list_query {
 };
 static const struct json_member snapshot_list_query_members[] = {
         JSON_TEXT_MEMBER(snapshot_list_query, sandbox, .max = 64,
-                         .about = "name or id: only those that were taken of it"),
+                         .about = "name or id of a sandbox; only its snapshots"),
         JSON_TEXT_MEMBER(snapshot_list_query, page, .max = 256,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(snapshot_list_query, limit, .min = 1, .max = 1000,
-                          .about = "items of a page (default 100)"),
+                          .about = "items per page (default 100)"),
         JSON_END,
 };
-static JSON_SHAPE(snapshot_list_query, "SnapshotListQuery", snapshot_list_query, "Which snapshots");
+static JSON_SHAPE(snapshot_list_query, "SnapshotListQuery", snapshot_list_query,
+                  "Filter for snapshots");
 
 static const struct json_member snapshot_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &snapshot_shape),
@@ -125,12 +130,13 @@ struct sandbox_fork_body {
 };
 static const struct json_member fork_request_members[] = {
         JSON_WHOLE_MEMBER(sandbox_fork_body, count, .min = 1, .max = FLEET_FORK_MAX,
-                          .about = "how many (default 1)"),
+                          .about = "number of forks (default 1)"),
         JSON_TEXT_MEMBER(sandbox_fork_body, name, .max = SANDBOX_NAME_MAX,
-                         .about = "of several: NAME-1, NAME-2 …; else generated"),
+                         .about = "name of the fork; several forks get NAME-1, NAME-2 … (default: "
+                                  "generated)"),
         JSON_END,
 };
-static JSON_SHAPE(fork_request, "Fork", sandbox_fork_body, "How many forks to make");
+static JSON_SHAPE(fork_request, "Fork", sandbox_fork_body, "Options of a fork");
 
 struct sandbox_fork_answer {
 	struct json_list items, volumes, volumes_left_out;
@@ -139,14 +145,16 @@ struct sandbox_fork_answer {
 static const struct json_member sandbox_fork_answer_members[] = {
         JSON_LIST_MEMBER(sandbox_fork_answer, items, &sandbox_shape),
         JSON_OBJECT_MEMBER(sandbox_fork_answer, snapshot, &snapshot_shape),
-        JSON_LIST_MEMBER(sandbox_fork_answer, volumes, &attached_volume,
-                         .about = "that each has as the first one has them: those that it reads"),
-        JSON_LIST_MEMBER(sandbox_fork_answer, volumes_left_out, &attached_volume,
-                         .about = "that the first one writes to, and the forks do not have"),
+        JSON_LIST_MEMBER(
+                sandbox_fork_answer, volumes, &attached_volume,
+                .about = "volumes that the forks share with the original sandbox, all read-only"),
+        JSON_LIST_MEMBER(
+                sandbox_fork_answer, volumes_left_out, &attached_volume,
+                .about = "volumes that the original sandbox writes to; the forks do not have them"),
         JSON_END,
 };
 static JSON_SHAPE(sandbox_fork_answer, "Forked", sandbox_fork_answer,
-                  "The forks, and the snapshot they lie on");
+                  "The forks and the snapshot below their files");
 
 struct snapshot_restore_body {
 	bool is_new;
@@ -154,14 +162,14 @@ struct snapshot_restore_body {
 };
 static const struct json_member restore_request_members[] = {
         JSON_BOOL_MEMBER(snapshot_restore_body, is_new, .name = "new",
-                         .about = "a new sandbox with its files, on its template; its own stays as "
-                                  "it is (default false: its own, or a new one when that is "
-                                  "deleted)"),
+                         .about = "restore into a new sandbox with the snapshot's template; "
+                                  "default false: restore into the snapshot's sandbox, or into a "
+                                  "new one if that is deleted"),
         JSON_TEXT_MEMBER(snapshot_restore_body, name, .max = SANDBOX_NAME_MAX,
-                         .about = "a new one with this name"),
+                         .about = "name of the new sandbox; implies new"),
         JSON_END,
 };
-static JSON_SHAPE(restore_request, "SnapshotRestore", snapshot_restore_body, "Where to restore to");
+static JSON_SHAPE(restore_request, "SnapshotRestore", snapshot_restore_body, "Target of a restore");
 
 /* ---- record to answer ---- */
 
@@ -221,7 +229,7 @@ static struct fleet_ref path_snapshot_ref(struct request *rq)
 
 /* ---- handlers ---- */
 
-/* What has just begun, as a relation of its snapshot. */
+/* A backup that has just begun, as a relation of its snapshot. */
 static struct relation_list make_backup_relation(struct arena *a, const struct backup_record *r)
 {
 	struct relation_record *relation = ARENA_ARRAY(a, struct relation_record, 1);
@@ -398,10 +406,11 @@ const struct route snapshots_routes[] = {
          .handle = snapshot_create, TAG, .summary = "Take a snapshot of a sandbox's files"},
         {HTTP_POST, INSTANCE "/fork", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &fork_request,
          .answer = &sandbox_fork_answer, .status = 201, .handle = fork_create, TAG,
-         .summary = "Take a snapshot and make sandboxes of it; the first one goes on"},
+         .summary = "Take a snapshot of a sandbox and create sandboxes from it; the original "
+                    "continues"},
         {HTTP_POST, INSTANCE "/reset", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .answer = &sandbox_shape, .handle = sandbox_reset, TAG,
-         .summary = "End all processes and give a sandbox the files that it was made with"},
+         .summary = "End all processes and restore the files that the sandbox was created with"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &snapshot_list_query,
          .answer = &snapshot_list_shape, .handle = snapshot_list, TAG,
          .summary = "List snapshots, newest first"},
@@ -409,10 +418,10 @@ const struct route snapshots_routes[] = {
          .handle = snapshot_get, TAG, .summary = "Get a snapshot by id or name"},
         {HTTP_DELETE, BASE "/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES, .status = 204,
          .handle = snapshot_delete, TAG,
-         .summary = "Remove a snapshot; what was made of it goes on"},
+         .summary = "Delete a snapshot; sandboxes made from it keep working"},
         {HTTP_POST, BASE "/:id/restore", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &restore_request, .answer = &sandbox_shape, .handle = snapshot_restore, TAG,
-         .summary = "Give a snapshot's sandbox its files back as they were then; 201 and a new one "
-                    "when that is deleted, or one is asked for"},
+         .summary = "Restore the files of a snapshot's sandbox; 201 with a new sandbox if that is "
+                    "deleted or a new one is requested"},
         {.path = NULL},
 };

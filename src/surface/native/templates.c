@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/templates — the recipes that sandboxes start from.
+/* /api/sandbox/templates — the root filesystems and settings that sandboxes start from.
  *
- * An import takes minutes and gigabytes: its body is received whole (api/receiver.h), then it waits
- * for its turn in the lane of builds and imports. */
+ * An import takes minutes and gigabytes: its body is received completely (calls/receiver.h), then
+ * it waits in the queue of builds and imports. */
 #include <stdlib.h>
 
 #include "calls/receiver.h"
@@ -30,36 +30,38 @@ static const struct json_member template_shape_members[] = {
         JSON_TEXT_MEMBER(template_answer, id),
         JSON_TEXT_MEMBER(template_answer, name),
         JSON_TEXT_MEMBER(template_answer, project, .flags = JSON_NULLABLE,
-                         .about = "null: everybody's"),
+                         .about = "null: shared by all projects"),
         JSON_TEXT_MEMBER(template_answer, description),
-        JSON_TEXT_MEMBER(template_answer, state, .about = "pending building ready failed"),
-        JSON_TEXT_MEMBER(template_answer, state_text, .about = "progress, or why it failed"),
+        JSON_TEXT_MEMBER(template_answer, state, .about = "pending, building, ready or failed"),
+        JSON_TEXT_MEMBER(template_answer, state_text, .about = "progress, or why the build failed"),
         JSON_TEXT_MEMBER(template_answer, base_image),
         JSON_TEXT_MEMBER(template_answer, runtime),
         JSON_TEXT_MEMBER(template_answer, isolation),
-        JSON_TEXT_MEMBER(template_answer, user, .about = "that commands run as by default"),
+        JSON_TEXT_MEMBER(template_answer, user, .about = "default user for commands"),
         JSON_TEXT_MEMBER(template_answer, workdir),
-        JSON_RAW_MEMBER(template_answer, env, .about = "object of texts"),
-        JSON_RAW_MEMBER(template_answer, entrypoint, .about = "list of texts"),
+        JSON_RAW_MEMBER(template_answer, env, .about = "object of strings"),
+        JSON_RAW_MEMBER(template_answer, entrypoint, .about = "list of strings"),
         JSON_RAW_MEMBER(template_answer, ports, .about = "list of numbers"),
-        JSON_TEXT_MEMBER(template_answer, ready_command, .flags = JSON_NULLABLE,
-                         .about = "that told its build that the entrypoint was ready"),
+        JSON_TEXT_MEMBER(
+                template_answer, ready_command, .flags = JSON_NULLABLE,
+                .about = "command that checks during the build whether the entrypoint is ready"),
         JSON_BOOL_MEMBER(template_answer, is_built, .name = "built",
-                         .about = "by steps, on top of base_image"),
-        JSON_RAW_MEMBER(template_answer, resources, .about = "0 = inherited"),
-        JSON_RAW_MEMBER(template_answer, pool, .about = "min, target and max; 0 = none"),
+                         .about = "built from steps on top of base_image"),
+        JSON_RAW_MEMBER(template_answer, resources, .about = "0: inherited"),
+        JSON_RAW_MEMBER(template_answer, pool, .about = "min, target and max; 0: no pool"),
         JSON_RAW_MEMBER(template_answer, warm,
-                        .about = "interpreters that its sandboxes keep ready",
+                        .about = "interpreters that the template's sandboxes keep ready",
                         .example = "[{\"language\":\"python\",\"imports\":[\"numpy\"]}]"),
-        JSON_RAW_MEMBER(template_answer, idle,
-                        .about = "pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0 = inherited, "
-                                 "-1 = never"),
+        JSON_RAW_MEMBER(
+                template_answer, idle,
+                .about = "pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0: inherited, -1: never"),
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(template_shape, "Template", template_answer, "What sandboxes start from");
+static JSON_SHAPE(template_shape, "Template", template_answer,
+                  "The root filesystem and settings of new sandboxes");
 
 static const struct json_member template_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &template_shape),
@@ -80,14 +82,14 @@ static const struct json_member template_import_query_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(template_import_query, "TemplateImportQuery", template_import_query,
-                  "What the body is");
+                  "Format and name of an import");
 
 struct template_resources {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
 };
 static const struct json_member template_resources_members[] = {
-        JSON_NUMBER_MEMBER(template_resources, cpu, .max = 1024, .about = "vCPUs; 0 = inherited"),
+        JSON_NUMBER_MEMBER(template_resources, cpu, .max = 1024, .about = "vCPUs; 0: inherited"),
         JSON_WHOLE_MEMBER(template_resources, memory_mb, .max = 1 << 24, .about = "MiB"),
         JSON_WHOLE_MEMBER(template_resources, disk_mb, .max = 1 << 28, .about = "MiB"),
         JSON_WHOLE_MEMBER(template_resources, pids, .max = 1 << 22,
@@ -95,7 +97,7 @@ static const struct json_member template_resources_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(template_resources, "TemplateResources", template_resources,
-                  "What a sandbox gets that asks for nothing else");
+                  "Limits of sandboxes that request none");
 
 struct template_warm {
 	const char *language;
@@ -105,14 +107,14 @@ static const struct json_member template_warm_members[] = {
         JSON_TEXT_MEMBER(template_warm, language, .flags = JSON_REQUIRED, .max = 32,
                          .about = "python or javascript", .example = "python"),
         JSON_TEXT_LIST_MEMBER(template_warm, imports, .max = AGENT_WARM_IMPORTS_MAX,
-                              .about = "modules that it has imported already",
+                              .about = "modules that the interpreter imports in advance",
                               .example = "[\"numpy\"]"),
         JSON_END,
 };
 static JSON_SHAPE(template_warm, "TemplateWarm", template_warm,
-                  "An interpreter that waits for code in each sandbox");
+                  "An interpreter that each sandbox keeps ready for code");
 
-/* The rows are the same for both; a change takes only the first. */
+/* One struct for create and change; a change accepts only the members of RECIPE_ROWS. */
 struct template_body {
 	const char *description, *runtime, *isolation, *user, *workdir;
 	const char **entrypoint;
@@ -132,30 +134,32 @@ enum { TEMPLATE_RESOURCES, TEMPLATE_POOL, TEMPLATE_IDLE };
 	[TEMPLATE_POOL] = JSON_OBJECT_MEMBER(template_body, pool, &pool_body_shape),               \
 	[TEMPLATE_IDLE] = JSON_OBJECT_MEMBER(template_body, idle, &idle_body_shape),               \
 	JSON_TEXT_MEMBER(template_body, description, .max = 1000),                                 \
-	JSON_TEXT_MEMBER(template_body, runtime, .max = 64, .about = "what it is for: a label"),   \
+	JSON_TEXT_MEMBER(template_body, runtime, .max = 64,                                        \
+	                 .about = "free-form label of the purpose"),                               \
 	JSON_TEXT_MEMBER(template_body, isolation, .max = 64,                                      \
-	                 .about = "refused unless it is what the server gives"),                   \
-	JSON_TEXT_MEMBER(template_body, user, .max = 64,                                           \
-	                 .about = "that commands run as by default"),                              \
+	                 .about = "must be the isolation of the server's provider"),               \
+	JSON_TEXT_MEMBER(template_body, user, .max = 64, .about = "default user for commands"),    \
 	JSON_TEXT_MEMBER(template_body, workdir, .max = 1024, .about = "an absolute path"),        \
 	JSON_TEXT_MAP_MEMBER(template_body, env, .max = 256,                                       \
-	                     .about = "replaces the whole environment"),                           \
-	JSON_LIST_MEMBER(template_body, warm, &template_warm, .max = 4,                            \
-	                 .about = "interpreters that its sandboxes keep ready for code"),          \
+	                     .about = "environment; replaces the whole stored one"),               \
+	JSON_LIST_MEMBER(                                                                          \
+	        template_body, warm, &template_warm, .max = 4,                                     \
+	        .about = "interpreters that the template's sandboxes keep ready for code"),        \
 	JSON_TEXT_LIST_MEMBER(template_body, entrypoint, .max = 64,                                \
-	                      .about = "program and arguments that a sandbox starts with"),        \
+	                      .about = "program and arguments that a sandbox starts"),             \
 	JSON_RAW_MEMBER(template_body, ports, .about = "list of up to 64 numbers from 1 to 65535", \
 	                .example = "[3000]")
 static const struct json_member template_request_members[] = {
         RECIPE_ROWS,
         JSON_TEXT_MEMBER(template_body, name, .flags = JSON_REQUIRED, .max = 63),
         JSON_TEXT_MEMBER(template_body, image, .max = 512,
-                         .about = "reference in a registry; either this or `from`",
+                         .about = "image reference in a registry; give either image or from",
                          .example = "docker.io/library/debian:12"),
         JSON_OBJECT_MEMBER(template_body, login, &build_login_shape,
-                           .about = "at the registry of image"),
+                           .about = "login for the registry of image"),
         JSON_TEXT_MEMBER(template_body, from, .max = 63,
-                         .about = "template whose root filesystem it shares", .example = "host"),
+                         .about = "template whose root filesystem the new template shares",
+                         .example = "host"),
         JSON_END,
 };
 static const struct json_shape template_request = {
@@ -168,7 +172,7 @@ static const struct json_shape template_request = {
 static const struct json_member template_change_members[] = {RECIPE_ROWS, JSON_END};
 static const struct json_shape template_change = {
         .name = "TemplateChange",
-        .about = "What is given replaces what was",
+        .about = "Given members replace the stored ones",
         .size = sizeof(struct template_body),
         .members = template_change_members,
         .present_offset = offsetof(struct template_body, present),
@@ -181,7 +185,7 @@ static const struct json_member seed_shape_members[] = {
         JSON_WHOLE_MEMBER(template_seed_answer, added),
         JSON_END,
 };
-static JSON_SHAPE(seed_shape, "TemplatesSeeded", template_seed_answer, "How many were missing");
+static JSON_SHAPE(seed_shape, "TemplatesSeeded", template_seed_answer, "Number of added templates");
 
 /* ---- record to answer ---- */
 
@@ -293,7 +297,7 @@ static int template_delete(struct request *rq, const void *body, struct reply *r
 /* ---- import: on a thread of the lane ---- */
 
 struct template_import_task {
-	struct arena arena; /* of the request's texts and the answer */
+	struct arena arena; /* holds copies of the request's texts, and the reply */
 	struct api *api;
 	struct fleet_import request;
 	struct fleet_recipe recipe;
@@ -302,7 +306,7 @@ struct template_import_task {
 	struct fleet_pool_size pool;
 	struct sandbox_idle idle;
 	struct image_login login;
-	const char *from; /* a template; NULL = the request's image */
+	const char *from; /* the template to share; NULL: the request's image */
 };
 
 static int run_import(struct template_import_task *job, struct template_record *ret,
@@ -387,7 +391,7 @@ static void copy_warm(struct template_import_task *job, const struct fleet_warm 
 	job->recipe.warm = &job->warm;
 }
 
-/* The request's texts are gone when the worker reads them. */
+/* The request's texts are freed before the worker runs, so they are copied. */
 static void copy_recipe(struct template_import_task *job, const struct fleet_recipe *from)
 {
 	struct fleet_recipe *r = &job->recipe;
@@ -451,7 +455,7 @@ static struct template_import_task *import_task_new(struct api *api,
 
 /* ---- import: the handlers ---- */
 
-/* `from`: the template to share, NULL for an image. */
+/* `from`: the template to share; NULL: an image. */
 static int start_import(struct request *rq, const struct fleet_import *request, const char *from,
                         struct reply *reply, struct error *err)
 {
@@ -507,7 +511,7 @@ static int parse_ports(struct arena *a, struct span json, struct fleet_recipe *r
 	ret->port_count = json_count(list);
 	ports = ARENA_ARRAY(a, int64_t, ret->port_count + 1);
 	for (size_t i = 0; i < ret->port_count; i++)
-		ports[i] = json_whole(json_item_at(list, i), 0); /* 0 is refused */
+		ports[i] = json_whole(json_item_at(list, i), 0); /* recipe_parse refuses 0 */
 	ret->ports = ports;
 	return 0;
 }
@@ -608,21 +612,22 @@ static int template_patch(struct request *rq, const void *body, struct reply *re
 #define TAG .tag = "templates"
 const struct route templates_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &template_list_shape,
-         .handle = templates_list, TAG, .summary = "List the project's templates and everybody's"},
+         .handle = templates_list, TAG,
+         .summary = "List the project's templates and shared templates"},
         {HTTP_POST, BASE, SCOPE_TEMPLATE_WRITE, .body = &template_request,
          .answer = &template_shape, .status = 201, .handle = template_create, TAG,
-         .summary = "Make a template from a registry's image or another template"},
+         .summary = "Create a template from a registry's image or another template"},
         {HTTP_POST, BASE "/seed", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .answer = &seed_shape,
          .handle = templates_seed, TAG, .summary = "Add the default templates that are missing"},
         {HTTP_POST, BASE "/import", SCOPE_TEMPLATE_WRITE, ROUTE_STREAM_BODY,
          .query = &template_import_query, .answer = &template_shape, .status = 201,
-         .handle = template_import, TAG, .summary = "Make a template from the request's body"},
+         .handle = template_import, TAG, .summary = "Create a template from the request's body"},
         {HTTP_GET, BASE "/:template", SCOPE_SANDBOX_READ, .answer = &template_shape,
          .handle = template_get, TAG, .summary = "Get a template by name or id"},
         {HTTP_PATCH, BASE "/:template", SCOPE_TEMPLATE_WRITE, .body = &template_change,
          .answer = &template_shape, .handle = template_patch, TAG,
-         .summary = "Change what a template gives its sandboxes"},
+         .summary = "Change the settings that a template gives its sandboxes"},
         {HTTP_DELETE, BASE "/:template", SCOPE_TEMPLATE_WRITE, ROUTE_SLOW, .status = 204,
-         .handle = template_delete, TAG, .summary = "Delete a template that nothing uses"},
+         .handle = template_delete, TAG, .summary = "Delete an unused template"},
         {.path = NULL},
 };

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Terminals: POST …/instances/:id/terminal starts one, a WebSocket on …/terminal/:session/browser
- * shows it. A session is a process of the agent: it goes on when nobody looks, and can be attached
- * again, by several at once, from any offset that the agent still has. The path that POST answers
- * holds a ticket (api/tickets.h) for one opening; POST with the session gives another.
+/* Terminals. POST …/instances/:id/terminal starts one; a WebSocket on …/terminal/:session/browser
+ * attaches to it.
+ *
+ * A session is a process of the agent. It continues without viewers and accepts several viewers
+ * at once, from any offset that the agent still stores. The path that POST returns contains a
+ * ticket (edge/tickets.h) that works once; POST with the session returns another ticket.
  *
  * The same WebSocket attaches to any process: …/instances/:id/processes/:process/attach. Binary
- * messages are bytes both ways; from the client {"type":"resize","rows":40,"columns":120},
- * {"type":"signal","signal":"INT"}, {"type":"eof"} and {"type":"takeover"}; from the server
- * {"type":"started",…}, {"type":"stderr","offset":0,"data":…} (of a process without a terminal),
- * {"type":"exit",…}, {"type":"dropped","bytes":7} where output is missing, and of the other viewers
- * {"type":"typing",…} and {"type":"taken_over",…}. */
+ * messages are input and output.
+ * The client sends {"type":"resize","rows":40,"columns":120}, {"type":"signal","signal":"INT"},
+ * {"type":"eof"} and {"type":"takeover"}.
+ * The server sends {"type":"started",…}, {"type":"stderr","offset":0,"data":…} for a process
+ * without a terminal, {"type":"exit",…}, {"type":"dropped","bytes":7} where output is missing,
+ * and {"type":"typing",…} and {"type":"taken_over",…} about other viewers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,26 +40,28 @@ struct terminal_body {
 };
 static const struct json_member terminal_request_members[] = {
         JSON_TEXT_MEMBER(terminal_body, name, .max = TERMINAL_NAME_MAX,
-                         .about = "of the window: one of that name that is open is attached to; "
-                                  "default: a new one with a name of its own"),
+                         .about = "name of the window; an open window with this name is reused "
+                                  "(default: a new window with a generated name)"),
         JSON_WHOLE_MEMBER(terminal_body, rows, .min = 1, .max = TERMINAL_ROWS_MAX,
                           .about = "default 24"),
         JSON_WHOLE_MEMBER(terminal_body, cols, .min = 1, .max = TERMINAL_COLUMNS_MAX,
                           .about = "default 80"),
         JSON_WHOLE_MEMBER(terminal_body, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000,
-                          .about = "it closes after so long without input and output, unless "
-                                   "something runs in it; default: the project's"),
+                          .about = "idle time after which the terminal closes, unless a process "
+                                   "runs in it (default: the project's setting)"),
         JSON_BOOL_MEMBER(
                 terminal_body, record,
-                .about = "keep what the window shows, from what is left of its output "
-                         "on, as all new windows do where the project's settings say "
-                         "record_terminals; listed by /api/sandbox/recordings when it has closed"),
-        JSON_TEXT_MEMBER(terminal_body, command, .about = "a shell line; else a login shell"),
+                .about = "record the window from its earliest stored output on; the setting "
+                         "record_terminals does this for all new windows; /api/sandbox/recordings "
+                         "lists the recording when the window has closed"),
+        JSON_TEXT_MEMBER(terminal_body, command,
+                         .about = "shell command line (default: a login shell)"),
         JSON_TEXT_MEMBER(terminal_body, cwd, .max = 4096),
         JSON_TEXT_MEMBER(terminal_body, user, .max = 64),
         JSON_TEXT_MAP_MEMBER(terminal_body, env, .max = 256, .flags = JSON_SECRET),
-        JSON_TEXT_MEMBER(terminal_body, session, .max = 64,
-                         .about = "sessionId of an open one: only a new path to it"),
+        JSON_TEXT_MEMBER(
+                terminal_body, session, .max = 64,
+                .about = "sessionId of an open terminal; the reply only has a new path to it"),
         JSON_END,
 };
 static JSON_SHAPE(terminal_request, "Terminal", terminal_body, "A terminal to open");
@@ -69,17 +74,17 @@ struct terminal_answer {
 static const struct json_member terminal_shape_members[] = {
         JSON_TEXT_MEMBER(terminal_answer, session_id, .name = "sessionId"),
         JSON_TEXT_MEMBER(terminal_answer, path,
-                         .about = "of its WebSocket, with a ticket instead of a key: for one use "
-                                  "within a minute"),
+                         .about = "path of the WebSocket with a ticket instead of a key; the "
+                                  "ticket works once within a minute"),
         JSON_WHOLE_MEMBER(terminal_answer, process),
         JSON_TEXT_MEMBER(terminal_answer, name, .flags = JSON_NULLABLE,
-                         .about = "of the window; null when only the session was given"),
-        JSON_BOOL_MEMBER(terminal_answer, created, .about = "false: it was open already"),
+                         .about = "name of the window; null if the request named a session"),
+        JSON_BOOL_MEMBER(terminal_answer, created, .about = "false: the terminal was already open"),
         JSON_END,
 };
 static JSON_SHAPE(terminal_shape, "TerminalSession", terminal_answer, "An open terminal");
 
-/* Its path opens the WebSocket by itself: a browser cannot send a key with that. */
+/* The path contains a ticket, because a browser cannot send a key when it opens a WebSocket. */
 static void reply_terminal(struct request *rq, const struct api_target *t,
                            struct terminal_answer *answer, struct reply *reply)
 {
@@ -194,8 +199,8 @@ struct terminal_stream {
 	struct stream stream;
 	struct api *api;
 	struct connected_viewer viewer;
-	bool takes_over; /* from the start */
-	uint64_t next;   /* of terminal_missed */
+	bool takes_over; /* take over as soon as the stream starts */
+	uint64_t next;   /* next expected offset of stdout, for terminal_missed */
 	struct buf out;
 };
 
@@ -294,7 +299,7 @@ static int terminal_on_client(struct stream *s, struct relay *relay, struct span
 		return 0;
 	}
 	result = run_control(s, relay, bytes, err);
-	arena_done(&s->arena); /* it may be idle for an hour */
+	arena_done(&s->arena); /* the stream may be idle for an hour */
 	return result;
 }
 
@@ -376,7 +381,7 @@ static int terminal_on_message(struct stream *s, struct relay *relay, uint16_t t
 		write_started_event(t, relay, &p);
 	else
 		write_exit_event(t, relay, &p);
-	arena_done(&s->arena); /* output needs none */
+	arena_done(&s->arena); /* decoding output needs no arena */
 	return 0;
 }
 
@@ -394,16 +399,17 @@ struct terminal_attach_query {
 };
 static const struct json_member terminal_attach_query_members[] = {
         JSON_TEXT_MEMBER(terminal_attach_query, since, .max = 64,
-                         .about = "offset of the first byte wanted, \"STDOUT\" or "
-                                  "\"STDOUT.STDERR\" (default: from the beginning)"),
-        JSON_BOOL_MEMBER(terminal_attach_query, read_only, .about = "only look"),
+                         .about = "offset of the first byte, \"STDOUT\" or \"STDOUT.STDERR\" "
+                                  "(default: the beginning)"),
+        JSON_BOOL_MEMBER(terminal_attach_query, read_only, .about = "attach without input"),
         JSON_BOOL_MEMBER(terminal_attach_query, takeover,
-                         .about = "those who could type can only look from now on"),
+                         .about = "make all other viewers read-only"),
         JSON_TEXT_MEMBER(terminal_attach_query, ticket, .max = API_TICKET_TEXT_MAX,
-                         .about = "of POST …/terminal, instead of a key"),
+                         .about = "ticket of POST …/terminal, instead of a key"),
         JSON_END,
 };
-static JSON_SHAPE(terminal_attach_query, "AttachQuery", terminal_attach_query, "Where to begin");
+static JSON_SHAPE(terminal_attach_query, "AttachQuery", terminal_attach_query,
+                  "Options of an attachment");
 
 const char *terminal_who(const struct request *rq)
 {
@@ -491,9 +497,9 @@ const struct route terminal_routes[] = {
          .handle = terminal_session_open, TAG, .summary = "Open a terminal"},
         {HTTP_GET, "/api/sandbox/terminal/:session/browser", SCOPE_SANDBOX_WRITE, ROUTE_WEBSOCKET,
          .query = &terminal_attach_query, .handle = terminal_attach, TAG,
-         .summary = "A terminal as a WebSocket"},
+         .summary = "Attach to a terminal by WebSocket"},
         {HTTP_GET, "/api/sandbox/instances/:id/processes/:process/attach", SCOPE_SANDBOX_WRITE,
          ROUTE_WEBSOCKET, .query = &terminal_attach_query, .handle = process_attach, TAG,
-         .summary = "A process as a WebSocket"},
+         .summary = "Attach to a process by WebSocket"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/trash — what was deleted and can be brought back for a while. */
+/* /api/sandbox/trash — deleted sandboxes and snapshots that can be restored for some time. */
 #include "base/clock.h"
 #include "edge/caller.h"
 #include "fleet/trash.h"
@@ -7,37 +7,37 @@
 #include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"
 
-#define STOP_ALL_MS 20000 /* of one call */
+#define STOP_ALL_MS 20000 /* limit of one call */
 
 struct trash_item {
 	const char *kind, *id, *name, *project, *reason;
 	int64_t until, size_bytes;
 };
 static const struct json_member trash_item_shape_members[] = {
-        JSON_TEXT_MEMBER(trash_item, kind, .about = "sandbox snapshot layer"),
+        JSON_TEXT_MEMBER(trash_item, kind, .about = "sandbox, snapshot or layer"),
         JSON_TEXT_MEMBER(trash_item, id),
         JSON_TEXT_MEMBER(trash_item, name, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(trash_item, project, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(trash_item, reason,
-                         .about = "deleted: by a call; orphan: no row of the store knew it"),
-        JSON_TIME_MEMBER(trash_item, until, .about = "when it goes for good"),
-        JSON_WHOLE_MEMBER(trash_item, size_bytes, .about = "-1 = not counted yet"),
+                         .about = "deleted: by a call; orphan: the store has no row for it"),
+        JSON_TIME_MEMBER(trash_item, until, .about = "when it is deleted permanently"),
+        JSON_WHOLE_MEMBER(trash_item, size_bytes, .about = "-1: not measured yet"),
         JSON_END,
 };
-static JSON_SHAPE(trash_item_shape, "TrashItem", trash_item, "Something that can be brought back");
+static JSON_SHAPE(trash_item_shape, "TrashItem", trash_item, "A deleted item that can be restored");
 
 static const struct json_member trash_answer_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &trash_item_shape),
         JSON_END,
 };
-static JSON_SHAPE(trash_answer, "TrashList", list_answer, "What can be brought back");
+static JSON_SHAPE(trash_answer, "TrashList", list_answer, "Deleted items that can be restored");
 
 struct trash_query {
 	bool all;
 };
 static const struct json_member trash_query_members[] = {
         JSON_BOOL_MEMBER(trash_query, all,
-                         .about = "of every project, and orphans: for the scope admin"),
+                         .about = "list all projects and orphans; requires the scope admin"),
         JSON_END,
 };
 static JSON_SHAPE(trash_query, "TrashQuery", trash_query, "Whose");
@@ -71,13 +71,14 @@ struct sandbox_delete_query {
 	bool keep;
 };
 static const struct json_member sandbox_delete_query_members[] = {
-        JSON_BOOL_MEMBER(sandbox_delete_query, keep,
-                         .about = "its files stay in the trash for the option deleted_keep, and "
-                                  "POST …/undelete brings them back; default: deleted at once"),
+        JSON_BOOL_MEMBER(
+                sandbox_delete_query, keep,
+                .about = "keep the files in the trash for the time of the option deleted_keep, so "
+                         "that POST …/undelete can restore them (default: delete immediately)"),
         JSON_END,
 };
 static JSON_SHAPE(sandbox_delete_query, "SandboxDeleteQuery", sandbox_delete_query,
-                  "For how long it is deleted");
+                  "Options of a deletion");
 
 static int sandbox_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -124,21 +125,22 @@ static int trash_recover(struct request *rq, const void *body, struct reply *rep
 
 static const struct json_member stopped_shape_members[] = {
         JSON_WHOLE_MEMBER(fleet_stopped, stopped),
-        JSON_WHOLE_MEMBER(fleet_stopped, left, .about = "they run still: ask again"),
+        JSON_WHOLE_MEMBER(fleet_stopped, left,
+                          .about = "number of sandboxes that still run; repeat the call"),
         JSON_END,
 };
-static JSON_SHAPE(stopped_shape, "StoppedAll", fleet_stopped, "How many were stopped");
+static JSON_SHAPE(stopped_shape, "StoppedAll", fleet_stopped, "Number of stopped sandboxes");
 
 struct stop_all_query {
 	bool for_good;
 };
 static const struct json_member stop_all_query_members[] = {
         JSON_BOOL_MEMBER(stop_all_query, for_good,
-                         .about = "the server ends next: from now on, and for a minute more than "
-                                  "'drain', nothing is made or started (503, Retry-After)"),
+                         .about = "the server is about to end: until one minute after 'drain', "
+                                  "creates and starts are refused (503, Retry-After)"),
         JSON_END,
 };
-static JSON_SHAPE(stop_all_query, "StopAllQuery", stop_all_query, "What comes after it");
+static JSON_SHAPE(stop_all_query, "StopAllQuery", stop_all_query, "Options of a stop");
 
 static int stop_all_sandboxes(struct request *rq, const void *body, struct reply *reply,
                               struct error *err)
@@ -158,18 +160,18 @@ static int stop_all_sandboxes(struct request *rq, const void *body, struct reply
 const struct route trash_routes[] = {
         {HTTP_GET, "/api/sandbox/trash", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
          .query = &trash_query, .answer = &trash_answer, .handle = trash_list, TAG,
-         .summary = "List what was deleted and can be brought back"},
+         .summary = "List deleted items that can be restored"},
         {HTTP_DELETE, "/api/sandbox/instances/:id", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
          .query = &sandbox_delete_query, .status = 204, .handle = sandbox_delete,
          .tag = "sandboxes", .summary = "Delete a sandbox and its files"},
         {HTTP_POST, "/api/sandbox/trash/:id/recover", SCOPE_ADMIN, ROUTE_SLOW, .status = 204,
          .handle = trash_recover, TAG,
-         .summary = "Bring back a sandbox that no row of the store knew, with a new row"},
+         .summary = "Restore an orphaned sandbox and create a row for it"},
         {HTTP_POST, "/api/sandbox/instances/:id/undelete", SCOPE_SANDBOX_WRITE,
          ROUTE_SLOW | ROUTE_FILES, .answer = &sandbox_shape, .handle = sandbox_undelete, TAG,
-         .summary = "Bring back a sandbox that was deleted with keep=true; it is stopped then"},
+         .summary = "Restore a sandbox that was deleted with keep=true; it is stopped afterwards"},
         {HTTP_POST, "/api/sandbox/stop-all", SCOPE_ADMIN, ROUTE_SLOW, .query = &stop_all_query,
          .answer = &stopped_shape, .handle = stop_all_sandboxes, .tag = "operator",
-         .summary = "Stop every sandbox of every project; files are kept"},
+         .summary = "Stop all sandboxes of all projects; their files are kept"},
         {.path = NULL},
 };

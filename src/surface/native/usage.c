@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/usage, /v1/balance, /v1/budgets — what was used, what it cost, what may be spent. */
+/* /v1/usage, /v1/balance, /v1/budgets — usage, cost and spending limits. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -34,24 +34,26 @@ struct usage_query_params {
 enum usage_query_row { SUMS_FROM, SUMS_TO, SUMS_GROUP_BY, SUMS_FORMAT };
 static const struct json_member sums_query_members[] = {
         [SUMS_FROM] = JSON_TEXT_MEMBER(usage_query_params, from, .max = 40,
-                                       .about = "RFC 3339 time or date, taken down to the full "
-                                                "hour; else the beginning of this month"),
-        [SUMS_TO] = JSON_TEXT_MEMBER(usage_query_params, to, .max = 40,
-                                     .about = "hours that begin before it; else all till now"),
+                                       .about = "RFC 3339 time or date, rounded down to the full "
+                                                "hour (default: the start of this month)"),
+        [SUMS_TO] =
+                JSON_TEXT_MEMBER(usage_query_params, to, .max = 40,
+                                 .about = "only hours that begin before this time (default: now)"),
         [SUMS_GROUP_BY] = JSON_CHOICE_MEMBER(usage_query_params, group_by, .choices = groups,
-                                             .about = "one item for each (default day)"),
-        [SUMS_FORMAT] = JSON_CHOICE_MEMBER(usage_query_params, format, .choices = formats,
-                                           .about = "csv has the next page in the header "
-                                                    "Atoll-Next-Page"),
+                                             .about = "grouping of the items (default day)"),
+        [SUMS_FORMAT] =
+                JSON_CHOICE_MEMBER(usage_query_params, format, .choices = formats,
+                                   .about = "csv: the next page is in the header Atoll-Next-Page"),
         JSON_TEXT_MEMBER(usage_query_params, key, .max = 64,
-                         .about = "only what this key used, by id"),
+                         .about = "id of a key; only its usage"),
         JSON_TEXT_MEMBER(usage_query_params, sandbox, .max = 64,
-                         .about = "only this one: its name, or its id, also when it is gone"),
+                         .about = "name or id of a sandbox; only its usage; the id of a deleted "
+                                  "sandbox works, too"),
         JSON_TEXT_MEMBER(usage_query_params, run, .max = USAGE_RUN_MAX, .about = "only this run"),
         JSON_TEXT_MEMBER(usage_query_params, page, .max = 256,
-                         .about = "next_page of the page before"),
+                         .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(usage_query_params, limit, .min = 1, .max = LIMIT_MAX,
-                          .about = "items of a page (default 1000)"),
+                          .about = "items per page (default 1000)"),
         JSON_END,
 };
 static const struct json_shape sums_query = {
@@ -68,18 +70,19 @@ struct usage_sum_answer {
 };
 static const struct json_member sum_shape_members[] = {
         JSON_TEXT_MEMBER(usage_sum_answer, group, .about = "id, label, reason or day"),
-        JSON_NUMBER_MEMBER(usage_sum_answer, seconds, .about = "that sandboxes were started"),
-        JSON_NUMBER_MEMBER(usage_sum_answer, cpu_seconds, .about = "of a processor, as sampled"),
-        JSON_NUMBER_MEMBER(usage_sum_answer, vcpu_seconds, .about = "of the vCPUs they could use"),
-        JSON_NUMBER_MEMBER(usage_sum_answer, memory_gib_seconds, .about = "of their memory limits"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, seconds, .about = "time that sandboxes were started"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, cpu_seconds, .about = "processor time, as sampled"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, vcpu_seconds,
+                           .about = "vCPUs of the sandboxes multiplied by their time"),
+        JSON_NUMBER_MEMBER(usage_sum_answer, memory_gib_seconds,
+                           .about = "memory limits of the sandboxes multiplied by their time"),
         JSON_NUMBER_MEMBER(usage_sum_answer, storage_gib_months,
-                           .about = "of files that are kept; 730 hours to the month"),
+                           .about = "stored files; a month has 730 hours"),
         JSON_NUMBER_MEMBER(usage_sum_answer, usd, .about = "US dollars"),
-        JSON_WHOLE_MEMBER(usage_sum_answer, usd_micro,
-                          .about = "the same in micro-dollars, exactly"),
+        JSON_WHOLE_MEMBER(usage_sum_answer, usd_micro, .about = "exact amount in micro-dollars"),
         JSON_END,
 };
-static JSON_SHAPE(sum_shape, "UsageSum", usage_sum_answer, "What one of a group used");
+static JSON_SHAPE(sum_shape, "UsageSum", usage_sum_answer, "Usage of one group");
 
 struct usage_answer {
 	int64_t from, to;
@@ -95,9 +98,9 @@ static const struct json_member sums_shape_members[] = {
         JSON_TEXT_MEMBER(usage_answer, next_page, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_SHAPE(sums_shape, "Usage", usage_answer, "One page of sums");
+static JSON_SHAPE(sums_shape, "Usage", usage_answer, "One page of usage");
 
-/* A date alone is its midnight. */
+/* A date without a time means its midnight. */
 static int parse_time(struct arena *a, const char *name, const char *text, int64_t *ret,
                       struct error *err)
 {
@@ -105,7 +108,7 @@ static int parse_time(struct arena *a, const char *name, const char *text, int64
 
 	if (json_time_parse(span_of(whole), ret))
 		return 0;
-	error_set(err, ERROR_INVALID, 0, HERE, "%s: '%s' is no time", name, text);
+	error_set(err, ERROR_INVALID, 0, HERE, "%s: '%s' is not a time", name, text);
 	error_hint(err, "2026-11-21 or 2026-11-21T15:00:00Z");
 	return -1;
 }
@@ -126,7 +129,7 @@ static int parse_period(struct request *rq, const struct usage_query_params *q,
 	return 0;
 }
 
-/* A page's address is where the one before it ended: "DAY-NAME". */
+/* A page is named by the last item of the page before: "DAY-NAME". */
 static int parse_page(const char *page, struct usage_query *ret, struct error *err)
 {
 	struct span rest = span_of(page), day;
@@ -137,8 +140,8 @@ static int parse_page(const char *page, struct usage_query *ret, struct error *e
 		return 0;
 	if (!span_split(&rest, '-', &day) ||
 	    span_parse_whole(day, 0, INT64_MAX, &ret->after_day, err) < 0)
-		return FAIL(err, ERROR_INVALID, "page '%.60s' is not one that has been answered",
-		            page);
+		return FAIL(err, ERROR_INVALID,
+		            "page '%.60s' is not a next_page of an earlier reply", page);
 	ret->after_name = rest.data;
 	return 0;
 }
@@ -216,7 +219,7 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	struct usage_answer out;
 
 	(void)body;
-	query.limit = (int64_t)limit + 1; /* one more tells whether there is more */
+	query.limit = (int64_t)limit + 1; /* one more tells whether there is another page */
 	if (parse_period(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
 	    api_resolve_sandbox_id(rq, &sandbox, &query.sandbox_id, err) < 0 ||
 	    fleet_usage_sum(api_of(rq)->fleet, rq->arena, &query, &sums, err) < 0)
@@ -250,12 +253,13 @@ static const struct json_member balance_shape_members[] = {
         JSON_TEXT_MEMBER(balance_answer, project),
         JSON_NUMBER_MEMBER(balance_answer, deposited_usd),
         JSON_NUMBER_MEMBER(balance_answer, spent_usd),
-        JSON_NUMBER_MEMBER(balance_answer, balance_usd, .about = "below 0: more was spent"),
+        JSON_NUMBER_MEMBER(balance_answer, balance_usd,
+                           .about = "negative if more was spent than deposited"),
         JSON_WHOLE_MEMBER(balance_answer, balance_usd_micro,
-                          .about = "the same in micro-dollars, exactly"),
+                          .about = "exact amount in micro-dollars"),
         JSON_END,
 };
-static JSON_SHAPE(balance_shape, "Balance", balance_answer, "What a project has left");
+static JSON_SHAPE(balance_shape, "Balance", balance_answer, "The balance of a project");
 
 static int balance_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -284,7 +288,7 @@ struct deposit_body {
 };
 static const struct json_member deposit_request_members[] = {
         JSON_TEXT_MEMBER(deposit_body, id, .flags = JSON_REQUIRED, .min = 1, .max = 128,
-                         .about = "yours: the same id is booked once"),
+                         .about = "id chosen by the caller; a repeated id is booked once"),
         JSON_NUMBER_MEMBER(deposit_body, usd, .flags = JSON_REQUIRED, .min = 0,
                            .max = MONEY_MAX_USD, .about = "US dollars"),
         JSON_TEXT_MEMBER(deposit_body, note, .max = 256),
@@ -343,23 +347,24 @@ struct budget_body {
 };
 enum budget_row { BUDGET_ROW_SCOPE, BUDGET_ROW_WINDOW, BUDGET_ROW_WARN_AT };
 static const struct json_member budget_request_members[] = {
-        [BUDGET_ROW_SCOPE] = JSON_CHOICE_MEMBER(budget_body, scope, .choices = scopes,
-                                                .about = "whose spending (default project)"),
+        [BUDGET_ROW_SCOPE] =
+                JSON_CHOICE_MEMBER(budget_body, scope, .choices = scopes,
+                                   .about = "what the budget covers (default project)"),
         [BUDGET_ROW_WINDOW] =
                 JSON_CHOICE_MEMBER(budget_body, window, .choices = windows,
-                                   .about = "of UTC; total never begins anew (default month)"),
-        [BUDGET_ROW_WARN_AT] =
-                JSON_NUMBER_MEMBER(budget_body, warn_at, .min = 0, .max = 1,
-                                   .about = "part of the limit that is warned of (default 0.8)"),
+                                   .about = "period in UTC; total never restarts (default month)"),
+        [BUDGET_ROW_WARN_AT] = JSON_NUMBER_MEMBER(
+                budget_body, warn_at, .min = 0, .max = 1,
+                .about = "fraction of the limit at which a warning is sent (default 0.8)"),
         JSON_TEXT_MEMBER(budget_body, subject, .max = 64,
-                         .about = "id of the key; id or name of the sandbox"),
+                         .about = "id of the key, or name or id of the sandbox"),
         JSON_NUMBER_MEMBER(budget_body, limit_usd, .flags = JSON_REQUIRED, .min = 0,
                            .max = MONEY_MAX_USD, .about = "US dollars"),
         JSON_END,
 };
 static const struct json_shape budget_request = {
         .name = "BudgetCreate",
-        .about = "What may be spent",
+        .about = "A spending limit",
         .size = sizeof(struct budget_body),
         .members = budget_request_members,
         .present_offset = offsetof(struct budget_body, present),
@@ -370,12 +375,12 @@ static const struct json_member budget_update_members[] = {
                                                    .max = MONEY_MAX_USD, .about = "US dollars"),
         [BUDGET_UPDATE_WARN_AT] =
                 JSON_NUMBER_MEMBER(budget_body, warn_at, .min = 0, .max = 1,
-                                   .about = "part of the limit that is warned of"),
+                                   .about = "fraction of the limit at which a warning is sent"),
         JSON_END,
 };
 static const struct json_shape budget_update_request = {
         .name = "BudgetUpdate",
-        .about = "What changes of a budget",
+        .about = "Changes of a budget",
         .size = sizeof(struct budget_body),
         .members = budget_update_members,
         .present_offset = offsetof(struct budget_body, present),
@@ -387,14 +392,14 @@ static const struct json_member budget_shape_members[] = {
         JSON_CHOICE_MEMBER(budget_body, window, .choices = windows),
         JSON_NUMBER_MEMBER(budget_body, limit_usd),
         JSON_NUMBER_MEMBER(budget_body, warn_at),
-        JSON_NUMBER_MEMBER(budget_body, spent_usd, .about = "in this window"),
+        JSON_NUMBER_MEMBER(budget_body, spent_usd, .about = "spent in the current period"),
         JSON_TEXT_MEMBER(budget_body, level, .about = "fine, warned or exceeded"),
         JSON_TIME_MEMBER(budget_body, since, .flags = JSON_NULLABLE,
-                         .about = "when the window began"),
+                         .about = "start of the current period"),
         JSON_TIME_MEMBER(budget_body, created_at),
         JSON_END,
 };
-static JSON_SHAPE(budget_shape, "Budget", budget_body, "What may be spent, and what is");
+static JSON_SHAPE(budget_shape, "Budget", budget_body, "A spending limit and the amount spent");
 
 static struct budget_body make_budget_answer(const struct budget_record *r, int64_t now)
 {
@@ -507,21 +512,21 @@ static int budget_delete(struct request *rq, const void *body, struct reply *rep
 const struct route usage_routes[] = {
         {HTTP_GET, "/v1/usage", SCOPE_SANDBOX_READ, .query = &sums_query, .answer = &sums_shape,
          .handle = usage_get, TAG,
-         .summary = "What was used and what it cost, in groups; an admin who names no project "
-                    "sees them all"},
+         .summary =
+                 "Get usage and cost in groups; an admin that names no project gets all projects"},
         {HTTP_GET, "/v1/balance", SCOPE_SANDBOX_READ, .answer = &balance_shape,
-         .handle = balance_get, TAG, .summary = "What the project deposited and spent"},
+         .handle = balance_get, TAG, .summary = "Get what the project deposited and spent"},
         {HTTP_POST, "/v1/balance/deposits", SCOPE_ADMIN, .body = &deposit_request,
          .answer = &deposit_shape, .status = 201, .handle = deposit_create, TAG,
-         .summary = "Book a deposit, once for each id"},
+         .summary = "Book a deposit; each id is booked once"},
         {HTTP_GET, "/v1/budgets", SCOPE_SANDBOX_READ, .answer = &budgets_shape,
          .handle = budgets_list, TAG, .summary = "List the project's budgets"},
         {HTTP_POST, "/v1/budgets", SCOPE_PROJECT_WRITE, .body = &budget_request,
          .answer = &budget_shape, .status = 201, .handle = budget_create, TAG,
-         .summary = "Set a budget: it warns, then stops sandboxes and refuses new ones"},
+         .summary = "Create a budget; it warns, then stops sandboxes and refuses new ones"},
         {HTTP_PATCH, "/v1/budgets/:budget", SCOPE_PROJECT_WRITE, ROUTE_NEEDS_BODY,
          .body = &budget_update_request, .answer = &budget_shape, .handle = budget_patch, TAG,
-         .summary = "Change a budget's limit, or when it warns"},
+         .summary = "Change a budget's limit or warning"},
         {HTTP_DELETE, "/v1/budgets/:budget", SCOPE_PROJECT_WRITE, .status = 204,
          .handle = budget_delete, TAG, .summary = "Delete a budget"},
         {.path = NULL},

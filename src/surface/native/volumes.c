@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/volumes — storage that outlives sandboxes, and the one of a sandbox. The files of a
- * volume are in files.c. */
+/* /api/sandbox/volumes — storage that outlives sandboxes, and …/instances/:id/volume — the volumes
+ * of a sandbox. Files of volumes are in files.c. */
 #include <string.h>
 
 #include "edge/caller.h"
@@ -19,25 +19,26 @@ struct volume_mount_answer {
 	int64_t attached_at;
 };
 static const struct json_member mount_shape_members[] = {
-        JSON_TEXT_MEMBER(volume_mount_answer, volume, .about = "its name"),
+        JSON_TEXT_MEMBER(volume_mount_answer, volume, .about = "name"),
         JSON_TEXT_MEMBER(volume_mount_answer, volume_id),
-        JSON_TEXT_MEMBER(volume_mount_answer, sandbox, .about = "its name"),
+        JSON_TEXT_MEMBER(volume_mount_answer, sandbox, .about = "name"),
         JSON_TEXT_MEMBER(volume_mount_answer, sandbox_id),
         JSON_TEXT_MEMBER(volume_mount_answer, sandbox_state),
-        JSON_TEXT_MEMBER(volume_mount_answer, path, .about = "where it is inside"),
-        JSON_TEXT_MEMBER(volume_mount_answer, subpath, .flags = JSON_OMIT_EMPTY,
-                         .about = "the folder of it that is there; all of it without"),
+        JSON_TEXT_MEMBER(volume_mount_answer, path, .about = "mount point in the sandbox"),
+        JSON_TEXT_MEMBER(
+                volume_mount_answer, subpath, .flags = JSON_OMIT_EMPTY,
+                .about = "mounted folder of the volume; absent if the whole volume is mounted"),
         JSON_BOOL_MEMBER(volume_mount_answer, read_only),
         JSON_TIME_MEMBER(volume_mount_answer, attached_at),
         JSON_END,
 };
-static JSON_SHAPE(mount_shape, "VolumeMount", volume_mount_answer, "A volume in a sandbox");
+static JSON_SHAPE(mount_shape, "VolumeMount", volume_mount_answer, "A volume mounted in a sandbox");
 
 static const struct json_member mounts_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &mount_shape),
         JSON_END,
 };
-static JSON_SHAPE(mounts_shape, "VolumeMountList", list_answer, "The volumes of a sandbox");
+static JSON_SHAPE(mounts_shape, "VolumeMountList", list_answer, "List the volumes of a sandbox");
 
 struct volume_answer {
 	const char *id, *name, *project, *provider, *node, *state;
@@ -51,30 +52,30 @@ struct volume_answer {
 	JSON_TEXT_MEMBER(volume_answer, id), JSON_TEXT_MEMBER(volume_answer, name),                \
 	        JSON_TEXT_MEMBER(volume_answer, project),                                          \
 	        JSON_TEXT_MEMBER(volume_answer, provider),                                         \
-	        JSON_TEXT_MEMBER(volume_answer, node, .about = "server whose disk it is on"),      \
-	        JSON_TEXT_MEMBER(volume_answer, state, .about = "making ready deleting"),          \
+	        JSON_TEXT_MEMBER(volume_answer, node, .about = "server that stores the volume"),   \
+	        JSON_TEXT_MEMBER(volume_answer, state, .about = "making, ready or deleting"),      \
 	        JSON_WHOLE_MEMBER(volume_answer, size_mb, .about = "MiB"),                         \
 	        JSON_BOOL_MEMBER(volume_answer, size_advisory,                                     \
-	                         .about = "nothing enforces size_mb"),                             \
+	                         .about = "the size limit is not enforced"),                       \
 	        JSON_TIME_MEMBER(volume_answer, created_at),                                       \
 	        JSON_TIME_MEMBER(volume_answer, updated_at),                                       \
 	        JSON_LIST_MEMBER(volume_answer, attachments, &mount_shape,                         \
-	                         .about = "sandboxes that have it, stopped ones included")
+	                         .about =                                                          \
+	                                 "sandboxes that have the volume, including stopped ones")
 static const struct json_member volume_shape_members[] = {VOLUME_ROWS, JSON_END};
 static JSON_SHAPE(volume_shape, "Volume", volume_answer, "Storage that outlives sandboxes");
 static const struct json_member volume_usage_shape_members[] = {
         VOLUME_ROWS,
-        JSON_WHOLE_MEMBER(volume_answer, used_bytes, .about = "-1 = too many files to count"),
+        JSON_WHOLE_MEMBER(volume_answer, used_bytes, .about = "-1: too many files to measure"),
         JSON_END,
 };
-static JSON_SHAPE(volume_usage_shape, "VolumeUsage", volume_answer,
-                  "A volume and what is used of it");
+static JSON_SHAPE(volume_usage_shape, "VolumeUsage", volume_answer, "A volume and its used space");
 
 static const struct json_member volumes_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &volume_shape),
         JSON_END,
 };
-static JSON_SHAPE(volumes_shape, "VolumeList", list_answer, "Volumes by name");
+static JSON_SHAPE(volumes_shape, "VolumeList", list_answer, "Volumes, sorted by name");
 
 struct volume_create_body {
 	const char *name;
@@ -84,20 +85,21 @@ static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(volume_create_body, name, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
                          .about = "unique in the project"),
         JSON_WHOLE_MEMBER(volume_create_body, size_mb, .min = 1, .max = 1 << 28,
-                          .about = "MiB that it can hold (default: no limit)", .example = "1024"),
+                          .about = "size limit in MiB (default: no limit)", .example = "1024"),
         JSON_END,
 };
-static JSON_SHAPE(create_request, "VolumeCreate", volume_create_body, "A volume to make");
+static JSON_SHAPE(create_request, "VolumeCreate", volume_create_body, "A volume to create");
 
 struct volume_grow_body {
 	int64_t size_mb;
 };
 static const struct json_member grow_request_members[] = {
         JSON_WHOLE_MEMBER(volume_grow_body, size_mb, .flags = JSON_REQUIRED, .min = 1,
-                          .max = 1 << 28, .about = "MiB, not less than it has", .example = "2048"),
+                          .max = 1 << 28, .about = "MiB; not less than the current size",
+                          .example = "2048"),
         JSON_END,
 };
-static JSON_SHAPE(grow_request, "VolumeGrow", volume_grow_body, "What a volume is to hold");
+static JSON_SHAPE(grow_request, "VolumeGrow", volume_grow_body, "New size of a volume");
 
 struct volume_attach_body {
 	const char *volume, *path, *subpath;
@@ -107,15 +109,18 @@ static const struct json_member attach_request_members[] = {
         JSON_TEXT_MEMBER(volume_attach_body, volume, .flags = JSON_REQUIRED,
                          .max = SANDBOX_NAME_MAX, .about = "name or id"),
         JSON_TEXT_MEMBER(volume_attach_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "absolute (default /workspace)", .example = "/workspace"),
+                         .about = "absolute mount point (default /workspace)",
+                         .example = "/workspace"),
         JSON_BOOL_MEMBER(volume_attach_body, read_only,
-                         .about = "any number of sandboxes may read it"),
+                         .about = "mount read-only; any number of sandboxes may read a volume"),
         JSON_TEXT_MEMBER(volume_attach_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "a folder of it, made when it is missing (default all of it)",
+                         .about = "folder of the volume to mount, created if missing (default: the "
+                                  "whole volume)",
                          .example = "users/alice"),
         JSON_END,
 };
-static JSON_SHAPE(attach_request, "VolumeAttach", volume_attach_body, "Which volume, and where");
+static JSON_SHAPE(attach_request, "VolumeAttach", volume_attach_body,
+                  "A volume to attach, and its mount point");
 
 struct volume_detach_query {
 	const char *volume;
@@ -123,12 +128,13 @@ struct volume_detach_query {
 };
 static const struct json_member volume_detach_query_members[] = {
         JSON_TEXT_MEMBER(volume_detach_query, volume, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "name, id or path; else the only one"),
+                         .about = "name, id or mount point (default: the only volume)"),
         JSON_BOOL_MEMBER(volume_detach_query, force,
-                         .about = "although something inside uses it: what is open stays open"),
+                         .about = "detach although processes use the volume; open files stay open"),
         JSON_END,
 };
-static JSON_SHAPE(volume_detach_query, "VolumeDetachQuery", volume_detach_query, "Which volume");
+static JSON_SHAPE(volume_detach_query, "VolumeDetachQuery", volume_detach_query,
+                  "Volume to detach");
 
 /* ---- record to answer ---- */
 
@@ -147,7 +153,7 @@ static struct volume_mount_answer make_mount_answer(const struct mount_record *m
 	};
 }
 
-/* Those of `mounts` that are this volume's; NULL = all. */
+/* The mounts of this volume; NULL: all mounts. */
 static struct json_list make_mount_list(struct arena *a, const struct mount_list *mounts,
                                         const char *volume_id)
 {
@@ -324,21 +330,21 @@ const struct route volumes_routes[] = {
          .summary = "List volumes"},
         {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES, .body = &create_request,
          .answer = &volume_shape, .status = 201, .handle = volume_create, TAG,
-         .summary = "Make a volume"},
+         .summary = "Create a volume"},
         {HTTP_GET, BASE "/:volume", SCOPE_SANDBOX_READ, ROUTE_SLOW | ROUTE_FILES,
          .answer = &volume_usage_shape, .handle = volume_get, TAG,
-         .summary = "Get a volume by name or id, with what is used"},
+         .summary = "Get a volume by name or id, with its used space"},
         {HTTP_PATCH, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &grow_request, .answer = &volume_shape, .handle = volume_patch, TAG,
-         .summary = "Grow a volume that has a limit"},
+         .summary = "Raise the size limit of a volume"},
         {HTTP_DELETE, BASE "/:volume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES, .status = 204,
          .handle = volume_delete, TAG,
-         .summary = "Delete a volume that no sandbox has, and its files"},
+         .summary = "Delete a volume and its files; no sandbox may have it attached"},
         {HTTP_GET, INSTANCE, SCOPE_SANDBOX_READ, .answer = &mounts_shape, .handle = mounts_get, TAG,
-         .summary = "The volumes of a sandbox"},
+         .summary = "List the volumes of a sandbox"},
         {HTTP_POST, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .body = &attach_request, .answer = &mounts_shape, .handle = volume_attach, TAG,
-         .summary = "Attach a volume to a sandbox, running or stopped"},
+         .summary = "Attach a volume to a running or stopped sandbox"},
         {HTTP_DELETE, INSTANCE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_FILES,
          .query = &volume_detach_query, .answer = &mounts_shape, .handle = volume_detach, TAG,
          .summary = "Detach a volume from a sandbox"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/webhooks — who is told of the project's events, and what could not be told. */
+/* /v1/webhooks — webhooks for the project's events, and their deliveries. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -29,20 +29,20 @@ enum webhook_row { WEBHOOK_URL, WEBHOOK_EVENTS, WEBHOOK_SECRET, WEBHOOK_ENABLED 
 #define BODY_ROWS(url_flags)                                                                       \
 	[WEBHOOK_URL] = JSON_TEXT_MEMBER(webhook_body, url, .flags = (url_flags), .min = 1,        \
 	                                 .max = OUTBOUND_URL_MAX,                                  \
-	                                 .about = "http or https, on the internet"),               \
+	                                 .about = "http or https URL on the internet"),            \
 	[WEBHOOK_EVENTS] = JSON_TEXT_LIST_MEMBER(                                                  \
 	        webhook_body, events, .min = 1, .max = PATTERNS_MAX,                               \
-	        .about = "kinds such as sandbox.started, or sandbox.*; else all"),                 \
+	        .about = "kinds such as sandbox.started, or sandbox.* (default: all)"),            \
 	[WEBHOOK_SECRET] = JSON_TEXT_MEMBER(webhook_body, secret, .flags = JSON_SECRET,            \
 	                                    .max = WEBHOOK_SECRET_MAX,                             \
-	                                    .about = "signs what is sent; else made here"),        \
+	                                    .about = "key for signatures (default: generated)"),   \
 	[WEBHOOK_ENABLED] = JSON_BOOL_MEMBER(webhook_body, enabled, .about = "default true"),      \
 	JSON_END
 
 static const struct json_member webhook_request_members[] = {BODY_ROWS(JSON_REQUIRED)};
 static const struct json_shape webhook_request = {
         .name = "WebhookCreate",
-        .about = "A webhook to make",
+        .about = "A webhook to create",
         .size = sizeof(struct webhook_body),
         .members = webhook_request_members,
         .present_offset = offsetof(struct webhook_body, present),
@@ -50,7 +50,8 @@ static const struct json_shape webhook_request = {
 static const struct json_member webhook_change_members[] = {BODY_ROWS(0)};
 static const struct json_shape webhook_change = {
         .name = "WebhookChange",
-        .about = "What is given replaces what was; enabled again, it begins with what comes then",
+        .about = "Given members replace the stored ones; a webhook that is enabled again receives "
+                 "only new events",
         .size = sizeof(struct webhook_body),
         .members = webhook_change_members,
         .present_offset = offsetof(struct webhook_body, present),
@@ -67,17 +68,17 @@ struct webhook_answer {
 	        JSON_TEXT_LIST_MEMBER(webhook_answer, events),                                     \
 	        JSON_BOOL_MEMBER(webhook_answer, enabled),                                         \
 	        JSON_TEXT_MEMBER(webhook_answer, problem, .flags = JSON_NULLABLE,                  \
-	                         .about = "why the server has disabled it"),                       \
+	                         .about = "why the server disabled the webhook"),                  \
 	        JSON_WHOLE_MEMBER(webhook_answer, waiting,                                         \
-	                          .about = "deliveries still to be made"),                         \
-	        JSON_WHOLE_MEMBER(webhook_answer, dead, .about = "deliveries given up"),           \
+	                          .about = "number of waiting deliveries"),                        \
+	        JSON_WHOLE_MEMBER(webhook_answer, dead, .about = "number of dead deliveries"),     \
 	        JSON_TIME_MEMBER(webhook_answer, created_at),                                      \
 	        JSON_TIME_MEMBER(webhook_answer, updated_at)
 static const struct json_member webhook_shape_members[] = {ANSWER_ROWS, JSON_END};
 static JSON_SHAPE(webhook_shape, "Webhook", webhook_answer, "A webhook, without its secret");
 static const struct json_member webhook_made_shape_members[] = {
         ANSWER_ROWS,
-        JSON_TEXT_MEMBER(webhook_answer, secret, .about = "told only now"),
+        JSON_TEXT_MEMBER(webhook_answer, secret, .about = "returned only once"),
         JSON_END,
 };
 static JSON_SHAPE(webhook_made_shape, "WebhookMade", webhook_answer,
@@ -95,20 +96,21 @@ struct delivery_answer {
 	int64_t sequence, attempts, status, created_at, next_at, ended_at;
 };
 static const struct json_member delivery_shape_members[] = {
-        JSON_TEXT_MEMBER(delivery_answer, id, .about = "the header Atoll-Delivery"),
-        JSON_WHOLE_MEMBER(delivery_answer, sequence, .about = "of its event"),
+        JSON_TEXT_MEMBER(delivery_answer, id, .about = "value of the header Atoll-Delivery"),
+        JSON_WHOLE_MEMBER(delivery_answer, sequence, .about = "sequence of the event"),
         JSON_TEXT_MEMBER(delivery_answer, kind),
         JSON_TEXT_MEMBER(delivery_answer, state, .about = "waiting, delivered or dead"),
         JSON_WHOLE_MEMBER(delivery_answer, attempts),
-        JSON_WHOLE_MEMBER(delivery_answer, status, .about = "of the last answer; 0 = none came"),
+        JSON_WHOLE_MEMBER(delivery_answer, status,
+                          .about = "HTTP status of the last reply; 0: no reply came"),
         JSON_TEXT_MEMBER(delivery_answer, error, .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(delivery_answer, created_at),
         JSON_TIME_MEMBER(delivery_answer, next_at, .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(delivery_answer, ended_at, .flags = JSON_NULLABLE),
-        JSON_RAW_MEMBER(delivery_answer, event, .about = "the body that is sent"),
+        JSON_RAW_MEMBER(delivery_answer, event, .about = "body of the request"),
         JSON_END,
 };
-static JSON_SHAPE(delivery_shape, "Delivery", delivery_answer, "An event on its way to a webhook");
+static JSON_SHAPE(delivery_shape, "Delivery", delivery_answer, "Delivery of an event to a webhook");
 static const struct json_member delivery_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &delivery_shape),
         JSON_END,
@@ -121,14 +123,14 @@ struct deliveries_query {
 };
 static const struct json_member deliveries_query_members[] = {
         JSON_TEXT_MEMBER(deliveries_query, state, .max = 16,
-                         .about = "waiting, delivered or dead; else any"),
+                         .about = "waiting, delivered or dead (default: any)"),
         JSON_WHOLE_MEMBER(deliveries_query, before, .min = 0,
-                          .about = "sequence of the last one of the page before"),
+                          .about = "sequence of the last delivery of the previous page"),
         JSON_WHOLE_MEMBER(deliveries_query, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "default 100"),
         JSON_END,
 };
-static JSON_SHAPE(deliveries_query, "DeliveriesQuery", deliveries_query, "Which deliveries");
+static JSON_SHAPE(deliveries_query, "DeliveriesQuery", deliveries_query, "Filter for deliveries");
 
 /* ---- between rows and shapes ---- */
 
@@ -174,7 +176,7 @@ static int join_patterns(struct arena *a, const char **events, const char **ret,
 	return 0;
 }
 
-/* What the caller gives, over what is there. */
+/* Members that the caller gives replace those of the record. */
 static int apply_webhook_body(struct request *rq, const struct webhook_body *b,
                               struct webhook_record *r, struct error *err)
 {
@@ -298,7 +300,7 @@ static int check_delivery_state(const char *state, struct error *err)
 			return 0;
 	if (!state)
 		return 0;
-	(void)FAIL(err, ERROR_INVALID, "state '%.16s' is none that deliveries have", state);
+	(void)FAIL(err, ERROR_INVALID, "unknown state '%.16s'", state);
 	error_hint(err, "waiting, delivered or dead");
 	return -1;
 }
@@ -364,7 +366,7 @@ static int delivery_retry(struct request *rq, const void *body, struct reply *re
 const struct route webhooks_routes[] = {
         {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, .body = &webhook_request,
          .answer = &webhook_made_shape, .status = 201, .handle = webhook_create, TAG,
-         .summary = "Have another server told of events"},
+         .summary = "Create a webhook"},
         {HTTP_GET, BASE, SCOPE_SANDBOX_WRITE, .answer = &webhook_list_shape, .handle = webhook_list,
          TAG, .summary = "List the project's webhooks"},
         {HTTP_GET, BASE "/:webhook", SCOPE_SANDBOX_WRITE, .answer = &webhook_shape,
@@ -375,8 +377,8 @@ const struct route webhooks_routes[] = {
          .handle = webhook_delete, TAG, .summary = "Delete a webhook and its deliveries"},
         {HTTP_GET, BASE "/:webhook/deliveries", SCOPE_SANDBOX_WRITE, .query = &deliveries_query,
          .answer = &delivery_list_shape, .handle = deliveries_list, TAG,
-         .summary = "What was sent, waits, or was given up"},
+         .summary = "List the deliveries of a webhook"},
         {HTTP_POST, BASE "/:webhook/deliveries/:delivery/retry", SCOPE_SANDBOX_WRITE, .status = 202,
-         .handle = delivery_retry, TAG, .summary = "Try a delivery again, from the beginning"},
+         .handle = delivery_retry, TAG, .summary = "Retry a delivery, with all attempts"},
         {.path = NULL},
 };

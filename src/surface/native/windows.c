@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/windows — named terminals: what they show, what is typed, what runs in
- * them; docs/use/terminals.md. */
+/* /api/sandbox/instances/:id/windows — named terminals: screens, input and commands
+ * (docs/use/terminals.md). */
 #include "surface/native/windows.h"
 
 #include "base/clock.h"
@@ -20,20 +20,21 @@ struct window_answer {
 };
 static const struct json_member window_shape_members[] = {
         JSON_TEXT_MEMBER(window_answer, name),
-        JSON_WHOLE_MEMBER(window_answer, process, .about = "its number in this sandbox"),
-        JSON_WHOLE_MEMBER(window_answer, pid, .about = "inside the sandbox"),
+        JSON_WHOLE_MEMBER(window_answer, process, .about = "number of the process in this sandbox"),
+        JSON_WHOLE_MEMBER(window_answer, pid, .about = "process id in the sandbox"),
         JSON_WHOLE_MEMBER(window_answer, rows),
         JSON_WHOLE_MEMBER(window_answer, cols),
-        JSON_BOOL_MEMBER(window_answer, busy, .about = "something runs in the foreground"),
-        JSON_BOOL_MEMBER(window_answer, shell, .about = "…/run works there"),
-        JSON_WHOLE_MEMBER(window_answer, viewers, .about = "connections that are attached"),
-        JSON_WHOLE_MEMBER(window_answer, ttl_s, .about = "closes after so long at rest"),
-        JSON_WHOLE_MEMBER(window_answer, quiet_ms, .about = "since the last input or output"),
-        JSON_WHOLE_MEMBER(window_answer, output_start, .about = "first offset that is kept"),
+        JSON_BOOL_MEMBER(window_answer, busy, .about = "a command runs in the foreground"),
+        JSON_BOOL_MEMBER(window_answer, shell, .about = "whether …/run works in this window"),
+        JSON_WHOLE_MEMBER(window_answer, viewers, .about = "number of attached connections"),
+        JSON_WHOLE_MEMBER(window_answer, ttl_s, .about = "idle time after which the window closes"),
+        JSON_WHOLE_MEMBER(window_answer, quiet_ms, .about = "time since the last input or output"),
+        JSON_WHOLE_MEMBER(window_answer, output_start,
+                          .about = "first offset that is still stored"),
         JSON_WHOLE_MEMBER(window_answer, output_end, .about = "bytes written so far"),
         JSON_TIME_MEMBER(window_answer, started_at),
         JSON_TEXT_MEMBER(window_answer, user),
-        JSON_TEXT_MEMBER(window_answer, cwd, .about = "that it began in"),
+        JSON_TEXT_MEMBER(window_answer, cwd, .about = "working directory at its start"),
         JSON_END,
 };
 static JSON_SHAPE(window_shape, "Window", window_answer, "A named terminal");
@@ -67,7 +68,7 @@ static struct window_answer make_window_answer(const struct terminal_window *w)
 
 /* ---- windows ---- */
 
-/* The sandbox of ":id" is held, the window that of ":window". */
+/* Holds the sandbox of ":id" and names the window of ":window". */
 static int open_window(struct request *rq, struct api_target *t, struct terminal_at *ret,
                        struct error *err)
 {
@@ -132,7 +133,7 @@ static const struct json_member window_change_shape_members[] = {
         JSON_WHOLE_MEMBER(window_change, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000),
         JSON_END,
 };
-static JSON_SHAPE(window_change_shape, "WindowChange", window_change, "What is to be otherwise");
+static JSON_SHAPE(window_change_shape, "WindowChange", window_change, "Changes of a window");
 
 static int window_change(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -177,21 +178,23 @@ struct viewer_answer {
 	bool writes;
 };
 static const struct json_member viewer_shape_members[] = {
-        JSON_WHOLE_MEMBER(viewer_answer, viewer, .about = "its number on this server"),
-        JSON_TEXT_MEMBER(viewer_answer, who, .about = "its user, or its key"),
-        JSON_TEXT_MEMBER(viewer_answer, peer, .about = "address that it comes from"),
-        JSON_BOOL_MEMBER(viewer_answer, writes, .about = "false: it only looks"),
+        JSON_WHOLE_MEMBER(viewer_answer, viewer, .about = "number of the viewer on this server"),
+        JSON_TEXT_MEMBER(viewer_answer, who, .about = "user or key of the viewer"),
+        JSON_TEXT_MEMBER(viewer_answer, peer, .about = "network address of the viewer"),
+        JSON_BOOL_MEMBER(viewer_answer, writes, .about = "false: read-only"),
         JSON_TIME_MEMBER(viewer_answer, attached_at),
-        JSON_TIME_MEMBER(viewer_answer, typed_at, .about = "last, to two seconds; null = never"),
+        JSON_TIME_MEMBER(viewer_answer, typed_at,
+                         .about = "last input, accurate to two seconds; null: never"),
         JSON_END,
 };
-static JSON_SHAPE(viewer_shape, "Viewer", viewer_answer, "Who looks at a window by WebSocket");
+static JSON_SHAPE(viewer_shape, "Viewer", viewer_answer,
+                  "A viewer that is attached to a window by WebSocket");
 
 static const struct json_member viewer_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &viewer_shape),
         JSON_END,
 };
-static JSON_SHAPE(viewer_list, "ViewerList", list_answer, "Viewers, first come first");
+static JSON_SHAPE(viewer_list, "ViewerList", list_answer, "Viewers, in the order of attachment");
 
 static int window_viewers(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -246,7 +249,7 @@ static const struct json_member run_shape_members[] = {
         JSON_BOOL_MEMBER(screen_run_answer, strike),
         JSON_END,
 };
-static JSON_SHAPE(run_shape, "ScreenRun", screen_run_answer, "Characters that look the same");
+static JSON_SHAPE(run_shape, "ScreenRun", screen_run_answer, "Characters with the same attributes");
 
 struct screen_line_answer {
 	struct json_list runs;
@@ -265,26 +268,28 @@ struct screen_answer {
 };
 static const struct json_member screen_shape_members[] = {
         JSON_TEXT_MEMBER(screen_answer, reason,
-                         .about = "why waiting ended: found, changed, quiet, timeout, ended; none "
-                                  "when there was nothing to wait for"),
-        JSON_TEXT_MEMBER(screen_answer, text, .flags = JSON_NULLABLE,
-                         .about = "lines without blanks at their end, or what draws it anew"),
-        JSON_LIST_MEMBER(screen_answer, lines, &line_shape, .about = "of the form cells"),
+                         .about = "why the wait ended: found, changed, quiet, timeout or ended; "
+                                  "none if there was no condition"),
+        JSON_TEXT_MEMBER(
+                screen_answer, text, .flags = JSON_NULLABLE,
+                .about = "lines without trailing blanks, or escape sequences that draw the screen"),
+        JSON_LIST_MEMBER(screen_answer, lines, &line_shape, .about = "only for the form cells"),
         JSON_WHOLE_MEMBER(screen_answer, rows),
         JSON_WHOLE_MEMBER(screen_answer, cols),
         JSON_WHOLE_MEMBER(screen_answer, cursor_row, .about = "from 0"),
         JSON_WHOLE_MEMBER(screen_answer, cursor_column, .about = "from 0"),
         JSON_BOOL_MEMBER(screen_answer, cursor_visible),
         JSON_BOOL_MEMBER(screen_answer, alternate,
-                         .about = "the screen of a full-screen program, not the shell's"),
+                         .about = "true: the alternate screen of a full-screen program"),
         JSON_TEXT_MEMBER(screen_answer, title),
-        JSON_WHOLE_MEMBER(screen_answer, offset, .about = "output up to here is on it"),
+        JSON_WHOLE_MEMBER(screen_answer, offset,
+                          .about = "the screen includes output up to this offset"),
         JSON_WHOLE_MEMBER(screen_answer, missing,
-                          .about = "bytes at the beginning of the output that are no longer kept: "
-                                   "what they drew may be missing"),
+                          .about = "bytes that are no longer stored at the beginning of the "
+                                   "output; text that they drew may be missing"),
         JSON_END,
 };
-static JSON_SHAPE(screen_shape, "Screen", screen_answer, "What a window shows");
+static JSON_SHAPE(screen_shape, "Screen", screen_answer, "Content of a window's screen");
 
 static struct json_list make_screen_runs(struct arena *a, const struct terminal_line *line)
 {
@@ -346,7 +351,7 @@ static const struct json_member screen_query_members[] = {
         JSON_CHOICE_MEMBER(screen_query, form, .choices = forms),
         JSON_END,
 };
-static JSON_SHAPE(screen_query, "ScreenQuery", screen_query, "How to tell the screen");
+static JSON_SHAPE(screen_query, "ScreenQuery", screen_query, "Format of the screen");
 
 static int window_screen(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -375,27 +380,30 @@ struct window_keys_body {
 };
 static const struct json_member keys_shape_members[] = {
         JSON_TEXT_MEMBER(window_keys_body, text, .max = TERMINAL_INPUT_MAX,
-                         .about = "typed as it is"),
-        JSON_TEXT_MEMBER(window_keys_body, paste, .max = TERMINAL_INPUT_MAX,
-                         .about = "as one paste, where the program knows of pastes"),
+                         .about = "text to type"),
+        JSON_TEXT_MEMBER(
+                window_keys_body, paste, .max = TERMINAL_INPUT_MAX,
+                .about = "text to paste; uses bracketed paste if the program has enabled it"),
         JSON_TEXT_LIST_MEMBER(window_keys_body, keys, .max = 1024,
-                              .about = "after them: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; "
-                                       "what is no key is typed"),
+                              .about = "keys to press after text and paste: C-c, M-x, S-Tab, Up, "
+                                       "Enter, Escape, F5, …; other strings are typed"),
         JSON_TEXT_MEMBER(window_keys_body, wait_text, .max = 4096,
-                         .about = "wait until the screen has it; of several conditions the first "
-                                  "ends the wait, and after typing only what follows counts"),
-        JSON_TEXT_MEMBER(window_keys_body, wait_regex, .max = 512,
-                         .about = "the same, POSIX extended, within a line"),
-        JSON_BOOL_MEMBER(window_keys_body, wait_change,
-                         .about = "until anything on the screen changes"),
+                         .about = "wait until the screen shows this text; the first condition that "
+                                  "holds ends the wait; after typing, only later output counts"),
+        JSON_TEXT_MEMBER(
+                window_keys_body, wait_regex, .max = 512,
+                .about = "wait until a line matches this POSIX extended regular expression"),
+        JSON_BOOL_MEMBER(window_keys_body, wait_change, .about = "wait until the screen changes"),
         JSON_WHOLE_MEMBER(window_keys_body, quiet_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
-                          .about = "until there was no output for so long"),
+                          .about = "wait until there was no output for this time"),
         JSON_WHOLE_MEMBER(window_keys_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
-                          .about = "at most; default 10000"),
-        JSON_CHOICE_MEMBER(window_keys_body, form, .choices = forms, .about = "of the screen"),
+                          .about = "maximum wait (default 10000)"),
+        JSON_CHOICE_MEMBER(window_keys_body, form, .choices = forms,
+                           .about = "format of the screen"),
         JSON_END,
 };
-static JSON_SHAPE(keys_shape, "WindowKeys", window_keys_body, "What to type, and what to wait for");
+static JSON_SHAPE(keys_shape, "WindowKeys", window_keys_body,
+                  "Input for a window, and conditions to wait for");
 
 static int window_keys(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -433,18 +441,22 @@ struct window_run_body {
 };
 static const struct json_member window_run_members[] = {
         JSON_TEXT_MEMBER(window_run_body, command, .max = TERMINAL_COMMAND_MAX,
-                         .about = "what runs there already is cancelled first; without one it is "
-                                  "waited for"),
-        JSON_BOOL_MEMBER(window_run_body, keep, .about = "refuse (409) rather than cancel"),
+                         .about = "command line; a command that runs in the window is cancelled "
+                                  "first; without command, wait for the running one"),
+        JSON_BOOL_MEMBER(window_run_body, keep,
+                         .about = "answer 409 instead of cancelling a running command"),
         JSON_WHOLE_MEMBER(window_run_body, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
-                          .about = "then it is left running; default 30000"),
+                          .about =
+                                  "maximum wait; afterwards the command continues (default 30000)"),
         JSON_WHOLE_MEMBER(window_run_body, output_limit, .min = 1, .max = TERMINAL_OUTPUT_MAX,
-                          .name = "outputLimitBytes", .about = "of its end; default 65536"),
+                          .name = "outputLimitBytes",
+                          .about = "bytes kept from the end of the output (default 65536)"),
         JSON_TEXT_MEMBER(window_run_body, cwd, .max = 4096,
-                         .about = "of a window that is made for it"),
-        JSON_TEXT_MEMBER(window_run_body, user, .max = 64, .about = "the same"),
+                         .about = "working directory, if the window is created"),
+        JSON_TEXT_MEMBER(window_run_body, user, .max = 64,
+                         .about = "user, if the window is created"),
         JSON_TEXT_MAP_MEMBER(window_run_body, env, .max = 256, .flags = JSON_SECRET,
-                             .about = "the same"),
+                             .about = "environment, if the window is created"),
         JSON_END,
 };
 static JSON_SHAPE(window_run, "WindowRun", window_run_body, "A command for a window");
@@ -457,20 +469,21 @@ struct window_result_answer {
 static const struct json_member window_result_members[] = {
         JSON_TEXT_MEMBER(window_result_answer, window),
         JSON_WHOLE_MEMBER(window_result_answer, process),
-        JSON_BOOL_MEMBER(window_result_answer, running, .about = "it goes on"),
-        JSON_WHOLE_MEMBER(window_result_answer, exit_code, .about = "-1 while it runs"),
-        JSON_TEXT_MEMBER(window_result_answer, output, .about = "without what moves and colours"),
+        JSON_BOOL_MEMBER(window_result_answer, running, .about = "the command still runs"),
+        JSON_WHOLE_MEMBER(window_result_answer, exit_code, .about = "-1 while the command runs"),
+        JSON_TEXT_MEMBER(window_result_answer, output, .about = "output without escape sequences"),
         JSON_WHOLE_MEMBER(window_result_answer, since,
-                          .about = "where its output begins in that of the process"),
+                          .about = "offset of the output in the output of the process"),
         JSON_WHOLE_MEMBER(window_result_answer, end),
-        JSON_WHOLE_MEMBER(window_result_answer, dropped, .about = "bytes before `output`"),
+        JSON_WHOLE_MEMBER(window_result_answer, dropped, .about = "bytes dropped before `output`"),
         JSON_BOOL_MEMBER(window_result_answer, cancelled,
-                         .about = "what ran there was ended for it"),
-        JSON_BOOL_MEMBER(window_result_answer, closed, .about = "the window has ended with it"),
+                         .about = "a command that ran in the window was cancelled"),
+        JSON_BOOL_MEMBER(window_result_answer, closed,
+                         .about = "the window closed when the command ended"),
         JSON_END,
 };
 static JSON_SHAPE(window_result, "WindowResult", window_result_answer,
-                  "What a command in a window did");
+                  "Result of a command in a window");
 
 static int window_execute(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -511,24 +524,25 @@ static int window_execute(struct request *rq, const void *body, struct reply *re
 #define TAG .tag = "terminals"
 const struct route windows_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &window_list, .handle = windows_list, TAG,
-         .summary = "List the windows that are open"},
+         .summary = "List the open windows of a sandbox"},
         {HTTP_GET, BASE "/:window", SCOPE_SANDBOX_READ, .answer = &window_shape,
          .handle = window_get, TAG, .summary = "Get a window"},
         {HTTP_PATCH, BASE "/:window", SCOPE_SANDBOX_WRITE, .body = &window_change_shape,
          .answer = &window_shape, .handle = window_change, TAG,
-         .summary = "Change a window's size or how long it may stand idle"},
+         .summary = "Change a window's size or idle timeout"},
         {HTTP_DELETE, BASE "/:window", SCOPE_SANDBOX_WRITE, .status = 204, .handle = window_close,
-         TAG, .summary = "Close a window and end what runs in it"},
+         TAG, .summary = "Close a window and end its processes"},
         {HTTP_GET, BASE "/:window/viewers", SCOPE_SANDBOX_READ, .answer = &viewer_list,
-         .handle = window_viewers, TAG, .summary = "Who looks at a window, and who types"},
+         .handle = window_viewers, TAG, .summary = "List the viewers of a window"},
         {HTTP_GET, BASE "/:window/screen", SCOPE_SANDBOX_READ, .query = &screen_query,
          .answer = &screen_shape, .handle = window_screen, TAG,
-         .summary = "What a window shows, with the cursor"},
+         .summary = "Get a window's screen and cursor"},
         {HTTP_POST, BASE "/:window/keys", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
          .body = &keys_shape, .answer = &screen_shape, .handle = window_keys, TAG,
-         .summary = "Type, wait, and look at the screen, without disturbing what runs"},
+         .summary = "Type into a window, wait, and get the screen; running programs are not "
+                    "interrupted"},
         {HTTP_POST, BASE "/:window/run", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
          .body = &window_run, .answer = &window_result, .handle = window_execute, TAG,
-         .summary = "Run a command in a window, made if need be"},
+         .summary = "Run a command in a window; the window is created if needed"},
         {.path = NULL},
 };

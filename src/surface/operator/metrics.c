@@ -40,7 +40,7 @@ static void write_http(struct buf *out, const struct server_counts *c)
 	write_counter(out, "atoll_http_connections_total", "Connections accepted.",
 	              c->connections_total);
 	write_counter(out, "atoll_http_connections_closed_idle_total",
-	              "Idle connections that gave way to new ones.", c->closed_idle);
+	              "Idle connections closed to accept new ones.", c->closed_idle);
 	buf_addf(out,
 	         "# HELP atoll_http_connections_refused_total Connections refused, by the full "
 	         "table or by the bound of their project.\n"
@@ -48,7 +48,7 @@ static void write_http(struct buf *out, const struct server_counts *c)
 	         "atoll_http_connections_refused_total{by=\"server\"} %" PRIu64 "\n"
 	         "atoll_http_connections_refused_total{by=\"project\"} %" PRIu64 "\n",
 	         c->refused_by_table, c->refused_by_project);
-	write_counter(out, "atoll_http_requests_total", "Requests begun.", c->requests_total);
+	write_counter(out, "atoll_http_requests_total", "Requests started.", c->requests_total);
 	write_gauge(out, "atoll_http_streams", "Open streams.", c->relays_open);
 	write_counter(out, "atoll_http_received_bytes_total", "Bytes from clients.", c->bytes_in);
 	write_counter(out, "atoll_http_sent_bytes_total", "Bytes to clients.", c->bytes_out);
@@ -67,13 +67,13 @@ static void write_fleet(struct buf *out, const struct fleet_counts *c)
 		buf_addf(out, "atoll_sandboxes{state=\"%s\"} %" PRIu64 "\n",
 		         sandbox_state_name((enum sandbox_state)i), c->by_state[i]);
 	write_counter(out, "atoll_sandboxes_created_total", "Sandboxes made.", c->created);
-	write_counter(out, "atoll_sandboxes_create_failed_total",
-	              "Sandboxes that could not be made.", c->create_failed);
+	write_counter(out, "atoll_sandboxes_create_failed_total", "Creates that failed.",
+	              c->create_failed);
 	write_counter(out, "atoll_sandboxes_deleted_total", "Sandboxes deleted.", c->deleted);
 	write_counter(out, "atoll_sandboxes_create_microseconds_total",
 	              "Time spent making sandboxes.", c->create_us_total);
 	write_counter(out, "atoll_sandbox_calls_total", "Calls into sandboxes.", c->execs);
-	write_gauge(out, "atoll_sandbox_holds", "Calls into sandboxes that are going on.", c->held);
+	write_gauge(out, "atoll_sandbox_holds", "Running calls into sandboxes.", c->held);
 }
 
 static void write_refusals(struct buf *out, const struct worker_load *load, unsigned lane)
@@ -91,12 +91,14 @@ static void write_refusals(struct buf *out, const struct worker_load *load, unsi
 
 static void write_trash(struct buf *out, const struct fleet_trash_counts *c)
 {
-	write_counter(out, "atoll_orphans_trashed_total",
-	              "Sandboxes and snapshots that no row knew, put into the trash.", c->orphans);
-	write_gauge(out, "atoll_orphans_held", "Orphans that were too many to be removed.",
-	            c->held);
-	write_gauge(out, "atoll_trash_entries", "What the trash keeps.", c->entries);
-	write_gauge(out, "atoll_trash_bytes", "Bytes that the trash keeps.", c->bytes);
+	write_counter(
+	        out, "atoll_orphans_trashed_total",
+	        "Sandboxes and snapshots without a row in the store that were moved to the trash.",
+	        c->orphans);
+	write_gauge(out, "atoll_orphans_held",
+	            "Orphans that were not removed because there were too many.", c->held);
+	write_gauge(out, "atoll_trash_entries", "Entries of the trash.", c->entries);
+	write_gauge(out, "atoll_trash_bytes", "Bytes in the trash.", c->bytes);
 }
 
 static void write_clock(struct buf *out, struct fleet_clock c)
@@ -104,8 +106,7 @@ static void write_clock(struct buf *out, struct fleet_clock c)
 	write_counter(out, "atoll_clock_jumps_total", "Times that the machine's clock was set.",
 	              c.jumps);
 	write_gauge(out, "atoll_clock_hold_seconds",
-	            "So long nothing that is kept for a time is removed, because the clock went "
-	            "forward.",
+	            "Remaining time without expiry of stored items after the clock jumped forward.",
 	            c.held_s);
 }
 
@@ -113,7 +114,7 @@ static void write_workers(struct buf *out, const struct worker_load *load)
 {
 	write_gauge(out, "atoll_agents_unresponsive", "Sandboxes whose agent does not answer.",
 	            agent_health_count());
-	write_gauge(out, "atoll_worker_threads", "Threads of the workers.", load->threads);
+	write_gauge(out, "atoll_worker_threads", "Worker threads.", load->threads);
 	buf_add_text(out, "# HELP atoll_workers Tasks by lane.\n# TYPE atoll_workers gauge\n");
 	for (unsigned i = 0; i < WORKER_LANES; i++)
 		buf_addf(out,
@@ -121,14 +122,15 @@ static void write_workers(struct buf *out, const struct worker_load *load)
 		         "atoll_workers{lane=\"%s\",state=\"waiting\"} %u\n",
 		         worker_lane_name(i), load->running[i], worker_lane_name(i),
 		         load->waiting[i]);
-	buf_add_text(out, "# HELP atoll_workers_longest_wait_seconds Age of the task that waits "
-	                  "longest.\n# TYPE atoll_workers_longest_wait_seconds gauge\n");
+	buf_add_text(out, "# HELP atoll_workers_longest_wait_seconds Age of the oldest waiting "
+	                  "task.\n# TYPE atoll_workers_longest_wait_seconds gauge\n");
 	for (unsigned i = 0; i < WORKER_LANES; i++)
 		buf_addf(out, "atoll_workers_longest_wait_seconds{lane=\"%s\"} %.3f\n",
 		         worker_lane_name(i), (double)load->longest_wait_ms[i] / 1000);
-	buf_add_text(out, "# HELP atoll_workers_refused_total Tasks refused, by the full queue of "
-	                  "a lane or share, or by the time that they had waited.\n"
-	                  "# TYPE atoll_workers_refused_total counter\n");
+	buf_add_text(
+	        out,
+	        "# HELP atoll_workers_refused_total Tasks refused because a lane or share was full "
+	        "or the task waited too long.\n# TYPE atoll_workers_refused_total counter\n");
 	for (unsigned i = 0; i < WORKER_LANES; i++)
 		write_refusals(out, load, i);
 }
@@ -143,23 +145,23 @@ static void write_long_calls(struct buf *out, struct worker_pool *waiters)
 		waiting += load.waiting[i];
 	}
 	buf_addf(out,
-	         "# HELP atoll_long_calls Tool calls and others that may take minutes.\n"
-	         "# TYPE atoll_long_calls gauge\natoll_long_calls{state=\"running\"} %u\n"
-	         "atoll_long_calls{state=\"waiting\"} %u\n",
+	         "# HELP atoll_long_calls Tool calls and other calls that may take minutes.\n# "
+	         "TYPE atoll_long_calls gauge\natoll_long_calls{state=\"running\"} "
+	         "%u\natoll_long_calls{state=\"waiting\"} %u\n",
 	         running, waiting);
 }
 
 static void write_key_queues(struct buf *out, const struct turn_counts *turns)
 {
-	write_gauge(out, "atoll_requests_waiting", "Requests that wait for a turn of their key.",
-	            turns->waiting);
+	write_gauge(out, "atoll_requests_waiting",
+	            "Requests queued behind other requests of their key.", turns->waiting);
 	buf_addf(out,
-	         "# HELP atoll_requests_longest_wait_seconds Wait of the oldest of them.\n"
-	         "# TYPE atoll_requests_longest_wait_seconds gauge\n"
-	         "atoll_requests_longest_wait_seconds %.3f\n"
-	         "# HELP atoll_requests_turned_away_total Requests whose turn did not come.\n"
-	         "# TYPE atoll_requests_turned_away_total counter\n"
-	         "atoll_requests_turned_away_total{by=\"queue\"} %" PRIu64 "\n"
+	         "# HELP atoll_requests_longest_wait_seconds Wait of the oldest queued request.\n# "
+	         "TYPE atoll_requests_longest_wait_seconds "
+	         "gauge\natoll_requests_longest_wait_seconds %.3f\n# HELP "
+	         "atoll_requests_turned_away_total Queued requests that ended before they ran.\n# "
+	         "TYPE atoll_requests_turned_away_total "
+	         "counter\natoll_requests_turned_away_total{by=\"queue\"} %" PRIu64 "\n"
 	         "atoll_requests_turned_away_total{by=\"time\"} %" PRIu64 "\n"
 	         "atoll_requests_turned_away_total{by=\"client\"} %" PRIu64 "\n",
 	         (double)turns->longest_ms / 1000, turns->refused_full, turns->refused_late,
@@ -191,8 +193,8 @@ static uint64_t pool_is_failing(const struct fleet_pool_count *c)
 	return c->is_failing;
 }
 
-/* Several automatic ones may be of one template, which a metric may name only once: they are
- * added up. */
+/* One template can have several automatic pools, but a metric may have each label only once: the
+ * values of automatic pools are added up. */
 static void write_pools(struct buf *out, const struct fleet_pool_count *pools, size_t count)
 {
 	static const struct {
@@ -200,12 +202,12 @@ static void write_pools(struct buf *out, const struct fleet_pool_count *pools, s
 		uint64_t (*value)(const struct fleet_pool_count *c);
 	} rows[] = {
 	        {"atoll_pool_ready", "Prepared sandboxes.", "gauge", pool_ready},
-	        {"atoll_pool_target", "Prepared sandboxes that are wanted.", "gauge", pool_target},
+	        {"atoll_pool_target", "Target number of prepared sandboxes.", "gauge", pool_target},
 	        {"atoll_pool_hits_total", "Creates that got a prepared sandbox.", "counter",
 	         pool_hits},
 	        {"atoll_pool_misses_total", "Creates that found the pool empty.", "counter",
 	         pool_misses},
-	        {"atoll_pool_failing", "1: the pool cannot be filled, see its problem.", "gauge",
+	        {"atoll_pool_failing", "1: the pool cannot be filled; see its problem.", "gauge",
 	         pool_is_failing},
 	};
 
@@ -225,14 +227,14 @@ static void write_pools(struct buf *out, const struct fleet_pool_count *pools, s
 	}
 }
 
-/* Of those that anybody has asked: nothing is not none. */
+/* Only pools with creates have a ratio: no creates are not the same as no hits. */
 static void write_hit_ratios(struct buf *out, const struct fleet_pool_count *pools, size_t count)
 {
 	static const char name[] = "atoll_pool_hit_ratio";
 	uint64_t hits = 0, misses = 0;
 
 	buf_addf(out,
-	         "# HELP %s Part of the creates since the broker's start that got a prepared "
+	         "# HELP %s Fraction of creates since the broker's start that got a prepared "
 	         "sandbox.\n# TYPE %s gauge\n",
 	         name, name);
 	for (size_t i = 0; i < count; i++) {
@@ -257,18 +259,17 @@ static void write_disk(struct buf *out)
 	if (!*d.enforcement)
 		return;
 	buf_addf(out,
-	         "# HELP atoll_disk_enforcement What keeps a sandbox from filling the disk.\n"
-	         "# TYPE atoll_disk_enforcement gauge\n"
-	         "atoll_disk_enforcement{by=\"%s\"} 1\n",
+	         "# HELP atoll_disk_enforcement How disk limits of sandboxes are enforced.\n# TYPE "
+	         "atoll_disk_enforcement gauge\natoll_disk_enforcement{by=\"%s\"} 1\n",
 	         d.enforcement);
 	write_gauge(out, "atoll_disk_watched",
 	            "Sandboxes whose disk limit is watched, not enforced.", d.watched);
 	write_gauge(out, "atoll_disk_over", "Watched sandboxes over their disk limit.", d.over);
 	write_counter(out, "atoll_disk_pauses_total",
-	              "Sandboxes paused because they passed their disk limit.", d.paused_total);
-	write_counter(out, "atoll_disk_counts_total", "Times that a sandbox's files were counted.",
+	              "Sandboxes paused because they exceeded their disk limit.", d.paused_total);
+	write_counter(out, "atoll_disk_counts_total", "Measurements of a sandbox's files.",
 	              d.counts_total);
-	write_counter(out, "atoll_disk_counting_microseconds_total", "Time that these counts took.",
+	write_counter(out, "atoll_disk_counting_microseconds_total", "Time of these measurements.",
 	              d.counting_us_total);
 }
 
@@ -282,23 +283,19 @@ static void write_queues(struct buf *out, const struct api *api)
 		const char *name, *type, *help;
 		uint64_t value;
 	} rows[] = {
-	        {"atoll_requests_parked", "gauge", "Requests that wait and hold no thread.",
+	        {"atoll_requests_parked", "gauge", "Requests that wait without a thread.",
 	         parked.parked},
 	        {"atoll_requests_abandoned_total", "counter", "Parked requests whose clients left.",
 	         parked.abandoned},
 	        {"atoll_replies_undone_total", "counter",
-	         "Creations taken back because their clients left before the reply.",
-	         parked.undone},
-	        {"atoll_builds_running", "gauge", "First builds and imports that run.",
-	         work.running},
-	        {"atoll_builds_waiting", "gauge", "First builds and imports that wait.",
-	         work.waiting},
-	        {"atoll_backups_running", "gauge", "Backups and archives that are worked on.",
+	         "Creates undone because the client left before the reply.", parked.undone},
+	        {"atoll_builds_running", "gauge", "Running builds and imports.", work.running},
+	        {"atoll_builds_waiting", "gauge", "Waiting builds and imports.", work.waiting},
+	        {"atoll_backups_running", "gauge", "Running backups and archives.",
 	         backups.running},
-	        {"atoll_backups_waiting", "gauge", "Backups and archives that wait.",
+	        {"atoll_backups_waiting", "gauge", "Waiting backups and archives.",
 	         backups.waiting},
-	        {"atoll_uploads", "gauge", "Images, backups and files of builds that come in.",
-	         uploads.uploads},
+	        {"atoll_uploads", "gauge", "Uploads in progress.", uploads.uploads},
 	        {"atoll_uploads_refused_total", "counter",
 	         "Uploads refused for uploads_max or uploads_per_project_max.", uploads.refused},
 	        {"atoll_uploads_given_up_total", "counter",
@@ -309,7 +306,7 @@ static void write_queues(struct buf *out, const struct api *api)
 		write_number(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
 }
 
-/* On the loop thread, which the server's counts belong to. */
+/* Runs on the loop thread, which owns the server's counts. */
 int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct api *api = api_of(rq);

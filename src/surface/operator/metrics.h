@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/operator/metrics.h — GET /metrics. Private to this folder. */
+/* surface/operator/metrics.h — GET /metrics. */
 #pragma once
 
 #include "http/http.h"

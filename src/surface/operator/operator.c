@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For whoever runs the server: is it alive, is it ready, what does it do. No key is needed; nothing
- * here tells of tenants. */
+/* Routes for operators: liveness, readiness and metrics. They need no key and reveal nothing about
+ * tenants. */
 #include "account/account.h"
 #include "edge/api.h"
 #include "surface/operator/metrics.h"
@@ -15,7 +15,7 @@ static const struct json_member health_shape_members[] = {
         JSON_TEXT_MEMBER(health_answer, version),
         JSON_END,
 };
-static JSON_SHAPE(health_shape, "Health", health_answer, "Whether the server works");
+static JSON_SHAPE(health_shape, "Health", health_answer, "State of the process");
 
 static int health_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -31,11 +31,13 @@ static int health_get(struct request *rq, const void *body, struct reply *reply,
 #define TAG .tag = "operator"
 const struct route operator_routes[] = {
         {HTTP_GET, "/healthz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
-         .answer = &health_shape, .handle = health_get, TAG, .summary = "Is the process alive"},
+         .answer = &health_shape, .handle = health_get, TAG,
+         .summary = "Check that the process is alive"},
         {HTTP_GET, "/readyz", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
          .answer = &readiness_shape, .handle = readiness_get, TAG,
-         .summary = "Can it make sandboxes: it has just made one of each kind of network"},
+         .summary = "Check that the server can make sandboxes: the last check created one for each "
+                    "kind of network"},
         {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
-         .handle = metrics_get, TAG, .summary = "Counters in Prometheus' text format"},
+         .handle = metrics_get, TAG, .summary = "Get metrics in Prometheus' text format"},
         {.path = NULL},
 };

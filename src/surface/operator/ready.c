@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /readyz: the result of the last round (fleet/ready.h), or of the one that is under way. It
- * runs on the loop's thread and no worker waits for it. */
+/* GET /readyz: the result of the last readiness check (fleet/ready.h), or of the check in progress.
+ * Runs on the loop's thread; no worker waits for it. */
 #include "surface/operator/ready.h"
 
 #include "edge/caller.h"
@@ -8,7 +8,7 @@
 #include "http/relay.h"
 
 #define LOOK_MS 10
-#define WAITING_MAX 256 /* requests that wait for one round */
+#define WAITING_MAX 256 /* requests that wait for one check */
 #define ANSWER_MAX (32 * 1024)
 
 struct readiness_check_answer {
@@ -17,28 +17,28 @@ struct readiness_check_answer {
 	double took_ms;
 };
 static const struct json_member check_shape_members[] = {
-        JSON_TEXT_MEMBER(readiness_check_answer, name, .about = "what was tried"),
+        JSON_TEXT_MEMBER(readiness_check_answer, name, .about = "what the check tried"),
         JSON_BOOL_MEMBER(readiness_check_answer, ok),
         JSON_NUMBER_MEMBER(readiness_check_answer, took_ms, .about = "milliseconds"),
         JSON_TEXT_MEMBER(readiness_check_answer, code, .flags = JSON_OMIT_EMPTY,
-                         .about = "stable, for machines", .example = "disk_full"),
+                         .about = "stable code for programs", .example = "disk_full"),
         JSON_TEXT_MEMBER(readiness_check_answer, reason, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(readiness_check_answer, cure, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_SHAPE(check_shape, "ReadinessCheck", readiness_check_answer, "One check of a round");
+static JSON_SHAPE(check_shape, "ReadinessCheck", readiness_check_answer, "One readiness check");
 
 struct readiness_failure_answer {
 	const char *code, *message, *hint;
 };
 static const struct json_member failure_shape_members[] = {
-        JSON_TEXT_MEMBER(readiness_failure_answer, code, .about = "of the first check that failed"),
-        JSON_TEXT_MEMBER(readiness_failure_answer, message, .about = "the reason"),
-        JSON_TEXT_MEMBER(readiness_failure_answer, hint, .about = "the cure"),
+        JSON_TEXT_MEMBER(readiness_failure_answer, code, .about = "code of the first failed check"),
+        JSON_TEXT_MEMBER(readiness_failure_answer, message, .about = "reason of the failure"),
+        JSON_TEXT_MEMBER(readiness_failure_answer, hint, .about = "how to fix it"),
         JSON_END,
 };
 static JSON_SHAPE(failure_shape, "ReadinessFailure", readiness_failure_answer,
-                  "What is wrong, in the form of every error");
+                  "A failed check, in the form of an API error");
 
 struct readiness_answer {
 	const char *status, *version, *provider;
@@ -53,13 +53,13 @@ static const struct json_member readiness_shape_members[] = {
         JSON_TIME_MEMBER(readiness_answer, checked_at, .flags = JSON_OMIT_EMPTY),
         JSON_LIST_MEMBER(readiness_answer, checks, &check_shape),
         JSON_LIST_MEMBER(readiness_answer, warnings, &failure_shape, .flags = JSON_OMIT_EMPTY,
-                         .about = "what does not keep sandboxes from being made, such as a host "
-                                  "without a default route"),
+                         .about = "problems that do not prevent sandboxes, such as a missing "
+                                  "default route on the host"),
         JSON_OBJECT_MEMBER(readiness_answer, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
 JSON_SHAPE(readiness_shape, "Readiness", readiness_answer,
-           "Whether a sandbox can be made now; 503 when not, with the reason and the cure");
+           "Whether the server can create a sandbox now; status 503 with reason and cure if not");
 
 /* ---- the answer ---- */
 
@@ -126,8 +126,8 @@ static const struct relay_ops waiting_relay = {.on_tick = on_tick, .release = re
 static int wait_for_round(struct api *api, struct reply *reply, struct error *err)
 {
 	if (api->ready_waiting == WAITING_MAX)
-		return FAIL(err, ERROR_UNAVAILABLE, "more than %d requests wait for a check",
-		            WAITING_MAX);
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "more than %d requests wait for a readiness check", WAITING_MAX);
 	api->ready_waiting++;
 	reply_relay(reply, &(struct relay_options){.upstream_fd = -1,
 	                                           .ops = &waiting_relay,
@@ -143,8 +143,9 @@ static void reply_draining(const struct api *api, struct reply *reply)
 	        .version = ATOLL_VERSION,
 	        .provider = provider_ops_of(api->provider)->name,
 	        .error = {"draining",
-	                  "the server is stopping: it ends the calls that run and takes no more",
-	                  "try again when it has started again, or at another server"},
+	                  "the server is stopping: it finishes running calls and accepts no new "
+	                  "ones",
+	                  "try again when the server has restarted, or use another server"},
 	};
 
 	reply_status(reply, 503);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/operator/ready.h — GET /readyz. Private to this folder. */
+/* surface/operator/ready.h — GET /readyz. */
 #pragma once
 
 #include "http/http.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which requests are for a preview, by their Host. */
+/* Requests for previews, by their Host. */
 #include <string.h>
 
 #include "edge/hosts.h"
@@ -7,7 +7,7 @@
 #include "surface/preview/preview.h"
 #include "surface/preview/routes.h"
 
-/* Below the domain, the server has two names of its own, which clients of E2B know. */
+/* "api" and "sandbox" below the domain are the server itself; clients of E2B use them. */
 static bool is_sandbox_label(struct span label)
 {
 	return label.size > 0 && !span_is_same_word(label, SPAN("api")) &&
@@ -24,7 +24,7 @@ struct http_host preview_find_host(void *context, struct span host)
 	const struct config *config = ((const struct api *)context)->config;
 	if (is_sandbox_label(host_label(config, host)))
 		return (struct http_host){.route = &preview_host_route};
-	/* By its port, too: it may be another one of the same machine. */
+	/* The port counts, too: it may be another server on the same machine. */
 	if (host_is_preview_origin(config, host))
 		return (struct http_host){.below = PREVIEW_BASE};
 	return (struct http_host){.is_refused = !host_is_ours(config, host)};
@@ -41,7 +41,7 @@ int preview_host_parse(const struct config *config, struct span host, char ret_i
 		            config->preview_domain);
 	memcpy(text, port.data, port.size);
 	text[port.size] = '\0';
-	/* Browsers write hosts in lower case, as ids are. */
+	/* Hosts and ids are in lower case; other clients than browsers may send upper case. */
 	for (size_t i = 0; i < label.size; i++)
 		ret_id[i] = (char)(label.data[i] >= 'A' && label.data[i] <= 'Z' ? label.data[i] | 32
 		                                                                : label.data[i]);

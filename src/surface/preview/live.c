@@ -7,16 +7,16 @@
 #include "surface/preview/preview.h"
 #include "surface/preview/routes.h"
 
-#define STREAMS_MAX 1024 /* of one sandbox at once */
+#define STREAMS_MAX 1024 /* streams of one sandbox at once */
 
 struct preview_sandbox {
 	char id[ID_SIZE + 1];
 	struct list streams;
-	unsigned count; /* streams, and whoever looks at them */
+	unsigned count; /* number of streams, and of functions that iterate over them */
 };
 
 struct preview_live {
-	struct map places; /* id -> struct preview_sandbox; none is empty */
+	struct map places; /* id -> struct preview_sandbox, each with a count above 0 */
 };
 
 struct preview_live *preview_live_new(void)
@@ -97,7 +97,7 @@ static void cut_streams(struct loop_task *task)
 
 	error_set(&err, ERROR_FORBIDDEN, 0, HERE, "this preview was taken back");
 	if (place) {
-		/* It must outlast its streams while they are gone through. */
+		/* The count keeps the entry while its streams are removed. */
 		place->count++;
 		LIST_EACH (&place->streams, item) {
 			struct preview_stream *s = LIST_ENTRY(item, struct preview_stream, item);

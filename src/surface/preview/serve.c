@@ -15,7 +15,7 @@
 #define IDLE_MS ((int64_t)3600 * 1000)
 #define PLACE_SIZE (ID_SIZE + 8)
 
-/* One request and its answer; lives as long as the relay. */
+/* A proxied request and its reply; lives as long as the relay. */
 struct preview_exchange {
 	struct preview_stream stream;
 	struct fleet_hold hold;
@@ -41,7 +41,7 @@ static void on_start(void *state, struct relay *relay)
 	relay_fail(relay, &err);
 }
 
-/* What was paused while this goes on wakes up, and gets them then. */
+/* Bytes of the client resume a sandbox that was paused during the exchange. */
 static void on_client(void *state)
 {
 	struct preview_exchange *s = state;
@@ -79,7 +79,7 @@ static const struct proxy_ops exchange_ops = {.fail = fail_exchange,
 
 /* ---- errors ---- */
 
-/* What a person or a program gets instead of the preview. */
+/* Answers a person or a program instead of the preview. */
 int preview_refuse(struct request *rq, struct reply *reply, const struct error *err)
 {
 	bool is_refused = err->sys_errno == ECONNREFUSED, retries = preview_may_retry(err);
@@ -113,7 +113,7 @@ static int check_view(struct request *rq, const struct preview_view *view,
 	return fleet_preview_check(api_of(rq)->fleet, rq->arena, r, view->port, err);
 }
 
-/* One that is started, and known to be, takes no worker. */
+/* A sandbox that is known to run needs no worker. */
 static int hold_sandbox(struct request *rq, const struct preview_view *view,
                         struct sandbox_record *ret, struct fleet_hold *ret_hold, struct error *err)
 {
@@ -124,13 +124,14 @@ static int hold_sandbox(struct request *rq, const struct preview_view *view,
 	if ((view->is_traffic || view->is_trusted || fleet_preview_is_listed(fleet, view->port)) &&
 	    fleet_hold_warm(fleet, rq->arena, &ref, ret, ret_hold))
 		return check_view(rq, view, ret, err);
-	/* A stranger's link that is void wakes nobody. */
+	/* A request that is refused must not start the sandbox, so the view is checked before the
+	 * hold. */
 	if (request_may_wait(rq, err) < 0 || fleet_find(fleet, rq->arena, &ref, ret, err) < 0 ||
 	    check_view(rq, view, ret, err) < 0 ||
 	    fleet_hold(fleet, rq->arena, &ref, ret, ret_hold, err) < 0 ||
 	    check_view(rq, view, ret, err) < 0 || api_may_call(rq, ret, ret_hold, err) < 0)
 		return -1;
-	/* For the next one to be quick. */
+	/* Loads the cache, so that the next request is quick. */
 	return fleet_defaults(fleet, rq->arena, ret, NULL, &ignored, err);
 }
 
@@ -142,8 +143,8 @@ static int dial_within(const struct fleet_hold *hold, uint16_t port, int64_t ms,
 	return compute_dial(hold->provider, &dial, ret_fd, err);
 }
 
-/* Loopback answers at once, or its server accepts nobody: those who wait for one keep not so many
- * workers that others find none. */
+/* A loopback server accepts at once or is stuck. Requests that wait for a stuck server may not
+ * occupy so many workers that none is left for others. */
 static int dial_limited(struct request *rq, const struct fleet_hold *hold, uint16_t port,
                         int *ret_fd, struct error *err)
 {
@@ -161,7 +162,7 @@ static int dial_limited(struct request *rq, const struct fleet_hold *hold, uint1
 	return result;
 }
 
-/* From the pool on the loop's thread, else by a worker. */
+/* On the loop's thread from the pool, otherwise by a worker. */
 static int connect_port(struct request *rq, const struct sandbox_record *r,
                         const struct fleet_hold *hold, struct proxy_options *options,
                         struct error *err)
@@ -179,7 +180,7 @@ static int connect_port(struct request *rq, const struct sandbox_record *r,
 	return dial_limited(rq, hold, (uint16_t)options->port, &options->upstream_fd, err);
 }
 
-/* A key for us is not for the server behind; one of its own is. */
+/* A key of this server must not reach the server in the sandbox; another key must. */
 static const char *const *withheld_headers(const struct request *rq)
 {
 	static const char *const ours[] = {"X-Atoll-Project",
@@ -212,7 +213,8 @@ static struct span make_target(struct request *rq, const struct preview_view *vi
 	                            view->query.data ? view->query.data : ""));
 }
 
-/* "maskRequestHost" of what E2B's clients said of the network: "localhost:${PORT}", or NULL. */
+/* The value of "maskRequestHost", with ${PORT} replaced, from the network settings of E2B's
+ * clients; or NULL. */
 static const char *masked_host(struct request *rq, const struct sandbox_record *r, uint16_t port)
 {
 	static const char mark[] = "${PORT}";
@@ -275,8 +277,8 @@ static int start_proxy(struct request *rq, struct reply *reply, const struct pre
 
 /* ---- the request ---- */
 
-/* A page in a box asks from the origin "null", and so asks before whether it may. What it may is
- * nothing that whoever has the address may not. */
+/* A page with the CSP sandbox directive has the origin "null" and sends preflight requests.
+ * Allowing everything reveals nothing: the address alone gives access. */
 static bool is_preflight(const struct request *rq, const struct preview_view *view)
 {
 	const char *origin = request_header(rq, "Origin");
@@ -301,10 +303,12 @@ static int check_request(const struct request *rq, const struct preview_view *vi
                          struct error *err)
 {
 	if (strcmp(rq->method_name, "TRACE") == 0 || strcmp(rq->method_name, "CONNECT") == 0)
-		return FAIL(err, ERROR_INVALID, "previews do not take %s", rq->method_name);
-	/* It would go on after the page, for an origin that is not the page's. */
+		return FAIL(err, ERROR_INVALID, "previews do not support the method %s",
+		            rq->method_name);
+	/* A service worker would outlive the page and act for an origin that is not the page's. */
 	if (view->is_boxed && request_header(rq, "Service-Worker"))
-		return FAIL(err, ERROR_FORBIDDEN, "a preview below a path has no service workers");
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "service workers are not allowed for previews below a path");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances/:id/preview — its switches; …/preview-tokens — links to a port of it. */
+/* /api/sandbox/instances/:id/preview — settings of previews; …/preview-tokens — links to ports. */
 #include "base/clock.h"
 #include "surface/preview/preview.h"
 #include "surface/preview/routes.h"
@@ -15,17 +15,18 @@ struct preview_answer {
 static const struct json_member preview_shape_members[] = {
         JSON_BOOL_MEMBER(preview_answer, enabled),
         JSON_BOOL_MEMBER(preview_answer, is_public, .name = "public",
-                         .about = "links may be given to people without a key"),
-        JSON_TEXT_MEMBER(preview_answer, ports, .about = "the server's and the template's, or any"),
+                         .about = "whether links may be given to people without a key"),
+        JSON_TEXT_MEMBER(preview_answer, ports,
+                         .about = "ports that the server and the template allow, or any"),
         JSON_BOOL_MEMBER(preview_answer, sharing_enabled, .name = "sharingEnabled",
-                         .about = "the server has a SANDBOX_PREVIEW_SECRET"),
+                         .about = "whether the server has a SANDBOX_PREVIEW_SECRET"),
         JSON_BOOL_MEMBER(preview_answer, is_reachable, .name = "reachable",
-                         .about = "false: its network is blocked"),
+                         .about = "false: the sandbox's network is blocked"),
         JSON_TEXT_MEMBER(preview_answer, domain, .flags = JSON_NULLABLE,
-                         .about = "previews are at PORT-ID.DOMAIN, too"),
+                         .about = "domain of preview hosts: PORT-ID.DOMAIN"),
         JSON_END,
 };
-static JSON_SHAPE(preview_shape, "Preview", preview_answer, "What of it may be seen from outside");
+static JSON_SHAPE(preview_shape, "Preview", preview_answer, "Preview settings of a sandbox");
 
 static int reply_preview(struct request *rq, struct reply *reply, const struct sandbox_record *r,
                          struct error *err)
@@ -70,12 +71,12 @@ enum { CHANGE_ENABLED, CHANGE_PUBLIC };
 static const struct json_member change_request_members[] = {
         [CHANGE_ENABLED] = JSON_BOOL_MEMBER(preview_change_body, enabled),
         [CHANGE_PUBLIC] = JSON_BOOL_MEMBER(preview_change_body, is_public, .name = "public"),
-        JSON_BOOL_MEMBER(preview_change_body, rotate, .about = "all links that were given out end"),
+        JSON_BOOL_MEMBER(preview_change_body, rotate, .about = "revoke all existing links"),
         JSON_END,
 };
 static const struct json_shape change_request = {
         .name = "PreviewChange",
-        .about = "What of it may be seen from now on",
+        .about = "Changes of the preview settings",
         .size = sizeof(struct preview_change_body),
         .members = change_request_members,
         .present_offset = offsetof(struct preview_change_body, present),
@@ -103,7 +104,7 @@ static int preview_change(struct request *rq, const void *body, struct reply *re
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &before, err) < 0 ||
 	    fleet_preview_set(api_of(rq)->fleet, rq->arena, &ref, &change, &after, err) < 0)
 		return -1;
-	/* What was opened by what is void now ends as well. */
+	/* Streams that were opened by a revoked link end, too. */
 	if (after.preview_generation != before.preview_generation)
 		preview_live_cut(api_of(rq), after.id, !after.preview_off);
 	return reply_preview(rq, reply, &after, err);
@@ -119,10 +120,11 @@ static const struct json_member link_request_members[] = {
         JSON_WHOLE_MEMBER(preview_link_body, port, .flags = JSON_REQUIRED, .min = 1, .max = 65535),
         JSON_WHOLE_MEMBER(preview_link_body, ttl_seconds, .name = "ttlSeconds", .min = 1,
                           .max = FLEET_GRANT_MAX_MS / 1000,
-                          .about = "default a day, of a private link an hour"),
+                          .about =
+                                  "lifetime of the link (default: a day; a private link: an hour)"),
         JSON_BOOL_MEMBER(preview_link_body, is_private, .name = "private",
-                         .about = "for the caller's own browser: needs neither a secret nor a "
-                                  "public preview, ends with the server"),
+                         .about = "link for the caller's own browser: works without a secret and "
+                                  "without public previews, until the server ends"),
         JSON_END,
 };
 static JSON_SHAPE(link_request, "PreviewLink", preview_link_body, "A link to a port");
@@ -134,16 +136,17 @@ struct preview_link_answer {
 };
 static const struct json_member link_shape_members[] = {
         JSON_TEXT_MEMBER(preview_link_answer, token),
-        JSON_TEXT_MEMBER(preview_link_answer, path, .about = "on this server"),
+        JSON_TEXT_MEMBER(preview_link_answer, path, .about = "path on this server"),
         JSON_TEXT_MEMBER(preview_link_answer, url),
         JSON_TEXT_MEMBER(preview_link_answer, host_url, .name = "hostUrl", .flags = JSON_NULLABLE,
-                         .about = "in an origin of its own, where the server has a domain"),
+                         .about = "address with an origin of its own; null if the server has no "
+                                  "preview domain"),
         JSON_WHOLE_MEMBER(preview_link_answer, port),
         JSON_BOOL_MEMBER(preview_link_answer, is_private, .name = "private"),
         JSON_TIME_MEMBER(preview_link_answer, expires_at, .name = "expiresAt"),
         JSON_END,
 };
-static JSON_SHAPE(link_shape, "PreviewLinkMade", preview_link_answer, "The link");
+static JSON_SHAPE(link_shape, "PreviewLinkMade", preview_link_answer, "A link to a preview");
 
 static struct preview_link_answer
 make_link_answer(struct request *rq, const struct fleet_grant *grant, const char *token)
@@ -196,12 +199,12 @@ static int link_make(struct request *rq, const void *body, struct reply *reply, 
 #define TAG .tag = "previews"
 const struct route preview_settings_routes[] = {
         {HTTP_GET, BASE "/preview", SCOPE_SANDBOX_READ, .answer = &preview_shape,
-         .handle = preview_get, TAG, .summary = "What of a sandbox may be seen from outside"},
+         .handle = preview_get, TAG, .summary = "Get the preview settings of a sandbox"},
         {HTTP_PATCH, BASE "/preview", SCOPE_SANDBOX_WRITE, ROUTE_NEEDS_BODY,
          .body = &change_request, .answer = &preview_shape, .handle = preview_change, TAG,
-         .summary = "Switch previews on or off, public or private; end all links"},
+         .summary = "Change the preview settings of a sandbox, or revoke all links"},
         {HTTP_POST, BASE "/preview-tokens", SCOPE_SANDBOX_WRITE, .body = &link_request,
          .answer = &link_shape, .status = 201, .handle = link_make, TAG,
-         .summary = "A link to a port of a sandbox"},
+         .summary = "Create a link to a port of a sandbox"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways to a preview: by a key below a path, by a grant below another, and by a host. */
+/* Routes to previews: by key below a path, by grant below another path, and by host. */
 #include <string.h>
 #include <strings.h>
 
@@ -11,7 +11,7 @@
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 
-/* Behind `count` slashes: "/a/b/c", 2 -> "/c"; size 0 when there are fewer. */
+/* The path from slash number `count` on: "/a/b/c", 2 -> "/c"; size 0 if it has fewer. */
 static struct span skip_path_parts(struct span path, unsigned count)
 {
 	for (size_t i = 0; i < path.size; i++)
@@ -20,7 +20,7 @@ static struct span skip_path_parts(struct span path, unsigned count)
 	return (struct span){NULL, 0};
 }
 
-/* The address without '/' behind the prefix is none for a page: what it names is beside it. */
+/* Without a final '/', the page's relative links would resolve beside the prefix. */
 static int redirect_to_folder(struct request *rq, struct reply *reply)
 {
 	const char *to =
@@ -33,7 +33,7 @@ static int redirect_to_folder(struct request *rq, struct reply *reply)
 	return 0;
 }
 
-/* Below the path's first `parts` parts lies what the server behind sees. */
+/* The server in the sandbox sees the path after its first `parts` parts. */
 static bool split_path(const struct request *rq, unsigned parts, struct preview_view *view)
 {
 	view->rest = skip_path_parts(rq->raw_path, parts);
@@ -104,8 +104,8 @@ static int serve_by_grant(struct request *rq, UNUSED const void *body, struct re
 
 /* ---- PORT-ID.DOMAIN ---- */
 
-/* The value of a cookie that is a grant for this place. A sibling's page may have set others of
- * the same name. */
+/* Finds the cookie that is a grant for this sandbox and port. A page on a sibling host may have set
+ * other cookies of the same name. */
 static bool grant_of_cookies(struct request *rq, const char *id, uint16_t port,
                              struct fleet_grant *ret)
 {
@@ -125,8 +125,8 @@ static bool grant_of_cookies(struct request *rq, const char *id, uint16_t port,
 	return false;
 }
 
-/* With a cookie comes what other pages send, too, those of other previews above all: their hosts
- * are of the same site. */
+/* A cookie is also sent with requests of other pages, especially of other previews, whose hosts
+ * belong to the same site. */
 static int check_same_origin(const struct request *rq, struct error *err)
 {
 	const char *origin = request_header(rq, "Origin"), *host = request_header(rq, "Host");
@@ -142,7 +142,7 @@ static int check_same_origin(const struct request *rq, struct error *err)
 	return 0;
 }
 
-/* "atoll_preview=TOKEN" of the query, and the query without it. */
+/* Returns the value of "atoll_preview" in the query, and the query without it. */
 static struct span take_token(struct request *rq, struct span *ret_rest)
 {
 	AUTO(buf_done) struct buf rest = BUF(rq->raw_query.size + 1);
@@ -165,12 +165,12 @@ static struct span take_token(struct request *rq, struct span *ret_rest)
 	return token;
 }
 
-/* The browser keeps the grant for this host alone, and the address loses it. */
+/* Stores the grant as a cookie of this host and redirects to the address without it. */
 static int keep_grant(struct request *rq, struct reply *reply, struct span token, struct span query)
 {
 	struct span path = rq->raw_path;
 
-	/* "//host" would be another host. */
+	/* "//host" would lead to another host. */
 	while (path.size > 1 && (path.data[1] == '/' || path.data[1] == '\\'))
 		path = (struct span){path.data + 1, path.size - 1};
 	reply_status(reply, 302);
@@ -248,6 +248,6 @@ const struct route preview_routes[] = {
         ROW(BY_GRANT "/*path", 0, ROUTE_PUBLIC, serve_by_grant),
         {.path = NULL},
 };
-/* Not in a table: by its host, whatever the path is. */
+/* Not in a route table: chosen by the host, for all paths. */
 const struct route preview_host_route =
         ROW("/*path", SCOPE_SANDBOX_WRITE, ROUTE_PUBLIC, serve_by_host);
