@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator gets wrong, or a machine: what is said, what is kept, and how it goes on (docs/operate/operations.md has the table).
+"""What an operator gets wrong, or a machine: what is said, what is kept, and how it goes on (docs/operate/troubleshooting.md has the table).
 
 /readyz says what a create would find: each case compares both."""
 

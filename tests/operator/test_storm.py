@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The slow part of the operator's mistakes: folders under load, two hosts. ./dev test operator runs it with
-tests/fault/test_operator.py; docs/operate/operations.md has the table."""
+tests/fault/test_operator.py; docs/operate/troubleshooting.md has the table."""
 
 import concurrent.futures
 import contextlib
