@@ -11,7 +11,7 @@
 #include "edge/api.h"
 #include "fleet/artifacts.h"
 
-/* Of all of them; the call waits so long. */
+/* Time to store all files; the call waits for it. */
 #define KEEP_MS (5 * 60 * 1000)
 #define JSON_SIZE_MAX ((size_t)64 * 1024)
 
@@ -24,144 +24,144 @@ struct artifact_saver {
 	struct span json[ARTIFACT_SAVER_MAX];
 	size_t count, kept;
 	uint64_t process;
-	void (*on_done)(void *context); /* NULL: nobody waits any more */
+	void (*on_done)(void *context); /* NULL after artifact_saver_forget */
 	void *context;
 };
 
-static const char *copy_text(struct artifact_saver *k, const char *text)
+static const char *copy_text(struct artifact_saver *s, const char *text)
 {
-	return text ? arena_text(&k->arena, text) : NULL;
+	return text ? arena_text(&s->arena, text) : NULL;
 }
 
 struct artifact_saver *artifact_saver_new(const struct artifact_saver_options *options)
 {
-	struct artifact_saver *k = calloc(1, sizeof(*k));
+	struct artifact_saver *s = calloc(1, sizeof(*s));
 
-	if (!k)
+	if (!s)
 		abort();
-	k->options = (struct artifact_saver_options){
+	s->options = (struct artifact_saver_options){
 	        .api = options->api,
-	        .project_id = copy_text(k, options->project_id),
-	        .key_id = copy_text(k, options->key_id),
-	        .sandbox_id = copy_text(k, options->sandbox_id),
-	        .run = copy_text(k, options->run),
-	        .root = copy_text(k, options->root),
-	        .user = copy_text(k, options->user),
+	        .project_id = copy_text(s, options->project_id),
+	        .key_id = copy_text(s, options->key_id),
+	        .sandbox_id = copy_text(s, options->sandbox_id),
+	        .run = copy_text(s, options->run),
+	        .root = copy_text(s, options->root),
+	        .user = copy_text(s, options->user),
 	};
-	return k;
+	return s;
 }
 
-void artifact_saver_free(struct artifact_saver *k)
+void artifact_saver_free(struct artifact_saver *s)
 {
-	if (!k)
+	if (!s)
 		return;
-	arena_done(&k->arena);
-	free(k);
+	arena_done(&s->arena);
+	free(s);
 }
 
-void artifact_saver_add(struct artifact_saver *k, const char *path)
+void artifact_saver_add(struct artifact_saver *s, const char *path)
 {
-	if (k->count < ARTIFACT_SAVER_MAX)
-		k->paths[k->count++] = copy_text(k, path);
+	if (s->count < ARTIFACT_SAVER_MAX)
+		s->paths[s->count++] = copy_text(s, path);
 }
 
 /* ---- on a worker ---- */
 
-static int save_artifact(struct artifact_saver *k, const struct sandbox_record *sandbox,
+static int save_artifact(struct artifact_saver *s, const struct sandbox_record *sandbox,
                          const struct fleet_hold *hold, const char *path, int64_t deadline)
 {
 	AUTO(buf_done) struct buf json = BUF(JSON_SIZE_MAX);
 	const struct fleet_artifact_keep keep = {
 	        .sandbox = sandbox,
 	        .hold = hold,
-	        .project_id = k->options.project_id,
-	        .key_id = k->options.key_id,
-	        .run = k->options.run,
-	        .root = k->options.root,
+	        .project_id = s->options.project_id,
+	        .key_id = s->options.key_id,
+	        .run = s->options.run,
+	        .root = s->options.root,
 	        .path = path,
-	        .user = k->options.user,
-	        .process = (int64_t)k->process,
+	        .user = s->options.user,
+	        .process = (int64_t)s->process,
 	        .deadline = deadline,
 	};
 	struct artifact_record made;
 	struct error err = {0};
 
-	if (fleet_artifact_keep(k->options.api->fleet, &k->arena, &keep, &made, &err) < 0) {
+	if (fleet_artifact_keep(s->options.api->fleet, &s->arena, &keep, &made, &err) < 0) {
 		log_warning("a command's file is not kept", TEXT("sandbox", sandbox->id),
 		            TEXT("path", path), FAILURE(&err));
 		return -1;
 	}
-	stored_artifact_write(&json, &k->arena, &made);
-	k->json[k->kept++] = span_of(arena_copy(&k->arena, buf_span(&json)));
+	stored_artifact_write(&json, &s->arena, &made);
+	s->json[s->kept++] = span_of(arena_copy(&s->arena, buf_span(&json)));
 	return 0;
 }
 
-static void save_artifacts(struct artifact_saver *k)
+static void save_artifacts(struct artifact_saver *s)
 {
-	const struct fleet_ref ref = {k->options.project_id, k->options.sandbox_id, NULL};
+	const struct fleet_ref ref = {s->options.project_id, s->options.sandbox_id, NULL};
 	int64_t deadline = deadline_after(KEEP_MS);
 	struct sandbox_record sandbox;
 	struct fleet_hold hold;
 	struct error err = {0};
 
-	if (fleet_hold(k->options.api->fleet, &k->arena, &ref, &sandbox, &hold, &err) < 0) {
+	if (fleet_hold(s->options.api->fleet, &s->arena, &ref, &sandbox, &hold, &err) < 0) {
 		log_warning("a command's files are not kept",
-		            TEXT("sandbox", k->options.sandbox_id), FAILURE(&err));
+		            TEXT("sandbox", s->options.sandbox_id), FAILURE(&err));
 		return;
 	}
-	for (size_t i = 0; i < k->count; i++)
-		(void)save_artifact(k, &sandbox, &hold, k->paths[i], deadline);
+	for (size_t i = 0; i < s->count; i++)
+		(void)save_artifact(s, &sandbox, &hold, s->paths[i], deadline);
 	fleet_unhold(&hold);
 }
 
 static void run_saver(struct worker_task *task)
 {
-	struct artifact_saver *k = CONTAINER_OF(task, struct artifact_saver, task);
+	struct artifact_saver *s = CONTAINER_OF(task, struct artifact_saver, task);
 
-	save_artifacts(k);
-	loop_post(k->options.api->loop, &k->done);
+	save_artifacts(s);
+	loop_post(s->options.api->loop, &s->done);
 }
 
 /* ---- on the loop ---- */
 
 static void on_loop(struct loop_task *task)
 {
-	struct artifact_saver *k = CONTAINER_OF(task, struct artifact_saver, done);
+	struct artifact_saver *s = CONTAINER_OF(task, struct artifact_saver, done);
 
-	if (k->on_done)
-		k->on_done(k->context);
-	artifact_saver_free(k);
+	if (s->on_done)
+		s->on_done(s->context);
+	artifact_saver_free(s);
 }
 
-bool artifact_saver_start(struct artifact_saver *k, uint64_t process,
+bool artifact_saver_start(struct artifact_saver *s, uint64_t process,
                           void (*on_done)(void *context), void *context)
 {
 	struct error err = {0};
 
-	k->process = process;
-	k->on_done = on_done;
-	k->context = context;
-	k->task = (struct worker_task){
+	s->process = process;
+	s->on_done = on_done;
+	s->context = context;
+	s->task = (struct worker_task){
 	        .lane = WORKER_LONG,
 	        .run = run_saver,
-	        .shares = {[WORKER_PROJECT] = worker_share_id(k->options.project_id),
-	                   [WORKER_SANDBOX] = worker_share_id(k->options.sandbox_id)}};
-	k->done = (struct loop_task){.run = on_loop};
-	if (k->count == 0)
+	        .shares = {[WORKER_PROJECT] = worker_share_id(s->options.project_id),
+	                   [WORKER_SANDBOX] = worker_share_id(s->options.sandbox_id)}};
+	s->done = (struct loop_task){.run = on_loop};
+	if (s->count == 0)
 		return false;
-	if (worker_submit(k->options.api->workers, &k->task, &err) == 0)
+	if (worker_submit(s->options.api->workers, &s->task, &err) == 0)
 		return true;
-	log_warning("a command's files are not kept", TEXT("sandbox", k->options.sandbox_id),
+	log_warning("a command's files are not kept", TEXT("sandbox", s->options.sandbox_id),
 	            FAILURE(&err));
 	return false;
 }
 
-void artifact_saver_forget(struct artifact_saver *k)
+void artifact_saver_forget(struct artifact_saver *s)
 {
-	k->on_done = NULL;
+	s->on_done = NULL;
 }
 
-struct span artifact_saver_json(const struct artifact_saver *k, size_t i)
+struct span artifact_saver_json(const struct artifact_saver *s, size_t i)
 {
-	return i < k->kept ? k->json[i] : (struct span){NULL, 0};
+	return i < s->kept ? s->json[i] : (struct span){NULL, 0};
 }

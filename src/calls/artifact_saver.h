@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/artifact_saver.h — files that a command left, kept as artifacts before its call is
- * answered. Private to this folder.
+/* calls/artifact_saver.h — stores files that a command left as artifacts before its call is
+ * answered.
  *
- * The loop collects their names, a worker keeps them, the loop goes on. All but the worker's part
- * is on the loop's thread. A call that breaks off meanwhile forgets it; what is begun is kept. */
+ * The loop collects the files' names, a worker stores the files, and the loop writes the answer.
+ * All functions are called on the loop's thread. When the call breaks off, the worker still stores
+ * what it has begun. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/span.h"
 #include "fleet/artifacts.h"
@@ -16,18 +21,20 @@ struct artifact_saver;
 struct artifact_saver_options {
 	struct api *api;
 	const char *project_id, *key_id, *sandbox_id;
-	const char *run; /* NULL = none */
+	const char *run; /* NULL: no agent run */
 	const char *root, *user;
 };
-/* Copies all of it. */
+/* Copies the options' texts. */
 struct artifact_saver *artifact_saver_new(const struct artifact_saver_options *options);
-void artifact_saver_free(struct artifact_saver *k); /* one that was not started; NULL is fine */
-/* A file below the root; those after ARTIFACT_SAVER_MAX are not kept. */
-void artifact_saver_add(struct artifact_saver *k, const char *path);
-/* False when there is nothing to keep, or nobody to do it: on_done is not called then. */
-bool artifact_saver_start(struct artifact_saver *k, uint64_t process,
+/* Before artifact_saver_start only. NULL is fine. */
+void artifact_saver_free(struct artifact_saver *s);
+/* Adds a file below the root. Files after the first ARTIFACT_SAVER_MAX are ignored. */
+void artifact_saver_add(struct artifact_saver *s, const char *path);
+/* Stores the files and then calls on_done, after which the saver frees itself. False: there is no
+ * file to store, or no worker; on_done is not called. */
+bool artifact_saver_start(struct artifact_saver *s, uint64_t process,
                           void (*on_done)(void *context), void *context);
-/* Of one that was started: on_done is not called any more. */
-void artifact_saver_forget(struct artifact_saver *k);
-/* In on_done: the i-th artifact as JSON, {NULL, 0} behind the last one. */
-struct span artifact_saver_json(const struct artifact_saver *k, size_t i);
+/* After artifact_saver_start: on_done is not called any more. */
+void artifact_saver_forget(struct artifact_saver *s);
+/* In on_done: the i-th artifact as JSON; {NULL, 0} behind the last one. */
+struct span artifact_saver_json(const struct artifact_saver *s, size_t i);

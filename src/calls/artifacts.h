@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/artifacts.h — the files that a command made or changed in its workspace, told with its
- * result:
- * {"path","size","media_type"}. Private to this folder.
+/* calls/artifacts.h — lists the files that a command made or changed in its workspace:
+ * {"path","size","media_type"}.
  *
- * After its end the agent is asked for the regular files whose status changed since its start: one
- * walk, no state before. What something else changes meanwhile is told too. */
+ * After the command the agent lists the regular files whose status changed since the command
+ * started. Nothing is recorded before the command, so the list includes changes by other commands.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -14,18 +14,18 @@
 #include "wire/agent_files.h"
 
 #define ARTIFACTS_MAX 100
-/* Of all of them as JSON, with room: a byte of a path is six at worst. */
+/* Upper bound of the list as JSON: a byte of a path takes at most six. */
 #define ARTIFACTS_SIZE_MAX ((size_t)ARTIFACTS_MAX * (6 * 4096 + 128))
 
 struct artifacts {
-	char *root, *user; /* NULL: nobody wants to know */
+	char *root, *user; /* NULL: no list is wanted */
 	bool asked;
 	unsigned count;
 };
 void artifacts_init(struct artifacts *a, const char *root, const char *user);
 void artifacts_done(struct artifacts *a);
-/* Asks the agent; AGENT_FILE up to AGENT_DONE, or AGENT_FAILED, follow. */
+/* Sends the request to the agent. It answers with AGENT_FILEs and AGENT_DONE, or AGENT_FAILED. */
 MUST_CHECK int artifacts_ask(struct artifacts *a, struct relay *relay, uint64_t started_unix_ms,
                              struct error *err);
-/* One more item of a JSON list. */
+/* Appends an item of the JSON list. */
 void artifacts_write(struct artifacts *a, const struct agent_file *file, struct buf *out);

@@ -10,9 +10,9 @@
 #define WHOLE_BYTES (3 * BUILD_LOG_MAX)
 #define LOOK_MS 100
 #define UNSENT_MAX ((size_t)128 * 1024)
-#define IDLE_LOOKS 150 /* then a client is told that the stream still stands */
+#define IDLE_LOOKS 150 /* looks without a new line until the stream is kept alive */
 
-/* ---- what there is ---- */
+/* ---- the log so far ---- */
 
 int build_log_read(struct request *rq, const char *id, int64_t since, struct buf *out,
                    int64_t *ret_next, struct error *err)
@@ -46,7 +46,7 @@ static int answer_stored(struct request *rq, const struct build_log_query *ask, 
 	return 0;
 }
 
-/* ---- as it comes ---- */
+/* ---- a growing log ---- */
 
 struct log_stream {
 	struct build_log *log;

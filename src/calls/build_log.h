@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/build_log.h — the log of a build as a surface writes it: what there is, or as it comes. It
- * is in memory while the build runs, so a stream costs no worker and no query. Private to this
- * folder. */
+/* calls/build_log.h — the log of a build, whole or as it grows.
+ *
+ * The log of a running build is in memory, so a stream needs no worker and no query. */
 #pragma once
 
 #include "edge/caller.h"
 
-/* How a surface writes it. */
+/* The form in which a surface writes the log. */
 struct build_log_format {
 	const char *content_type;
-	/* `lines` are NDJSON; `first` counts those before them. */
+	/* `lines` are NDJSON; `first` is the number of lines before them. */
 	void (*write)(struct buf *out, struct span lines, int64_t first);
-	const char *idle; /* tells a client that the stream still stands; NULL = nothing does */
+	const char *idle; /* keeps a silent stream alive; NULL: nothing is sent */
 };
 
-/* What there is from line `since` on, as much as `out` has room for; *ret_next is what to go on
- * with. */
+/* Appends the lines from `since` on that `out` has room for. *ret_next is the next `since`. */
 MUST_CHECK int build_log_read(struct request *rq, const char *id, int64_t since, struct buf *out,
                               int64_t *ret_next, struct error *err);
-/* Of a build of the caller's: the whole of it, to its end while it runs when it `follows`. */
+
 struct build_log_query {
-	const char *id;
+	const char *id; /* of a build of the caller's project */
 	int64_t since;
-	bool follows;
+	bool follows; /* stream the log of a running build until the build ends */
 	const struct build_log_format *form;
 };
 MUST_CHECK int build_log_answer(struct request *rq, const struct build_log_query *ask,

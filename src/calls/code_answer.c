@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How native surfaces tell of a block of code. */
+/* Writers of a block of code, for native surfaces. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -127,7 +127,7 @@ static void write_artifact_ndjson(struct span json, struct buf *out)
 	write_artifact(json, out, false);
 }
 
-/* As on a terminal: what is written, values as text, tracebacks. */
+/* As on a terminal: output, values as text, tracebacks. */
 static void write_plain(const struct code_outcome *outcome, const struct code_event *event,
                         struct buf *out)
 {

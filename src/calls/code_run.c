@@ -24,13 +24,13 @@
 #define ERROR_MAX ((size_t)2 * 1024 * 1024)
 #define OUT_MAX ((size_t)6 * CODE_MESSAGE_MAX + RESULTS_MAX + (size_t)12 * OUTPUT_LIMIT_MAX)
 
-/* A place at the context. It outlives the run when that has to be interrupted. */
+/* A place in the context's queue. It outlives the run while the block is interrupted. */
 struct code_run_place {
 	struct code_turn turn;
-	struct code_run *run; /* NULL: its client has gone */
+	struct code_run *run; /* NULL: the client has disconnected */
 	struct api *api;
 	struct fleet_hold hold;
-	struct code_sent sent; /* its block, from when it is on */
+	struct code_sent sent; /* the block; valid once it was sent */
 	struct worker_task task;
 	struct loop_task interrupted;
 };
@@ -48,10 +48,10 @@ struct code_run {
 	int64_t timeout_max_ms;       /* of the sandbox's config; 0 = none */
 	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
 	bool is_sent, is_over, is_saving;
-	struct code_run_socket *socket; /* NULL: the request has said all */
+	struct code_run_socket *socket; /* NULL: not a WebSocket */
 };
 
-/* What waits for a WebSocket's first message. */
+/* Waits for a WebSocket's first message. */
 struct code_run_socket {
 	struct code_socket options;
 	struct code_context contexts[CODE_CONTEXTS_MAX]; /* texts in `ids` */
@@ -65,7 +65,7 @@ static struct code_run *run_of(struct stream *s)
 	return CONTAINER_OF(s, struct code_run, stream);
 }
 
-/* ---- who has gone ---- */
+/* ---- a client that has disconnected ---- */
 
 static void on_interrupted(struct loop_task *task)
 {
@@ -92,8 +92,8 @@ static void interrupt_block(struct worker_task *task)
 	loop_post(place->api->loop, &place->interrupted);
 }
 
-/* Takes the place, and the hold when it is needed. A kernel may take its time: those threads wait
- * that are for it, and in their slow lane half of them at most. */
+/* Takes the place and the hold. The interrupt may take long, so it runs on `waiters`, in the slow
+ * lane, which uses at most half of the threads. */
 static void interrupt_on_worker(struct code_run_place *place, struct fleet_hold *hold)
 {
 	struct worker_pool *waiters = place->api->waiters;
@@ -141,7 +141,7 @@ static void run_done(struct stream *s)
 	free(run->socket);
 }
 
-/* ---- what is outcome ---- */
+/* ---- output ---- */
 
 static void flush_output(struct code_run *run)
 {
@@ -210,9 +210,9 @@ static void on_event(void *context, const struct code_event *event)
 	flush_output(run);
 }
 
-/* ---- its end ---- */
+/* ---- the end of the block ---- */
 
-/* The kernel goes on: no end of a process tells of it. */
+/* The kernel still runs, so no AGENT_EXIT reports the timeout. */
 static void note_timeout(const struct code_run *run)
 {
 	stream_note_end(&run->stream, &(struct agent_process){
@@ -254,7 +254,7 @@ static void on_saved(void *context)
 	struct code_run *run = context;
 	struct span json;
 
-	/* The one who calls frees it. */
+	/* The saver frees itself after this call. */
 	run->is_saving = false;
 	for (size_t i = 0; (json = artifact_saver_json(run->saver, i)).size > 0; i++) {
 		if (run->writer->collects) {
@@ -268,7 +268,7 @@ static void on_saved(void *context)
 	write_answer(run);
 }
 
-/* The agent has answered: what the block left is looked for on the same connection. */
+/* The agent's reply has ended. Lists the files of the block on the same connection. */
 static int finish_run(struct code_run *run, struct error *err)
 {
 	if (run->saver)
@@ -279,7 +279,7 @@ static int finish_run(struct code_run *run, struct error *err)
 	return 0;
 }
 
-/* A folder that cannot be looked through has none: the block's own answer stands. */
+/* When the folder cannot be listed, the run is answered without artifacts. */
 static int on_artifact(struct code_run *run, uint16_t type, struct span payload, struct error *err)
 {
 	struct agent_file file;
@@ -300,7 +300,7 @@ static int on_artifact(struct code_run *run, uint16_t type, struct span payload,
 	return 0;
 }
 
-/* The kernel has ended, by itself or by us. */
+/* The kernel has ended, by itself or by a signal of this run. */
 static int on_kernel_end(struct code_run *run, const struct agent_process *p, struct error *err)
 {
 	struct code_event event = {.kind = CODE_ERROR, .name = "KernelEnded", .traceback = ""};
@@ -327,7 +327,7 @@ static int on_kernel_end(struct code_run *run, const struct agent_process *p, st
 
 /* ---- the agent's messages ---- */
 
-/* As one message: a kernel never gets a part of it. */
+/* Sends the block as one message, so that the kernel never gets a part of it. */
 static void on_queue_place(struct code_turn *turn)
 {
 	unsigned char head[WIRE_HEAD_SIZE];
@@ -403,8 +403,8 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 		return stream_unexpected(type, err);
 	if (!run->is_over)
 		return on_kernel_end(run, &p, err);
-	/* It has ended right behind its block. What we asked meanwhile may still be answered: this
-	 * connection is of no more use. */
+	/* The kernel ended right after the block. The agent may still answer AGENT_DETACH, so the
+	 * connection cannot be reused. */
 	write_answer(run);
 	return 0;
 }
@@ -450,7 +450,7 @@ static const struct stream_ops run_ops = {
         .takes_failures = true,
 };
 
-/* ---- its beginning ---- */
+/* ---- start ---- */
 
 static void init_outcome(struct code_outcome *outcome, const struct code_run_options *o,
                          size_t limit)
@@ -532,7 +532,7 @@ static void start_artifacts(struct request *rq, struct code_run *run,
 	});
 }
 
-/* The programs of contexts, as a config's runtimes are checked for them. */
+/* The programs of contexts, for the check of a config's runtimes. */
 static const char *const programs[] = {
         [CODE_PYTHON] = "python3", [CODE_JAVASCRIPT] = "node", [CODE_BASH] = "bash"};
 
@@ -598,7 +598,7 @@ static const struct code_context *find_context(const struct code_run_socket *soc
 	return NULL;
 }
 
-/* The connection to the agent carries nothing yet. */
+/* Starts the block of a WebSocket's first message. Nothing was sent to the agent before. */
 static int start_socket_block(struct code_run *run, struct relay *relay, struct span message,
                               struct error *err)
 {
@@ -627,7 +627,7 @@ static int start_socket_block(struct code_run *run, struct relay *relay, struct 
 	return stream_send(relay, AGENT_ATTACH, agent_attach_shape, &attach, err);
 }
 
-/* What comes after the first message is nothing that it waits for. */
+/* Messages after the first one are ignored. */
 static int on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                      struct error *err)
 {

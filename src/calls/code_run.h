@@ -1,66 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/code_run.h — a block of code in a context, answered while it runs or at its end. Private to
- * this folder; shared by every surface that runs code in contexts.
+/* calls/code_run.h — runs a block of code in a context, for every surface that has contexts. The
+ * reply streams the output, or has all of it at the end.
  *
- * The run attaches to the kernel, waits for its turn, and sends the block. When the client goes,
- * the block is interrupted, and only then it is the next one's turn. Past its time the block is
- * interrupted, and the kernel is ended when that does not help. All of it is on the loop's thread,
- * but for the interrupt of one whose client has gone. */
+ * The run attaches to the kernel, waits in the context's queue, and sends the block. When the
+ * client disconnects, the block is interrupted, and only then the next block runs. A block that
+ * exceeds its time is interrupted; the kernel is killed when that does not help. All functions run
+ * on the loop's thread, except the interrupt of a block whose client has disconnected. */
 #pragma once
 
 #include "base/head_tail.h"
 #include "code/reader.h"
 #include "edge/caller.h"
 
-/* What a run has come to; what is collected only for writers that ask for it. */
+/* The outcome of a run. The streams, results, error and artifacts are collected only for writers
+ * with `collects`. */
 struct code_outcome {
 	char context[CODE_ID_MAX + 1];
 	enum code_language language;
 	uint64_t process;
-	int64_t count; /* which block of the kernel it was; 0 = it has not begun */
+	int64_t count; /* number of the kernel's blocks, with this one; 0: it has not begun */
 	int64_t exit_code, duration_ms;
 	bool has_failed, timed_out;
-	const char *cause;    /* of the kernel's end, agent_process_cause; NULL = it goes on */
-	bool has_lost_kernel; /* it ended with the block, or before */
+	const char *cause;    /* of the kernel's end, agent_process_cause; NULL: the kernel runs */
+	bool has_lost_kernel; /* the kernel ended before or with the block */
 	struct head_tail streams[2];
 	uint64_t sizes[2];
-	struct buf results, error; /* JSON objects with commas between, a JSON object */
-	struct buf artifacts;      /* as results; of a run that keeps them */
-	bool is_cut;               /* a result did not fit */
+	struct buf results;   /* JSON objects, separated by commas */
+	struct buf error;     /* a JSON object */
+	struct buf artifacts; /* like results; of a run with keep_root */
+	bool is_cut;          /* a result was left out because it did not fit */
 };
 
-/* How a surface tells of it. */
+/* How a surface writes a run. */
 struct code_writer {
 	const char *content_type;
-	int64_t idle_ms; /* after so long without a byte `idle` is written; 0 = never */
+	int64_t idle_ms; /* `idle` is written after this time without a byte; 0 = never */
 	const char *idle;
-	bool collects; /* nothing is written but the end */
+	bool collects; /* only the end is written */
 	void (*write)(const struct code_outcome *outcome, const struct code_event *event,
 	              struct buf *out);
-	/* A file that was kept; NULL for surfaces without. */
+	/* Writes a stored artifact; NULL for surfaces without artifacts. */
 	void (*write_artifact)(struct span json, struct buf *out);
 	void (*write_end)(const struct code_outcome *outcome, struct buf *out);
 };
-/* By enum output_form, for native surfaces; `result` collects. */
+/* For native surfaces, by enum output_form. OUTPUT_RESULT collects. */
 extern const struct code_writer code_writers[];
 
 struct code_run_options {
 	const struct code_context *context;
 	const char *code;
 	const struct json_map *env; /* or NULL */
-	int64_t timeout_ms;         /* from its turn on; 0 = none */
-	int64_t timeout_max_ms;     /* filled in: of the sandbox's config */
-	int64_t output_limit;       /* of each stream; 0 = the configuration's */
-	const char
-	        *keep_root; /* what changed below it is kept, and outcome before the end; or NULL */
+	int64_t timeout_ms;         /* counts from when the block runs; 0 = none */
+	int64_t timeout_max_ms;     /* set by code_run_start, from the sandbox's config */
+	int64_t output_limit;       /* bytes of each stream; 0 = the configuration's */
+	/* Files changed below this folder are stored as artifacts, and listed before the end; or
+	 * NULL. */
+	const char *keep_root;
 	const struct code_writer *writer;
 };
-/* The code and env are checked (code_source_check). Takes the target's hold. */
+/* The caller has checked code and env (code_source_check). Takes the target's hold. */
 MUST_CHECK int code_run_start(struct request *rq, struct api_target *t,
                               const struct code_run_options *options, struct reply *reply,
                               struct error *err);
 
-/* ---- the same over a WebSocket, whose first message says what to run ---- */
+/* ---- over a WebSocket, whose first message is the request ---- */
 
 struct code_socket_request {
 	const char *context, *code;
@@ -68,11 +71,11 @@ struct code_socket_request {
 	int64_t timeout_ms; /* 0 = none */
 };
 struct code_socket {
-	const struct code_list *contexts; /* that may be named; copied */
+	const struct code_list *contexts; /* that the request may name; copied */
 	const struct code_writer *writer; /* each event is a message */
 	int (*read)(struct arena *a, struct span message, struct code_socket_request *ret,
 	            struct error *err);
-	unsigned timed_out_code; /* of the close frame */
+	unsigned timed_out_code; /* close code of a run that exceeded its time */
 };
 MUST_CHECK int code_run_websocket(struct request *rq, struct api_target *t,
                                   const struct code_socket *socket, struct reply *reply,

@@ -10,7 +10,7 @@
 #include "calls/stream.h"
 #include "provider/compute.h"
 
-/* Longer stdin follows in messages of its own; one argument of exec(2) holds 128 KiB. */
+/* Longer stdin is sent in separate messages; one argument of exec(2) holds 128 KiB. */
 #define STDIN_INLINE_MAX (64 * 1024)
 #define ARGUMENT_MAX (128 * 1024 - 1)
 #define EVENT_IDLE_MS 15000
@@ -53,8 +53,8 @@ void command_set_program(struct sandbox_command *c, struct arena *a, const char 
 	add_alternative(c, a, "program", all);
 }
 
-/* The programs that run a language; "%" stands for the code. Code goes in as one argument, never
- * through a shell, and stdin stays the caller's. */
+/* The programs of each language; "%" stands for the code. The code is one argument and never passes
+ * through a shell. stdin is the caller's. */
 static const struct {
 	enum command_language language;
 	const char *runtime;
@@ -111,16 +111,16 @@ struct command_stream {
 	struct stream stream;
 	enum output_form form;
 	char runtimes[COMMAND_ALTERNATIVES_MAX][16];
-	char program[64]; /* of the last alternative, to tell what is missing */
-	struct buf execs[COMMAND_ALTERNATIVES_MAX]; /* frames that start the other ones */
+	char program[64];                           /* of the last alternative, for the error */
+	struct buf execs[COMMAND_ALTERNATIVES_MAX]; /* frames that start the other alternatives */
 	unsigned at, count;
-	struct buf stdin_bytes; /* to be sent once it has started */
+	struct buf stdin_bytes; /* to send once the command has started */
 	struct output_events events;
 	struct output_collector collector;
 	struct artifacts artifacts;
 	struct artifact_saver *saver; /* NULL: nothing is kept */
-	struct agent_process exit;    /* of the command, while its files are kept; numbers only */
-	struct relay *relay;          /* then */
+	struct agent_process exit;    /* of the command, while its files are stored; numbers only */
+	struct relay *relay;          /* while files are stored */
 	struct buf out;
 	bool started, waits, is_saving;
 	command_result_writer *write_result; /* NULL: ours */
@@ -187,7 +187,7 @@ static int on_output(struct command_stream *c, struct relay *relay, const struct
 	return 0;
 }
 
-/* A node that is too old tells so only by refusing its options, with status 9. */
+/* A node without support for TypeScript refuses its options with status 9. */
 static int check_typescript(struct command_stream *c, const struct agent_process *p,
                             struct error *err)
 {
@@ -201,7 +201,7 @@ static int check_typescript(struct command_stream *c, const struct agent_process
 	return -1;
 }
 
-/* The result is whole but for the last brace. */
+/* The result lacks only its end. */
 static void answer_result(struct command_stream *c, struct relay *relay)
 {
 	c->stream.ended = true;
@@ -225,12 +225,12 @@ static int answer_written(struct command_stream *c, struct relay *relay,
 static void write_result(struct command_stream *c, const struct agent_process *p)
 {
 	output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
-	c->out.size--; /* more may follow */
+	c->out.size--; /* answer_result adds the brace */
 	if (c->artifacts.root)
 		buf_add_text(&c->out, ",\"artifacts\":[");
 }
 
-/* The end of a stream of events, after what was kept. */
+/* The end of a stream of events, after the stored artifacts. */
 static void finish_events(struct command_stream *c, struct relay *relay,
                           const struct agent_process *p)
 {
@@ -252,7 +252,7 @@ static void on_saved(void *context)
 	struct command_stream *c = context;
 	struct span json;
 
-	/* The one who calls frees it. */
+	/* The saver frees itself after this call. */
 	c->is_saving = false;
 	for (size_t i = 0; (json = artifact_saver_json(c->saver, i)).size > 0; i++) {
 		if (c->form != OUTPUT_RESULT) {
@@ -267,7 +267,7 @@ static void on_saved(void *context)
 	finish_command(c, c->relay);
 }
 
-/* All names are there. */
+/* All names have arrived. */
 static void start_saving(struct command_stream *c, struct relay *relay)
 {
 	c->stream.ended = true;
@@ -315,7 +315,7 @@ static bool is_missing_program(uint32_t code, const char *text)
 	return code == ERROR_NOT_FOUND && strncmp(text, "command not found", 17) == 0;
 }
 
-/* As a shell would tell it. */
+/* Answers like a shell: exit code 127 and a line on stderr. */
 static int answer_missing(struct command_stream *c, struct relay *relay, struct error *err)
 {
 	struct agent_process p = {.exit_code = 127};
@@ -361,7 +361,7 @@ static int on_failed(struct command_stream *c, struct relay *relay, struct span 
 	return answer_missing(c, relay, err);
 }
 
-/* A workspace that cannot be looked through has none: the command's own result stands. */
+/* When the workspace cannot be listed, the command is answered without artifacts. */
 static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t type,
                        struct span payload, struct error *err)
 {
@@ -462,7 +462,6 @@ static void copy_name(char *out, size_t size, const char *text)
 	out[length] = '\0';
 }
 
-/* The command within the limits of its sandbox's config. Every surface starts commands here. */
 int command_limit(struct request *rq, const struct api_target *t, const struct sandbox_command *c,
                   struct sandbox_command *ret, struct error *err)
 {
@@ -478,7 +477,7 @@ int command_limit(struct request *rq, const struct api_target *t, const struct s
 	return 0;
 }
 
-/* The frames of every alternative but the first, which compute_open sends. */
+/* Encodes the alternatives after the first one, which compute_open sends. */
 static int encode_alternatives(struct command_stream *s, const struct sandbox_command *c,
                                struct agent_exec *exec, struct error *err)
 {
@@ -533,7 +532,7 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 	                 &(struct compute_request){AGENT_EXEC, agent_exec_shape, &exec},
 	                 rq->deadline, &options.fd, err) < 0) {
 		stream_free(&s->stream);
-		/* On the loop's thread time is over as soon as the agent is_saving us waiting. */
+		/* On the loop's thread the deadline is now: let a worker wait for the agent. */
 		if (err->code == ERROR_TIMEOUT)
 			(void)!request_may_block(rq, err);
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the config of a sandbox limits, for every surface that runs something in it. */
+/* The limits of a sandbox's config. */
 #include "calls/configs.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ int run_limits_find(struct request *rq, const struct sandbox_record *sandbox,
 	const char *config;
 
 	*ret = (struct run_limits){.runtimes = NULL};
-	/* Most sandboxes are of none: nothing is parsed or read for them. */
+	/* Most sandboxes have no config: avoid parsing their labels. */
 	if (!strstr(sandbox->labels_json, QUOTED_LABEL))
 		return 0;
 	if (request_may_block(rq, err) < 0 ||
@@ -80,7 +80,7 @@ int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct 
 	                       limits->output_bytes);
 }
 
-/* "bash -c LINE" is looked at as the line; of other programs the name alone counts. */
+/* Checks the line of "bash -c LINE", and the name of other programs. */
 int run_limits_check(const struct run_limits *limits, const char *const *args, struct error *err)
 {
 	const struct tool_call call = {.runtimes = limits->runtimes};

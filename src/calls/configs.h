@@ -1,37 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/configs.h — a sandbox from a reusable config. Private to this folder. */
+/* calls/configs.h — what a reusable config gives to a new sandbox, and what it limits. */
 #pragma once
 
 #include "edge/caller.h"
 #include "tool/tool.h"
 
+/* ---- a new sandbox ---- */
+
 struct api_config_use {
 	const char *id_or_name;
-	const char *workspace; /* whose home it is: a lease's key; NULL = the config's own */
+	const char
+	        *workspace; /* owner of the home volume: a lease's key; NULL = the config itself */
 };
-/* Fills what the request leaves open from the project's config; the environment is both, the
- * request's over the config's. Refused when the config asks for what this server's provider cannot
- * give. */
+/* Fills the members that the request leaves open from the project's config. Environments are
+ * merged; the request's values win. Fails when the config needs abilities that this server's
+ * provider does not have. */
 MUST_CHECK int api_config_apply(struct request *rq, const struct api_config_use *use,
                                 struct fleet_create *request, struct error *err);
-/* What a config limits, 0 and NULL where it does not. */
+
+/* ---- limits of what runs in a sandbox ---- */
+
+/* Limits by the config that a sandbox was made from. 0 and NULL: no limit. */
 struct run_limits {
 	int64_t timeout_ms, output_bytes, memory_mb; /* at most */
 	const char *const *runtimes;                 /* of python, node, bash; advisory */
 };
-/* Of the config that the sandbox was made from; the one place where every surface that runs
- * something looks (config_limits.c). A sandbox of no config, or of one that was deleted, has none.
- * May have to read the config: then it fails on the loop's thread, see request_may_block. */
+/* Every surface that runs commands in sandboxes calls this. A sandbox without a config, or whose
+ * config was deleted, has no limits. Reads the config: on the loop's thread it may fail, see
+ * request_may_block. */
 MUST_CHECK int run_limits_find(struct request *rq, const struct sandbox_record *sandbox,
                                struct run_limits *ret, struct error *err);
-/* What is asked for, at most `most`; 0 = no limit, in both. */
+/* The smaller of both, where 0 means no limit. */
 int64_t run_limit_apply(int64_t wanted, int64_t most);
-/* The same for bytes of a result, where 0 is the server's limit. */
+/* The same for bytes of output, where a wanted 0 means the server's limit. */
 int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct run_limits *limits);
-/* Refuses a program, or a shell's line in args, of a runtime that is not listed. */
+/* Refuses a program whose runtime is not allowed; also in a shell's line. */
 MUST_CHECK int run_limits_check(const struct run_limits *limits, const char *const *args,
                                 struct error *err);
-/* What the config says of tools: permissionMode, runtimes, timeout, outputLimitBytes; commands keep
- * to the workspace with any. */
+
+/* ---- limits of tools ---- */
+
+/* Applies the config's permissionMode, runtimes, timeout and outputLimitBytes. With any of them,
+ * commands must keep to the workspace. */
 MUST_CHECK int api_config_guard(struct request *rq, const char *id_or_name, struct tool_call *call,
                                 struct error *err);

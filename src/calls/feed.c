@@ -7,11 +7,12 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "edge/api.h"
 #include "fleet/events.h"
 #include "http/relay.h"
 #include "sandbox/events.h"
 
-/* Another server on the same store tells nobody here: its events are found by looking. */
+/* Another server on the same store cannot announce its events here: poll for them. */
 #define LOOK_MS 1000
 #define IDLE_MS 15000
 /* Events that all streams get, and that one gets, by one read. */
@@ -19,40 +20,40 @@
 #define OWN_PAGE 200
 /* Streams that read pages of their own at once. */
 #define OWN_READS_MAX 4
-/* What a client may leave untaken before it counts as slow. */
+/* Unsent bytes from which a client counts as slow. */
 #define UNSENT_MAX ((size_t)128 * 1024)
 #define TEXT_MAX ((size_t)4 * 1024 * 1024)
 
 struct event_stream {
-	struct list link; /* among the live ones or those that are behind */
+	struct list link; /* in feed->live or feed->behind */
 	struct api_feed *feed;
-	struct relay *relay; /* NULL once it is released */
-	struct arena arena;  /* of the filter's texts */
+	struct relay *relay; /* NULL once released */
+	struct arena arena;  /* texts of the filter */
 	struct feed_filter filter;
 	enum output_form form;
-	int64_t after;  /* all up to here have been told */
-	bool asked;     /* `after` came from the client, and has not been compared yet */
-	bool is_behind; /* else live */
+	int64_t after; /* events up to here were sent */
+	bool asked;    /* `after` is the client's, and was not compared with the oldest event yet */
+	bool is_behind; /* false: live */
 	bool is_reading;
 };
 
-/* What a worker reads: for one stream, or for all that are live. */
+/* One page that a worker reads: for one stream, or for all live streams. */
 struct feed_read {
 	struct list link;
 	struct worker_task task;
 	struct loop_task done;
 	struct api_feed *feed;
-	struct event_stream *stream; /* NULL: for all */
+	struct event_stream *stream; /* NULL: for all live streams */
 	struct event_page page;
 	struct arena arena;
 	struct event_list events;
-	int64_t oldest, upto; /* upto: nothing is missing up to here */
-	bool is_last;         /* no more than that was there */
+	int64_t oldest, upto; /* upto: the page has all events up to here */
+	bool is_last;         /* the page has the newest event */
 	bool failed;
 	struct error err;
 };
 
-/* All but the first two groups is the loop's. */
+/* Only the loop uses the members after the first two groups. */
 struct api_feed {
 	struct api *api;
 	struct event_watcher watcher;
@@ -62,7 +63,7 @@ struct api_feed {
 
 	struct list live, behind, reads;
 	size_t count;       /* of streams */
-	int64_t told;       /* the live ones know all up to here */
+	int64_t told;       /* live streams have the events up to here */
 	unsigned own_count; /* reads for one stream */
 	bool reads_live, reads_again;
 	struct loop_timer timer;
@@ -79,7 +80,7 @@ static void write_event(struct buf *out, enum output_form form, const struct eve
 	buf_add_text(out, form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
-/* What the client missed cannot be told any more. */
+/* Tells the client that the events after `after` were purged. */
 static void write_lost(struct buf *out, enum output_form form, int64_t after, int64_t oldest)
 {
 	if (form == OUTPUT_SSE)
@@ -130,7 +131,7 @@ static void feed_read_free(struct feed_read *r)
 
 static void on_read(struct loop_task *task);
 
-/* False when the workers have too much to do: the timer tries again. */
+/* False when the workers' queue is full: the timer tries again. */
 static bool read_begin(struct api_feed *feed, struct event_stream *s, const struct event_page *page)
 {
 	struct feed_read *r = calloc(1, sizeof(*r));
@@ -177,7 +178,7 @@ static void read_own(struct event_stream *s)
 		s->feed->own_count++;
 }
 
-/* As many of those that are behind as may read at once, and whose clients take what they get. */
+/* Starts reads for streams that are behind, up to OWN_READS_MAX; not for slow clients. */
 static void read_behind(struct api_feed *feed)
 {
 	LIST_EACH (&feed->behind, item) {
@@ -205,7 +206,7 @@ static void set_behind(struct event_stream *s)
 	list_append(&s->feed->behind, &s->link);
 }
 
-/* Joins the others if it knows what they know. */
+/* Makes the stream live if it has caught up. */
 static void try_live(struct event_stream *s)
 {
 	struct api_feed *feed = s->feed;
@@ -219,11 +220,11 @@ static void try_live(struct event_stream *s)
 	}
 	s->is_behind = false;
 	list_append(&feed->live, &s->link);
-	/* What has come since it read. */
+	/* Events may have come since the stream's last read. */
 	read_live(feed);
 }
 
-/* Hands over what is new to it. The relay may end by that, and the stream with it. */
+/* Sends the events after `known`. The relay may end, and with it the stream. */
 static void send_events(struct event_stream *s, const struct feed_read *r, int64_t known)
 {
 	AUTO(buf_done) struct buf text = BUF(TEXT_MAX);
@@ -240,7 +241,7 @@ static void send_events(struct event_stream *s, const struct feed_read *r, int64
 		relay_write(relay, buf_span(&text));
 }
 
-/* Counts what was read as told; returns up to where it had been before. */
+/* Counts the page as sent. Returns the last event that was sent before. */
 static int64_t mark_told(struct event_stream *s, const struct feed_read *r)
 {
 	int64_t known = s->after;
@@ -279,12 +280,12 @@ static void on_live_read(struct api_feed *feed, struct feed_read *r)
 
 	feed->reads_live = false;
 	if (r->failed) {
-		log_warning("events are not told yet", FAILURE(&r->err));
+		log_warning("events are not sent yet", FAILURE(&r->err));
 		return;
 	}
 	if (r->upto > feed->told)
 		feed->told = r->upto;
-	/* Any of them may go while one is told. */
+	/* Sending to one stream may end others. */
 	list_init(&todo);
 	while (!list_is_empty(&feed->live)) {
 		struct list *item = feed->live.next;

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/feed.h — events as they happen, for replies that wait for them. Private to this folder.
+/* calls/feed.h — streams of events as they happen.
  *
- * The store tells of every commit. A worker then reads what is new, once for all streams, and the
- * loop hands it to each that wants it: a stream that waits costs its connection and no thread. One
- * that is behind, because it asked for old events or because its client is slow, reads pages of its
- * own as fast as the client takes them, and joins the others when it has caught up. So a slow
- * client holds a bounded buffer and loses nothing; one that takes nothing at all is cut by the
- * server, and resumes by the last number that it has seen. */
+ * The store announces every commit. A worker then reads the new events once for all streams, and
+ * the loop hands each event to the streams whose filter matches. An idle stream needs a connection
+ * and no thread.
+ *
+ * A stream falls behind when it asked for old events or when its client is slow. Such a stream
+ * reads pages of its own, as fast as its client takes them, and joins the others when it has caught
+ * up. So a slow client uses a bounded buffer and loses no event. The server closes the connection
+ * of a client that takes nothing; the client resumes after the last number that it has seen. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "calls/output.h"
-#include "edge/api.h"
+
+struct api;
+struct reply;
 
 struct api_feed;
 struct api_feed *api_feed_new(struct api *api);
@@ -29,5 +33,5 @@ struct feed_options {
 	int64_t after;             /* the last event that the client knows */
 	enum output_form form;     /* OUTPUT_SSE or OUTPUT_NDJSON */
 };
-/* The reply's rest; on a worker. */
+/* Makes the reply a stream of events. Call it on a worker. */
 void api_feed_reply(struct api_feed *feed, const struct feed_options *options, struct reply *reply);

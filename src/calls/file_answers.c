@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies of one entry or a list of entries, and bodies that go into a file. */
+/* Replies with one entry or a list of entries, and uploads into a file. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -9,9 +9,9 @@
 
 struct file_reply {
 	struct stream stream;
-	struct buf entry;     /* JSON of the file that the agent told of */
-	struct buf path_text; /* what the caller called it */
-	unsigned expected;    /* replies of a bulk write that are to come; 0 = it is none */
+	struct buf entry;     /* JSON of the agent's file */
+	struct buf path_text; /* the path in the request */
+	unsigned expected;    /* number of files of a bulk write; 0 = not a bulk write */
 	unsigned written;
 	bool body_ended;
 	files_entry_writer *write_entry;
@@ -184,7 +184,7 @@ struct file_list_reply {
 	struct stream stream;
 	struct files_list_options options;
 	uint64_t count;
-	int64_t listed_ms; /* when it was asked for */
+	int64_t listed_ms; /* time of the request */
 	struct buf out;
 	bool begun;
 };
@@ -246,7 +246,8 @@ static int file_list_on_message(struct stream *s, struct relay *relay, uint16_t 
 	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
 	if (l->count >= l->options.max)
-		return FAIL(err, ERROR_TOO_LARGE, "the agent lists more than it was asked for");
+		return FAIL(err, ERROR_TOO_LARGE,
+		            "the agent listed more files than it was asked for");
 	file_list_add(l, relay, &file);
 	return 0;
 }

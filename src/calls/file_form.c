@@ -10,13 +10,13 @@ struct upload_form {
 	struct stream stream;
 	struct multipart multipart;
 	struct relay *relay;     /* while a callback runs */
-	struct agent_path path;  /* of every file, but for its name */
-	struct buf folder, user; /* that path's texts */
+	struct agent_path path;  /* the request for each file, without the name */
+	struct buf folder, user; /* texts of `path` */
 	bool in_file, body_ended;
 	unsigned begun, written;
 	struct buf items; /* entries of the answer */
-	struct buf paths; /* of the files begun, each with its NUL, oldest first */
-	size_t paths_at;  /* the one whose entry comes next */
+	struct buf paths; /* paths of the files, each with its NUL, oldest first */
+	size_t paths_at;  /* offset of the path whose entry comes next */
 };
 
 static struct upload_form *form_of(struct stream *s)

@@ -12,9 +12,9 @@ struct file_read {
 	struct files_read_options options;
 	struct buf path, bytes, out;
 	uint64_t offset, size; /* of the file */
-	int64_t line;          /* the one at hand, from 1 */
-	bool full;             /* nothing more is kept; lines go on being counted */
-	bool line_open;        /* the last byte seen was no line feed */
+	int64_t line;          /* number of the current line, from 1 */
+	bool full;             /* the page is full; lines are still counted */
+	bool line_open;        /* the last byte was not a line feed */
 };
 
 static struct file_read *read_of(struct stream *s)
@@ -29,7 +29,7 @@ static void read_done(struct stream *s)
 	buf_done(&read_of(s)->out);
 }
 
-/* The page is full: it ends with its last whole line, or within its only one. */
+/* Ends the page with its last complete line, or within its only line. */
 static void end_page(struct file_read *r, struct span piece)
 {
 	size_t size = r->bytes.size;
@@ -43,7 +43,8 @@ static void end_page(struct file_read *r, struct span piece)
 		buf_add(&r->bytes, piece.data, r->options.bytes_max - r->bytes.size);
 }
 
-/* Keeps what belongs to the wanted lines; `piece` holds no line feed but as its last byte. */
+/* Adds the piece if its line is wanted. `piece` is not empty and has no line feed except as its
+ * last byte. */
 static void add_piece(struct file_read *r, struct span piece)
 {
 	const struct files_read_options *o = &r->options;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes below a folder, as events. */
+/* Changes below a folder as events. */
 #include "calls/files.h"
 #include "calls/stream.h"
 

@@ -75,7 +75,7 @@ int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd
 
 struct file_download {
 	struct stream stream;
-	uint64_t offset, size_max; /* as asked for; 0 = all */
+	uint64_t offset, size_max; /* of the request; 0 = all */
 	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
 	bool is_tar, is_range, begun, folder_is_invalid;
 	struct compressor *compressor; /* NULL: as it is */
@@ -121,7 +121,7 @@ static int on_file(struct file_download *d, struct relay *relay, const struct ag
 		               d->offset, d->offset + size - 1, file->size);
 		relay_begin_header(relay, "Content-Range", range);
 	}
-	/* Kernel files say 0 and have bytes all the same: wait for what comes. */
+	/* Files of the kernel have size 0 but may have bytes: wait for them. */
 	if (file->size > 0)
 		begin_download(d, relay, (int64_t)size);
 	return 0;
@@ -138,7 +138,7 @@ static void on_data(struct file_download *d, struct relay *relay, struct span by
 {
 	if (!d->begun)
 		begin_download(d, relay, -1);
-	/* A file that grows meanwhile has more than was announced. */
+	/* A growing file may have more bytes than announced. */
 	if (bytes.size > d->left)
 		bytes.size = (size_t)d->left;
 	if (d->left != UINT64_MAX)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/files.h — file calls of a sandbox as replies. Private to this folder; shared by every
- * surface that touches files. Nothing here opens a file: the agent does, inside, as the named user.
+/* calls/files.h — file calls of a sandbox as replies, for every surface. The agent opens the files,
+ * inside the sandbox and as the named user.
  *
- * Each call takes the target's hold over and answers by a stream. */
+ * Each call takes the target's hold and answers with a stream. */
 #pragma once
 
 #include "calls/output.h"
@@ -15,23 +15,23 @@ struct files_call {
 	struct agent_path path;
 	files_entry_writer *write_entry; /* NULL: files_write_entry */
 	int status;                      /* of the answer; 0 = 200 */
-	/* READ: a folder in place of a file is the caller's mistake, as surfaces say that know no
-	 * conflicts. */
+	/* READ of a folder fails with ERROR_INVALID, for surfaces without ERROR_CONFLICT. */
 	bool folder_is_invalid;
-	bool as_gzip;       /* READ: packed on its way; then a Range is not looked at */
-	const char **names; /* TAR_OUT with AGENT_PATH_NAMES: of the folder just these */
+	bool as_gzip;       /* READ: compress the reply; a Range header is then ignored */
+	const char **names; /* TAR_OUT with AGENT_PATH_NAMES: only these files of the folder */
 };
 
-/* A path of the native API: absolute, or below the default folder; answered absolute. */
+/* The absolute path for a path of the native API, which may be relative to the default folder. */
 MUST_CHECK int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                              const char **ret, struct error *err);
 /* {"path":…,"name":…,"type":"file|directory|symlink|other","size":…,"mode":"0644",…} */
 void files_write_entry(struct buf *out, const struct agent_file *file, const char *path);
 
-/* STAT, MKDIR, REMOVE, RENAME, COPY, and WRITE of `content`: the entry, or {"count":N}. */
+/* STAT, MKDIR, REMOVE, RENAME, COPY, and WRITE of `content`. The reply is the entry or
+ * {"count":N}. */
 MUST_CHECK int files_answer(struct request *rq, struct api_target *t, const struct files_call *call,
                             struct span content, struct reply *reply, struct error *err);
-/* Many WRITEs on one connection: {"count":N}. The first that fails ends it. */
+/* Several WRITEs on one connection; the first failure ends the call. The reply is {"count":N}. */
 struct files_write {
 	struct agent_path path;
 	struct span content;
@@ -39,14 +39,14 @@ struct files_write {
 MUST_CHECK int files_write_all(struct request *rq, struct api_target *t,
                                const struct files_write *writes, size_t count, struct reply *reply,
                                struct error *err);
-/* WRITE and TAR_IN of the request's body, as it comes. */
+/* WRITE and TAR_IN of the request's body, while it arrives. */
 MUST_CHECK int files_upload(struct request *rq, struct api_target *t, const struct files_call *call,
                             struct reply *reply, struct error *err);
 /* WRITE of every file in a multipart/form-data body, below call->path.path. */
 MUST_CHECK int files_upload_form(struct request *rq, struct api_target *t,
                                  const struct files_call *call, struct reply *reply,
                                  struct error *err);
-/* READ and TAR_OUT as the reply's body. A READ obeys a Range header. */
+/* READ and TAR_OUT as the reply's body. A READ honours a Range header. */
 MUST_CHECK int files_download(struct request *rq, struct api_target *t,
                               const struct files_call *call, struct reply *reply,
                               struct error *err);
@@ -62,10 +62,10 @@ MUST_CHECK int files_list(struct request *rq, struct api_target *t, const struct
 MUST_CHECK int files_watch(struct request *rq, struct api_target *t, const struct files_call *call,
                            enum output_form form, struct reply *reply, struct error *err);
 
-/* READ as JSON. Lines: those from `first` (counted from 1), at most `count`, at most bytes_max
- * bytes; else bytes as call->path asks for them. */
+/* READ as JSON. by_lines: at most line_count lines from first_line (counted from 1), and at most
+ * bytes_max bytes. Otherwise the bytes that call->path names. */
 struct files_read_options {
-	const char *path; /* as the caller wrote it */
+	const char *path; /* as in the request */
 	int64_t first_line, line_count;
 	size_t bytes_max;
 	bool by_lines, as_base64;
@@ -74,11 +74,11 @@ MUST_CHECK int files_read(struct request *rq, struct api_target *t, const struct
                           const struct files_read_options *options, struct reply *reply,
                           struct error *err);
 
-/* DATA and DATA_END. */
+/* Appends the content as DATA and DATA_END. */
 void files_add_content(struct buf *out, struct span content);
-/* A connection for several calls. */
+/* Opens a connection to the agent for several calls. */
 MUST_CHECK int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd,
                              struct error *err);
-/* Sends the call; the caller's stream reads the replies. */
+/* Opens a connection and sends the call. The caller's stream reads the replies. */
 MUST_CHECK int files_open(struct request *rq, const struct fleet_hold *hold,
                           const struct files_call *call, int *ret_fd, struct error *err);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/jobs.h — commands in the background, for every path that starts one. Private to this
- * folder.
- */
+/* calls/jobs.h — starts a command in the background, for all surfaces. */
 #pragma once
 
 #include "base/clock.h"
@@ -9,15 +7,15 @@
 #include "edge/caller.h"
 #include "job/job.h"
 
-/* The one given, else the header Atoll-Conversation, else "". */
+/* `given`, else the header Atoll-Conversation, else "". */
 const char *api_conversation(const struct request *rq, const char *given);
 
 struct background_command {
-	const char *conversation; /* as given; NULL = by the header */
+	const char *conversation; /* NULL: by the header */
 	const struct job_origin *origin;
-	const char *command; /* for people */
+	const char *command; /* as shown to people */
 };
-/* Starts it; the reply is its process and its resultId. */
+/* Starts the job. The reply is 202 with the process and its resultId. */
 MUST_CHECK int background_command_start(struct request *rq, const struct api_target *t,
                                         const struct sandbox_command *c,
                                         const struct background_command *b, struct reply *reply,

@@ -5,7 +5,7 @@
 
 #define PIECE (16 * 1024)
 
-/* A parameter of a header value: cut from the front of *rest. False at the end. */
+/* A parameter of a header value. */
 struct parameter {
 	struct span name, value;
 };
@@ -36,6 +36,7 @@ static struct span quoted_value(struct span *rest)
 	return (struct span){start, (size_t)(to - start)};
 }
 
+/* Cuts the next parameter from the front of *rest. False at the end. */
 static bool next_parameter(struct span *rest, struct parameter *ret)
 {
 	ptrdiff_t equals;
@@ -66,8 +67,7 @@ static int set_mark(struct multipart *m, struct span boundary, struct error *err
 		            MULTIPART_BOUNDARY_MAX);
 	for (size_t i = 0; i < boundary.size; i++) {
 		if (boundary.data[i] <= ' ' || boundary.data[i] >= 127)
-			return FAIL(err, ERROR_INVALID,
-			            "the boundary has a character that it may not");
+			return FAIL(err, ERROR_INVALID, "the boundary has an invalid character");
 	}
 	memcpy(m->mark, "\r\n--", 4);
 	memcpy(m->mark + 4, boundary.data, boundary.size);
@@ -150,7 +150,8 @@ static struct span find_bytes(const struct buf *in, struct span what)
 	return (struct span){at, at ? (size_t)(at - in->data) : 0};
 }
 
-/* Each step answers 1 when it moved on, 0 when it needs more bytes. */
+/* Each step returns 1 when the state may have changed, 0 when it needs more bytes, -1 on failure.
+ */
 static int step_preamble(struct multipart *m, struct error *err)
 {
 	struct span at = find_bytes(&m->pending, (struct span){m->mark, m->mark_size});

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/multipart.h — multipart/form-data (RFC 7578), parsed as it comes. Private to this folder;
- * pure, no I/O.
+/* calls/multipart.h — multipart/form-data (RFC 7578), parsed while it arrives. Pure, no
+ * I/O.
  *
- * Memory is constant: the head of a part is kept until it is whole (8 KiB at most), its bytes are
- * handed on at once. Input is untrusted. */
+ * Memory is constant: the head of a part is buffered until it is complete (8 KiB at most), its
+ * bytes are passed on at once. Input is untrusted. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 struct multipart_part {
 	struct span name;      /* of the form's field */
-	struct span file_name; /* data NULL when it has none */
+	struct span file_name; /* data is NULL when the part has no file name */
 };
 struct multipart_ops {
 	int (*on_part)(void *context, const struct multipart_part *part, struct error *err);
@@ -39,7 +39,7 @@ struct multipart {
 	enum multipart_state state;
 	char mark[MULTIPART_BOUNDARY_MAX + 5]; /* CRLF "--" boundary */
 	size_t mark_size;
-	struct buf pending; /* what cannot be judged yet */
+	struct buf pending; /* bytes that may be the start of a boundary or a head */
 	unsigned parts;
 };
 
@@ -48,5 +48,5 @@ MUST_CHECK int multipart_init(struct multipart *m, const char *content_type,
                               const struct multipart_ops *ops, void *context, struct error *err);
 void multipart_done(struct multipart *m); /* zeroed is fine */
 MUST_CHECK int multipart_add(struct multipart *m, struct span bytes, struct error *err);
-/* The body has ended: fails when the closing boundary did not come. */
+/* The body has ended. Fails when the closing boundary is missing. */
 MUST_CHECK int multipart_end(struct multipart *m, struct error *err);

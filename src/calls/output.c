@@ -36,8 +36,8 @@ int output_form_parse(const char *stream, const char *accept, enum output_form f
 		}
 	}
 	if (stream) {
-		(void)FAIL(err, ERROR_INVALID, "stream '%s' is none that there is", stream);
-		error_hint(err, "one of result, sse, ndjson, text");
+		(void)FAIL(err, ERROR_INVALID, "unknown stream '%s'", stream);
+		error_hint(err, "known streams: result, sse, ndjson, text");
 		return -1;
 	}
 	*ret = fallback;
@@ -59,7 +59,7 @@ int output_since_parse(struct span text, uint64_t ret[2], struct error *err)
 	if (span_parse_whole(first, 0, INT64_MAX, &offsets[0], err) < 0 ||
 	    (both && span_parse_whole(text, 0, INT64_MAX, &offsets[1], err) < 0)) {
 		(void)FAIL_CONTEXT(err, "since");
-		error_hint(err, "STDOUT.STDERR, as the events tell it: \"12.0\"");
+		error_hint(err, "use STDOUT.STDERR of an event, such as \"12.0\"");
 		return -1;
 	}
 	ret[0] = (uint64_t)offsets[0];
@@ -97,8 +97,8 @@ int output_signal_parse(const char *text, uint32_t *ret, struct error *err)
 			return 0;
 		}
 	}
-	(void)FAIL(err, ERROR_INVALID, "signal '%s' is none that there is", text);
-	error_hint(err, "SIGTERM, TERM or 15");
+	(void)FAIL(err, ERROR_INVALID, "unknown signal '%s'", text);
+	error_hint(err, "use a name or a number: SIGTERM, TERM or 15");
 	return -1;
 }
 
@@ -106,31 +106,31 @@ int output_signal_parse(const char *text, uint32_t *ret, struct error *err)
 
 void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2])
 {
-	*e = (struct output_events){.form = form, .told = {since[0], since[1]}};
+	*e = (struct output_events){.form = form, .written = {since[0], since[1]}};
 }
 
 static void event_begin(struct output_events *e, struct buf *out, const char *name)
 {
 	if (e->form == OUTPUT_SSE)
-		buf_addf(out, "id: %" PRIu64 ".%" PRIu64 "\nevent: %s\ndata: ", e->told[0],
-		         e->told[1], name);
+		buf_addf(out, "id: %" PRIu64 ".%" PRIu64 "\nevent: %s\ndata: ", e->written[0],
+		         e->written[1], name);
 	buf_addf(out, "{\"event\":\"%s\"", name);
 }
 
 static void event_end(struct output_events *e, struct buf *out)
 {
-	buf_addf(out, ",\"since\":\"%" PRIu64 ".%" PRIu64 "\"}%s", e->told[0], e->told[1],
+	buf_addf(out, ",\"since\":\"%" PRIu64 ".%" PRIu64 "\"}%s", e->written[0], e->written[1],
 	         e->form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
 static void write_bytes(struct output_events *e, struct buf *out, unsigned stream,
                         struct span bytes)
 {
-	uint64_t offset = e->told[stream];
+	uint64_t offset = e->written[stream];
 
 	if (bytes.size == 0)
 		return;
-	e->told[stream] += bytes.size;
+	e->written[stream] += bytes.size;
 	if (e->form == OUTPUT_TEXT) {
 		buf_add_span(out, bytes);
 		return;
@@ -143,10 +143,10 @@ static void write_bytes(struct output_events *e, struct buf *out, unsigned strea
 
 static void write_partial(struct output_events *e, struct buf *out, unsigned stream)
 {
-	struct span kept = {e->kept[stream], e->kept_size[stream]};
+	struct span partial = {e->partial[stream], e->partial_size[stream]};
 
-	e->kept_size[stream] = 0;
-	write_bytes(e, out, stream, kept);
+	e->partial_size[stream] = 0;
+	write_bytes(e, out, stream, partial);
 }
 
 void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p)
@@ -158,20 +158,22 @@ void output_events_started(struct output_events *e, struct buf *out, const struc
 	event_end(e, out);
 }
 
-/* Puts what is needed to end the kept sequence behind it; true when it is whole now. */
+/* Moves bytes to the partial sequence until it is complete, and writes it. False when it still
+ * lacks bytes. */
 static bool complete_partial(struct output_events *e, struct buf *out, unsigned stream,
                              struct span *bytes)
 {
-	size_t *size = &e->kept_size[stream];
+	size_t *size = &e->partial_size[stream];
 
-	while (*size > 0 && bytes->size > 0 && span_begun((struct span){e->kept[stream], *size})) {
+	while (*size > 0 && bytes->size > 0 &&
+	       span_begun((struct span){e->partial[stream], *size})) {
 		if (span_continued((struct span){bytes->data, 1}) == 0)
 			break;
-		e->kept[stream][(*size)++] = *bytes->data;
+		e->partial[stream][(*size)++] = *bytes->data;
 		bytes->data++;
 		bytes->size--;
 	}
-	if (*size > 0 && bytes->size == 0 && span_begun((struct span){e->kept[stream], *size}))
+	if (*size > 0 && bytes->size == 0 && span_begun((struct span){e->partial[stream], *size}))
 		return false;
 	write_partial(e, out, stream);
 	return true;
@@ -183,22 +185,22 @@ void output_events_bytes(struct output_events *e, struct buf *out, const struct 
 	struct span bytes = o->bytes;
 	size_t begun;
 
-	if (o->offset != e->told[stream] + e->kept_size[stream]) {
+	if (o->offset != e->written[stream] + e->partial_size[stream]) {
 		write_partial(e, out, stream);
-		e->told[stream] = o->offset;
+		e->written[stream] = o->offset;
 	}
 	if (e->form == OUTPUT_TEXT) {
 		write_bytes(e, out, stream, bytes);
 		return;
 	}
-	if (e->kept_size[stream] > 0 && !complete_partial(e, out, stream, &bytes))
+	if (e->partial_size[stream] > 0 && !complete_partial(e, out, stream, &bytes))
 		return;
 	begun = span_begun(bytes);
 	bytes.size -= begun;
 	write_bytes(e, out, stream, bytes);
 	if (begun > 0)
-		memcpy(e->kept[stream], bytes.data + bytes.size, begun);
-	e->kept_size[stream] = begun;
+		memcpy(e->partial[stream], bytes.data + bytes.size, begun);
+	e->partial_size[stream] = begun;
 }
 
 static void write_outcome(struct buf *out, const struct agent_process *p)
@@ -220,7 +222,7 @@ static const char *ok_text(const struct agent_process *p)
 	return p->exit_code == 0 && !p->timed_out ? "true" : "false";
 }
 
-/* Only of code that was: most commands are none. */
+/* Most commands are not run by a waiting interpreter: the member is absent then. */
 static void write_warm(struct buf *out, const struct agent_process *p)
 {
 	if (p->flags & AGENT_EXEC_WARM)
@@ -256,7 +258,7 @@ void output_events_idle(struct output_events *e, struct buf *out)
 		buf_add_text(out, ": still here\n\n");
 }
 
-/* ---- collected ---- */
+/* ---- results ---- */
 
 void output_collector_init(struct output_collector *c, size_t limit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/output.h — what a command wrote, for callers: as events while it runs, or collected at its
- * end. Private to this folder; pure, no I/O.
+/* calls/output.h — the output of a command, as events while it runs or as a result at its end.
+ * Pure, no I/O.
  *
  * Events, each one JSON object (an NDJSON line, or the data of a server-sent event):
  *   {"event":"started","process":1,"pid":7,"since":"0.0"}
@@ -8,13 +8,13 @@
  *   {"event":"stdout","offset":6,"data":"/wA=","encoding":"base64","since":"8.0"}
  *   {"event":"exit","process":1,"ok":true,"exit_code":0,"signal":null,"timed_out":false,
  *    "cause":"exit","duration_ms":3,"since":"8.0"}
- * "cause" is agent_process_cause. Offsets count bytes of their stream from 0; one that is further
- * than the event before it ended tells that bytes were lost. "since" (the `id:` of a server-sent
- * event) is "STDOUT.STDERR": all bytes before these offsets have been told, so it resumes the
- * stream as ?since= or Last-Event-ID.
+ * "cause" is agent_process_cause. Offsets count the bytes of their stream from 0. Bytes were lost
+ * when an offset is higher than the end of the event before. "since" (the `id:` of a server-sent
+ * event) is "STDOUT.STDERR": events up to here have all bytes before these offsets. A client
+ * resumes the stream with it, as ?since= or Last-Event-ID.
  *
- * A collected result keeps at most so many bytes of each stream: the first and the last half, and
- * between them a line that tells how many were cut. */
+ * A result has a limited number of bytes of each stream: the first and the last half, and between
+ * them a line with the number of bytes that were cut. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +28,8 @@
 #include "wire/agent.h"
 
 enum output_form { OUTPUT_RESULT, OUTPUT_SSE, OUTPUT_NDJSON, OUTPUT_TEXT };
-/* By ?stream= ("sse", "ndjson", "text"; NULL = not given), else by Accept, else `fallback`. */
+/* Chooses by ?stream= ("result", "sse", "ndjson", "text"; NULL = absent), else by the header
+ * Accept, else `fallback`. */
 MUST_CHECK int output_form_parse(const char *stream, const char *accept, enum output_form fallback,
                                  enum output_form *ret, struct error *err);
 const char *output_content_type(enum output_form form);
@@ -44,18 +45,18 @@ MUST_CHECK int output_signal_parse(const char *text, uint32_t *ret, struct error
 
 struct output_events {
 	enum output_form form;
-	uint64_t told[2]; /* next offset of each stream */
-	/* The begun UTF-8 sequence that waits for its rest. */
-	char kept[2][4];
-	size_t kept_size[2];
+	uint64_t written[2]; /* next offset of each stream */
+	/* The start of a UTF-8 sequence whose rest has not arrived. */
+	char partial[2][4];
+	size_t partial_size[2];
 };
 void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2]);
 void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p);
 void output_events_bytes(struct output_events *e, struct buf *out, const struct agent_output *o);
 void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p);
-/* Something that only keeps the connection alive; nothing for forms without comments. */
-/* {"event":"artifact","artifact":{…}}: an artifact that the command left, as JSON. */
+/* {"event":"artifact","artifact":{…}}: an artifact of the command, as JSON. */
 void output_events_artifact(struct output_events *e, struct buf *out, struct span json);
+/* A comment that keeps the connection alive; nothing for forms without comments. */
 void output_events_idle(struct output_events *e, struct buf *out);
 
 /* ---- collected ---- */
@@ -69,7 +70,7 @@ void output_collector_init(struct output_collector *c, size_t limit);
 void output_collector_done(struct output_collector *c);
 void output_collector_add(struct output_collector *c, const struct agent_output *o);
 bool output_collector_is_truncated(const struct output_collector *c);
-/* The kept bytes of a stream, with the marker where some were cut. */
+/* The bytes of a stream, with a marker where bytes were cut. */
 void output_collector_join(const struct output_collector *c, enum agent_stream stream,
                            struct buf *out);
 /* {ok, runtime, exit_code, …, stdout, stderr, truncated} */

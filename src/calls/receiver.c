@@ -24,30 +24,31 @@
 #include "wire/wire.h"
 
 #define ANSWER_MS 10000
-/* Of one body in a turn of the receiver, so that none waits behind all of another. */
+/* Bytes of one body in a round of the receiver, so that uploads share the thread. */
 #define READ_MAX ((size_t)64 * 1024)
 #define HELD_MAX (WIRE_PAYLOAD_MAX + WIRE_HEAD_SIZE + READ_MAX)
-/* How often the clock is looked at while anything is received. */
+/* How often the clock is checked while uploads are received. */
 #define LOOK_MS 250
 
-/* The handler's, then the receiver's, then the lane's. */
+/* Owned by the handler, then by the receiver, then by the lane. */
 struct receiver_upload {
 	struct work_lane_task task;
-	struct list item;    /* of the receiver's list while it receives the body */
-	struct list counted; /* of receiver->counted; under its mutex */
+	struct list item;    /* in receiver->arrived or receiver->receiving */
+	struct list counted; /* in receiver->counted; under its mutex */
 	struct receiver *receiver;
 	const struct receiver_upload_ops *ops;
 	void *state; /* NULL once `done` has been called */
 	struct work_lane *lane;
 	const char *what;
 	int socket, fd;
-	struct buf held; /* the frames that are not whole yet */
+	struct buf held; /* bytes of incomplete frames */
 	int64_t bytes, bytes_max;
 	int64_t begun_ms, heard_ms; /* monotonic */
-	/* Its failure is told, and what still comes is dropped for so long; 0: it has not failed.
+	/* The failure was sent, and the receiver drops further bytes until this time; 0: not
+	 * failed.
 	 */
 	int64_t drop_until_ms;
-	bool is_whole; /* the body */
+	bool is_whole; /* the body is complete */
 	char project_id[];
 };
 
@@ -56,13 +57,13 @@ struct receiver {
 	pthread_t thread;
 	int wake; /* an eventfd */
 
-	pthread_mutex_t mutex; /* over the rest of this block */
+	pthread_mutex_t mutex; /* guards the rest of this block */
 	bool has_thread, is_stopping;
-	struct list arrived; /* that the thread has not seen yet */
+	struct list arrived; /* uploads that the thread has not seen yet */
 	struct list counted;
 	struct receiver_counts counts;
 
-	struct list receiving; /* the thread's own */
+	struct list receiving; /* used by the thread only */
 };
 
 /* ---- one upload ---- */
@@ -103,10 +104,11 @@ static void write_failure(const struct error *why, struct buf *out)
 	struct error ignored;
 
 	if (wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, &ignored) < 0)
-		buf_reset(out); /* the closed socket tells that it failed */
+		buf_reset(out); /* the loop sees the closed socket */
 }
 
-/* Closing while the loop still sends would tell it of a broken pipe instead of the failure. */
+/* Keeps the socket open for a while: if it were closed while the loop still sends, the loop would
+ * see a broken pipe instead of the failure. */
 static void refuse_upload(struct receiver_upload *u, struct error *why)
 {
 	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
@@ -127,7 +129,7 @@ static bool client_has_left(int socket)
 	return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* On a thread of the lane. An upload whose client has left while it waited is not worked on. */
+/* On a thread of the lane. Does nothing for a client that has left while the work was queued. */
 static void run_work(struct work_lane_task *task)
 {
 	struct receiver_upload *u = CONTAINER_OF(task, struct receiver_upload, task);
@@ -196,7 +198,7 @@ static void finish_body(struct receiver_upload *u)
 	refuse_upload(u, &err);
 }
 
-/* A client that has left says so by an end of file. */
+/* An end of file means that the client has left. */
 static bool is_end(ssize_t size)
 {
 	return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
@@ -217,7 +219,7 @@ static void receive_bytes(struct receiver_upload *u)
 	ssize_t size;
 	int result;
 
-	assert(room); /* less than a frame is held */
+	assert(room); /* take_frames leaves less than a frame */
 	size = recv(u->socket, room, READ_MAX, MSG_DONTWAIT);
 	if (is_end(size)) {
 		log_debug("the client of an upload has left", TEXT("upload", u->what),
@@ -254,7 +256,7 @@ static int check_pace(const struct receiver_upload *u, int64_t now_ms, struct er
 	return -1;
 }
 
-/* False when the upload has been freed. */
+/* False when the upload was freed. */
 static bool check_clock(struct receiver_upload *u, int64_t now_ms)
 {
 	struct error err = {0};
@@ -274,7 +276,7 @@ static bool check_clock(struct receiver_upload *u, int64_t now_ms)
 	return true;
 }
 
-/* False when the receiver is to stop. */
+/* False when the receiver must stop. */
 static bool take_arrived(struct receiver *r)
 {
 	bool goes_on;
@@ -306,7 +308,7 @@ static size_t collect_sockets(struct receiver *r, struct pollfd **polled)
 	return count;
 }
 
-/* `polled` is of the list as it is: an upload that goes takes only itself off it. */
+/* `polled` has the order of the list: an upload removes only itself from the list. */
 static void receive_ready(struct receiver *r, const struct pollfd *polled, size_t count)
 {
 	int64_t now_ms = clock_monotonic_ms();
@@ -349,7 +351,7 @@ static void *run_receiver(void *context)
 	return NULL;
 }
 
-/* ---- the loop's end ---- */
+/* ---- on the loop ---- */
 
 static int on_message(UNUSED struct stream *s, struct relay *relay, uint16_t type,
                       struct span payload, struct error *err)
@@ -372,7 +374,7 @@ static const struct stream_ops body_ops = {
 static const struct stream_ops answer_ops = {.size = sizeof(struct stream),
                                              .on_message = on_message};
 
-/* ---- the handler's end ---- */
+/* ---- in the handler ---- */
 
 static struct receiver_upload *upload_new(struct receiver *r,
                                           const struct receiver_upload_options *o)
@@ -397,7 +399,7 @@ static struct receiver_upload *upload_new(struct receiver *r,
 	return u;
 }
 
-/* With the mutex. */
+/* The caller holds the mutex. */
 static unsigned count_of_project(const struct receiver *r, const char *project_id)
 {
 	unsigned count = 0;
@@ -408,7 +410,7 @@ static unsigned count_of_project(const struct receiver *r, const char *project_i
 	return count;
 }
 
-/* With the mutex. */
+/* The caller holds the mutex. */
 static int check_upload_limits(struct receiver *r, const char *project_id, struct error *err)
 {
 	const struct config *config = r->api->config;
@@ -456,7 +458,7 @@ static int open_file(struct receiver_upload *u, struct request *rq, struct error
 	return u->fd < 0 ? FAIL_ERRNO(err, "make a file for %s", u->what) : 0;
 }
 
-/* The other end of u->socket. */
+/* *ret_fd is the other end of u->socket. */
 static int connect_loop(struct receiver_upload *u, int *ret_fd, struct error *err)
 {
 	int pair[2];
@@ -468,7 +470,7 @@ static int connect_loop(struct receiver_upload *u, int *ret_fd, struct error *er
 	return 0;
 }
 
-/* With the mutex. */
+/* The caller holds the mutex. */
 static int start_thread(struct receiver *r, struct error *err)
 {
 	if (r->has_thread)
@@ -586,7 +588,7 @@ void receiver_stop(struct receiver *receiver)
 	if (!had_thread)
 		return;
 	if (write(receiver->wake, &one, sizeof(one)) < 0)
-		abort(); /* as above */
+		abort(); /* see hand_to_receiver */
 	(void)pthread_join(receiver->thread, NULL);
 }
 

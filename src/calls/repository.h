@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/repository.h — a repository in a sandbox, for git/git.h. Private to this folder; shared by
- * the surfaces that offer git. */
+/* calls/repository.h — locates a git repository in a sandbox, for git/git.h. */
 #pragma once
 
 #include "edge/caller.h"
 #include "git/git.h"
 
-/* Of a target that is open; a NULL path is the default folder. */
+/* A NULL path is the sandbox's default folder. `target` is open. */
 MUST_CHECK int repository_locate(struct request *rq, struct api_target *target, const char *path,
                                  struct git_at *ret, struct error *err);

@@ -46,7 +46,7 @@ static int handle_message(struct stream *s, struct relay *relay, uint16_t type, 
 		s->ended = true;
 		return compute_failed(payload, err);
 	}
-	/* Several requests on one connection, and their answers one by one. */
+	/* One connection may carry several requests, which are answered one by one. */
 	if (type == AGENT_DONE)
 		s->empty = 0;
 	result = s->ops->on_message(s, relay, type, payload, err);
@@ -75,7 +75,7 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 static int fail_sandbox_ended(const struct stream *s, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", s->hold.id);
-	error_hint(err, "its last_event tells why");
+	error_hint(err, "see last_event of the sandbox for the reason");
 	return -1;
 }
 
@@ -87,7 +87,7 @@ static int on_upstream_end(void *state, struct relay *relay, struct error *err)
 	return s->ended ? 0 : fail_sandbox_ended(s, err);
 }
 
-/* By an agent that died before it had read all that it was sent. */
+/* The agent died before it had read all bytes. */
 static int on_upstream_broken(void *state, struct relay *relay, struct error *err)
 {
 	(void)relay;
@@ -119,7 +119,7 @@ static void on_tick(void *state, struct relay *relay)
 	s->ops->on_tick(s, relay);
 }
 
-/* A client that has left before says nothing about the agent. */
+/* Not when the client left before the deadline: then the agent may be fine. */
 static void note_missed_deadline(const struct stream *s)
 {
 	if (s->first_ms > 0 && clock_monotonic_ms() - s->begun_ms >= s->first_ms)
@@ -139,7 +139,7 @@ static void release_stream(void *state, int upstream_fd, bool clean)
 	stream_free(s);
 }
 
-/* Four tables, since an absent callback means something to the relay. */
+/* Four tables, because an absent callback has a meaning for the relay. */
 static const struct relay_ops relays[2][2] = {
         {{.on_start = on_start,
           .on_upstream = on_upstream,

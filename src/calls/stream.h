@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls/stream.h — a reply that is made of an agent's messages. Private to this folder.
+/* calls/stream.h — a reply that is made of an agent's messages.
  *
  * A handler sends its request to the agent, makes a stream (a struct that begins with struct
- * stream), hands it to the reply and is done; from then on the loop thread cuts the agent's bytes
- * into messages and calls the stream's table, so that no worker waits for a command or a file. The
- * stream owns the sandbox's hold and gives the connection back when the agent's reply has ended. */
+ * stream), hands it to the reply and returns. The loop thread then cuts the agent's bytes into
+ * messages and calls the stream's functions, so no worker waits for a command or a file. The stream
+ * owns the sandbox's hold. It gives the connection back when the agent's reply has ended. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,11 +21,11 @@ struct stream_ops {
 	size_t size; /* of the struct that begins with struct stream */
 	/* See relay_ops; NULL for none. */
 	void (*on_start)(struct stream *s, struct relay *relay);
-	/* One message; the payload lives until it returns. AGENT_FAILED comes here only when
-	 * takes_failures, else it fails the relay. */
+	/* Called for each message; the payload is valid until it returns. AGENT_FAILED fails the
+	 * relay, unless takes_failures is set. */
 	int (*on_message)(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
 	                  struct error *err);
-	/* See relay_ops; NULL when the request has no body to come. */
+	/* See relay_ops; NULL when the request has no further body. */
 	int (*on_client)(struct stream *s, struct relay *relay, struct span bytes, bool last,
 	                 struct error *err);
 	void (*on_tick)(struct stream *s, struct relay *relay);
@@ -35,38 +35,40 @@ struct stream_ops {
 struct stream {
 	const struct stream_ops *ops;
 	struct fleet_hold hold;
-	struct arena arena; /* of the message at hand; reset after it */
-	bool ended;         /* the agent's reply has ended: its connection may be used again */
+	struct arena arena; /* of the current message; reset after it */
+	bool ended;         /* the agent's reply has ended: its connection can be reused */
 	unsigned empty;     /* messages without content, see AGENT_EMPTY_FRAMES_MAX */
-	int64_t begun_ms;   /* when it was started */
-	int64_t first_ms; /* the agent has so long for its first message; 0: it has come, or may */
+	int64_t begun_ms;   /* when the stream was started */
+	int64_t first_ms;   /* time for the agent's first message; 0: no limit, or it has arrived */
 };
 
 /* Zeroed; takes the hold over. */
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold);
-void stream_free(struct stream *s); /* one that was not started */
+/* Before stream_start only. */
+void stream_free(struct stream *s);
 struct stream_options {
-	int fd;           /* to the agent; the stream's from here on */
-	uint16_t request; /* that was sent, see agent_type_is_prompt; 0 = none, or others follow */
+	int fd;           /* to the agent; the stream closes it */
+	uint16_t request; /* type of the sent request, see agent_type_is_prompt; 0 = no deadline */
 	struct span upstream_first; /* copied */
 	int64_t tick_ms, idle_timeout_ms;
-	int64_t whole_ms;     /* the agent's whole answer has to come in it; 0 = no bound */
-	const char *protocol; /* of a WebSocket; NULL = none */
+	int64_t whole_ms;     /* time for the agent's whole answer; 0 = no limit */
+	const char *protocol; /* subprotocol of a WebSocket; NULL = none */
 };
 void stream_start(struct stream *s, struct reply *reply, const struct stream_options *options);
-/* The same after a WebSocket upgrade; on failure the stream and the descriptor are gone. */
+/* The same after a WebSocket upgrade. On failure the stream is freed and the descriptor closed. */
 MUST_CHECK int stream_start_websocket(struct stream *s, struct request *rq, struct reply *reply,
                                       const struct stream_options *options, struct error *err);
 
-/* Decodes into `message`, whose texts live until the arena is reset. */
+/* Decodes into `message`, whose texts are valid until the arena is reset. */
 MUST_CHECK int stream_decode(struct stream *s, struct span payload, const struct wire_member *shape,
                              void *message, size_t size, struct error *err);
-/* The end of a command; stream_decode notes those that it decodes. See provider/command_ends.h. */
+/* Records the end of a command (provider/command_ends.h). stream_decode records the ends that it
+ * decodes. */
 void stream_note_end(const struct stream *s, const struct agent_process *p);
 /* Encodes and sends to the agent. */
 MUST_CHECK int stream_send(struct relay *relay, uint16_t type, const struct wire_member *shape,
                            const void *message, struct error *err);
-/* Bytes as frames of at most AGENT_DATA_MAX. */
+/* Sends bytes in frames of at most AGENT_DATA_MAX. */
 void stream_send_bytes(struct relay *relay, uint16_t type, struct span bytes);
-/* For a message type that the reply at hand has no place for. */
+/* Fails: the agent sent a message of this type at the wrong time. Always -1. */
 int stream_unexpected(uint16_t type, struct error *err);

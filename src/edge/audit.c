@@ -2,10 +2,12 @@
 #include "edge/audit.h"
 
 #include "base/log.h"
+#include "edge/caller.h"
 
 #define ADMINISTRATIVE (SCOPE_ADMIN | SCOPE_PROJECT_WRITE | SCOPE_KEY_WRITE | SCOPE_TEMPLATE_WRITE)
 
-bool api_is_administrative(const struct route *route)
+/* Whether the route changes who may do what, or what new sandboxes start from. */
+static bool is_administrative(const struct route *route)
 {
 	return route->method != HTTP_GET && (route->scope & ADMINISTRATIVE) != 0;
 }
@@ -14,7 +16,7 @@ void api_audit(const struct request *rq, const struct api_caller *caller, int st
 {
 	const struct account_caller *who = &caller->account;
 
-	if (!api_is_administrative(rq->route))
+	if (!is_administrative(rq->route))
 		return;
 	log_request_set(rq->id);
 	log_info("audit", TEXT("method", rq->method_name), TEXT("path", rq->path),

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge/audit.h — each administrative change is one line in the log: who, what, when, and whether it
- * was let. Private to this folder; loop thread. */
+/* edge/audit.h — one log line for each administrative change: caller, path, subject and status.
+ * Loop thread. */
 #pragma once
 
-#include "edge/caller.h"
+struct api_caller;
+struct request;
 
-/* Whether the row changes who may do what, or what others start from. */
-bool api_is_administrative(const struct route *route);
-/* Writes nothing for other rows. */
+/* Writes nothing for routes that are not administrative. */
 void api_audit(const struct request *rq, const struct api_caller *caller, int status);

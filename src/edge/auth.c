@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who asks: a key, its project, its scopes. */
+/* Finds the caller of a request: its key, project and scopes. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,11 +11,11 @@
 #include "edge/tickets.h"
 #include "fleet/peers.h"
 
-/* What a request brings. */
+/* The credentials of a request. */
 struct credential {
 	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key */
 	const char *project;                   /* to act in; NULL = the key's own */
-	struct span ticket;                    /* that stands for the key; size 0 = none */
+	struct span ticket;                    /* used instead of the key; size 0 = none */
 };
 
 static int refuse_key(struct error *err)
@@ -55,7 +55,7 @@ static int find_key(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SI
 	return 0;
 }
 
-/* Whoever gets this far has the key itself, and so may know what became of it. */
+/* The caller has proved to have the key, so the error may say what happened to it. */
 static int check_key(const struct key_record *r, struct error *err)
 {
 	bool has_expired = r->expires_at && r->expires_at <= clock_unix_ms();
@@ -68,7 +68,7 @@ static int check_key(const struct key_record *r, struct error *err)
 	return -1;
 }
 
-/* An admin may act in another project than his key's. */
+/* An admin may act in another project than the key's. */
 static int choose_project(struct request *rq, const char *wanted, struct account_caller *caller,
                           struct error *err)
 {
@@ -99,7 +99,9 @@ static struct span ticket_of(struct span query)
 	return (struct span){NULL, 0};
 }
 
-/* By a ticket, for a browser's WebSocket. It is used up when the request has its place. */
+/* Reads the ticket of a browser's WebSocket. redeem_ticket uses it up after the request is
+ * admitted.
+ */
 static int read_ticket(struct request *rq, struct span text, struct credential *ret,
                        struct error *err)
 {
@@ -161,7 +163,7 @@ int api_admit_request(struct request *rq, const char *id, struct api_caller *cal
 		return 0;
 	}
 	if (has_others) {
-		(void)FAIL(err, ERROR_LIMIT, "earlier requests of this key wait for their turn");
+		(void)FAIL(err, ERROR_LIMIT, "earlier requests of this key are queued");
 		error_hint(err, "wait for them to end, or raise requests_per_key_max");
 	}
 	return request_wait_turn(rq, id, err);
@@ -192,7 +194,7 @@ bool api_queue_has_room(void *context, const char *queue)
 	return api_limiter_has_room(((struct api *)context)->limiter, queue);
 }
 
-/* Of two requests with one ticket that both have a place, one keeps it. */
+/* When two admitted requests have the same ticket, one of them is refused. */
 static int redeem_ticket(struct request *rq, struct span ticket, struct api_caller *caller,
                          struct error *err)
 {
@@ -212,7 +214,7 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	struct credential credential;
 	struct key_record record;
 
-	/* A handler that is run again was let in before, and has its place. */
+	/* A handler that runs again was authorized before and has its limiter slot. */
 	if (rq->caller)
 		return 0;
 	caller = ARENA_NEW(rq->arena, struct api_caller);

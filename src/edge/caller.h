@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge/caller.h — who asks, and the sandbox that the path names. Private to this folder. */
+/* edge/caller.h — the caller of a request, and the sandbox that its path names. */
 #pragma once
 
 #include "account/account.h"
@@ -16,15 +16,15 @@ struct api_caller {
 	struct account_caller account; /* its project: the key's, or the one an admin acts in */
 	unsigned char key_hash[ACCOUNT_HASH_SIZE];
 	struct api_limiter_slot *slot;
-	const char *slot_of;      /* whose slot it is: a key's id, or a sandbox's, or a volume's */
-	const char *own_project;  /* the key's */
-	const char *subject;      /* what an administrative change made, for the audit; or NULL */
-	const char *failure;      /* what clients of its surface call it when it fails; or NULL */
-	const char *leased_id;    /* sandbox that was opened as a lease's; or NULL. See session.h */
-	const char *run;          /* the header Atoll-Run, of api_request_copy's; or NULL */
-	enum usage_reason reason; /* of the tool that is called; 0 = as the path says */
-	const char *address;      /* as `run`: api_address */
-	const char *share;        /* that a caller without a key is queued under; or NULL */
+	const char *slot_of;      /* owner of the slot: id of a key, a sandbox or a volume */
+	const char *own_project;  /* project of the key */
+	const char *subject;      /* for the audit: what the change made; or NULL */
+	const char *failure;      /* the surface's name for this failure; or NULL */
+	const char *leased_id;    /* sandbox that was opened for a lease; or NULL. See session.h */
+	const char *run;          /* header Atoll-Run, in a copy of a request; or NULL */
+	enum usage_reason reason; /* of the called tool; 0: the path decides */
+	const char *address;      /* api_server_address, in a copy of a request; or NULL */
+	const char *share;        /* queue of a caller without a key; or NULL */
 };
 
 static inline struct api *api_of(const struct request *rq)
@@ -40,70 +40,74 @@ static inline const char *api_project(const struct request *rq)
 	return api_account(rq)->project_id;
 }
 
-/* What a caller sees of things that a platform has: an admin who names no project sees those of
- * all, which is NULL. */
-const char *api_visible_project(const struct request *rq);
+/* ---- the caller's project, address and scopes ---- */
 
-/* The project of ":project", "me" being the one that the caller acts in. Only an admin of the
- * platform finds others. */
+/* The project whose things the caller sees in lists of the platform. NULL: all projects, for an
+ * admin without X-Atoll-Project. */
+const char *api_visible_project(const struct request *rq);
+/* The id of the project ":project"; "me" is the caller's. Only an admin finds other projects. */
 MUST_CHECK int api_path_project(struct request *rq, const char **ret, struct error *err);
 #define API_PROJECT_ME "me"
-/* Of the scopes' bits, NULL-terminated. native/keys.c */
+/* Names of the scopes' bits, NULL-terminated. native/keys.c */
 const char **api_scope_names(struct arena *a, int64_t scopes);
-/* A copy that outlives the request, for a call that goes on behind it: the caller, the route and
- * the id; no headers, no parameters, no body. Its memory is `a`, which it uses from here on. */
-void api_request_copy(const struct request *rq, struct arena *a, struct request *ret);
-/* "https://host:port", by which the client finds this server; NULL = it did not say. */
-const char *api_address(const struct request *rq);
+/* "https://host:port", by which the client reaches this server; NULL: not known. */
+const char *api_server_address(const struct request *rq);
 /* Whether the client speaks TLS to this server, or to a proxy in front of it. */
 bool api_is_https(const struct request *rq);
-/* Whether a call of the fleet may fail with what it awaits, see fleet/waiting.h: the server makes
- * it again. In a copy of a request the thread waits. */
-static inline bool api_can_park(const struct request *rq)
-{
-	return rq->exchange != NULL;
-}
-struct fleet_awaited api_awaited(const struct request *rq);
-/* For fleet_ref.awaited: NULL in a copy of a request. */
-const struct fleet_awaited *api_awaited_if_parking(struct request *rq);
-/* Names what the request made, for its line in the log. */
+/* Names the object of an administrative change for the audit. */
 static inline void api_audit_subject(struct request *rq, const char *subject)
 {
 	((struct api_caller *)rq->caller)->subject = arena_text(rq->arena, subject);
 }
 
-/* What a call of a route with this path is metered as: it runs something unless the path says more.
- */
+/* ---- requests that outlive their handler, or are parked ---- */
+
+/* Copies the caller, the route and the id for a call that outlives its request. Headers, parameters
+ * and body are not copied. The copy uses the memory of `a`. */
+void api_request_copy(const struct request *rq, struct arena *a, struct request *ret);
+/* Whether the request can be parked while it awaits a change (fleet/waiting.h). A copy of a request
+ * cannot: its thread waits. */
+static inline bool api_can_park(const struct request *rq)
+{
+	return rq->exchange != NULL;
+}
+struct fleet_awaited api_awaited(const struct request *rq);
+/* For fleet_ref.awaited; NULL in a copy of a request. */
+const struct fleet_awaited *api_awaited_if_parking(struct request *rq);
+/* Takes a limiter slot of `id` (a key, a sandbox or a volume), which api_on_done gives back.
+ * Without a free slot the request waits in the queue of `id`. */
+MUST_CHECK int api_admit_request(struct request *rq, const char *id, struct api_caller *caller,
+                                 struct error *err);
+
+/* ---- use of a sandbox ---- */
+
+/* How a call of a route with this path is metered; USAGE_EXEC unless the path says more. */
 enum usage_reason api_use_reason(const char *path);
-/* Who uses a sandbox, and for what: by the header Atoll-Run, the tool that is called, or the path.
- * Borrowed from it. */
+/* Who uses a sandbox and why: by the header Atoll-Run, the called tool, or the path. The texts are
+ * the request's. */
 MUST_CHECK int api_describe_use(const struct request *rq, struct fleet_use *ret, struct error *err);
 
-/* The id that a filter means by a name or an id. One that may be an id is taken as it is: of those
- * that are gone there are events, snapshots and usage still. NULL stays NULL. Without a project a
- * name is looked for in all of them. */
+/* The id of the sandbox that a filter names. A valid id is returned as it is, because deleted
+ * sandboxes still have events, snapshots and usage. NULL stays NULL. Without a project the name is
+ * looked up in all projects. */
 MUST_CHECK int api_resolve_sandbox_id(struct request *rq, const struct fleet_ref *filter,
                                       const char **ret, struct error *err);
 
-/* The started sandbox of ":id", held; for calls that use it. */
+/* A started sandbox, held while a call uses it. */
 struct api_target {
 	struct sandbox_record record;
 	struct fleet_hold hold;
 	struct fleet_defaults defaults; /* of its template and row, without extra environment */
 };
+/* The sandbox of ":id". */
 MUST_CHECK int api_target_open(struct request *rq, struct api_target *ret, struct error *err);
-/* The same for an id or name from elsewhere. */
+/* The sandbox of this id or name. */
 MUST_CHECK int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                                   struct error *err);
-/* A place among the requests of that key (or sandbox, or volume) that run at once, for a caller
- * that is known otherwise; api_on_done gives it back. Where there is none the request waits its
- * turn. */
-MUST_CHECK int api_admit_request(struct request *rq, const char *id, struct api_caller *caller,
-                                 struct error *err);
-/* For a sandbox that was held by other means: request_may_call. Ends the hold when it fails. */
+void api_target_done(struct api_target *t); /* zeroed is fine */
+/* request_may_call for a sandbox that was held in another way. Ends the hold when it fails. */
 MUST_CHECK int api_may_call(struct request *rq, const struct sandbox_record *r,
                             struct fleet_hold *hold, struct error *err);
-/* Calls of this thread to an agent end when the client hangs up, where the route may: for who holds
- * a sandbox in another way. Until api_target_done. */
+/* Ends this thread's calls to an agent when the client hangs up, if the route allows it, until
+ * api_target_done. For a sandbox that was held in another way. */
 void api_target_cancel_with_client(struct request *rq);
-void api_target_done(struct api_target *t); /* zeroed is fine */

@@ -14,7 +14,8 @@ void csv_text(struct buf *out, const char *text)
 	bool is_formula = text[0] && strchr("=+-@\t\r", text[0]);
 
 	add_separator(out);
-	/* Quotes always: an empty cell is then told from none, and a comma after a line's first. */
+	/* Always with quotes: a row whose first cell is empty must not look like an empty row,
+	 * because add_separator looks at the last byte. */
 	buf_add_text(out, is_formula ? "\"'" : "\"");
 	for (; *text; text++) {
 		if (*text == '"')

@@ -17,20 +17,20 @@
 #include "http/proxy.h"
 #include "http/tls.h"
 
-/* A peer answers at once, or is not there. */
+/* A reachable peer accepts a connection at once. */
 #define DIAL_QUICK_MS 200
 #define DIAL_MS 3000
-/* Without a byte either way: long for a command that says nothing, not for ever for a peer that
- * hangs. */
+/* Time without a byte in both directions: long enough for a silent command, and ends the connection
+ * to a peer that hangs. */
 #define IDLE_MS (3600 * 1000)
 
 struct api_peers {
 	struct host_lookup *names;
 	const char *ca_file;
-	unsigned dials_max; /* of those that wait for one, others must find workers */
+	unsigned dials_max; /* at most so many workers wait for slow connections */
 	atomic_uint dials;
-	pthread_mutex_t mutex;   /* over `tls` while it is made */
-	struct tls_context *tls; /* NULL: no peer had TLS yet */
+	pthread_mutex_t mutex;   /* guards `tls` while it is made */
+	struct tls_context *tls; /* made for the first peer with TLS */
 };
 
 static int load_tls(struct api_peers *peers, struct error *err)
@@ -55,7 +55,7 @@ int api_peers_open(const struct config *config, struct api_peers **ret, struct e
 	peers->dials_max = (unsigned)config->workers / 4 + 1;
 	pthread_mutex_init(&peers->mutex, NULL);
 	*ret = peers;
-	/* A mistake of the operator's is seen at the start. */
+	/* Check the option at the start, so that the operator sees the error. */
 	if (config->peer_ca[0] && access(config->peer_ca, R_OK) < 0)
 		return FAIL_ERRNO(err, "peer_ca '%s'", config->peer_ca);
 	if (config->peer_ca[0] && load_tls(peers, err) < 0)
@@ -76,12 +76,12 @@ void api_peers_close(struct api_peers *peers)
 /* ---- the answer ---- */
 
 struct hop_relay {
-	const struct request *rq; /* the exchange's, which ends after the relay */
+	const struct request *rq; /* of the exchange, which outlives the relay */
 	char node[ERROR_NODE_MAX];
 	struct api_hop_options options;
 };
 
-/* In the words of the surface that was asked. */
+/* Answers in the surface's form of a failure. */
 static void answer_failure(void *state, struct relay *relay, int status, const struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF((size_t)64 * 1024);
@@ -117,8 +117,8 @@ static const struct proxy_ops hop_ops = {.fail = answer_failure, .release = rele
 
 /* ---- the request ---- */
 
-/* Those who wait for one that does not answer at once keep not so many workers that others find
- * none. */
+/* Tries for a short time first. Only dials_max workers may wait longer, so that slow peers do not
+ * block all workers. */
 static int dial_peer(struct api_peers *peers, const char *url, int *ret_fd, struct tls **ret_tls,
                      struct error *err)
 {
@@ -138,7 +138,7 @@ static int dial_peer(struct api_peers *peers, const char *url, int *ret_fd, stru
 	error_clear(err);
 	request.deadline = deadline_after(DIAL_MS);
 	if (atomic_fetch_add(&peers->dials, 1) >= peers->dials_max)
-		result = FAIL(err, ERROR_UNAVAILABLE, "too many wait for a connection");
+		result = FAIL(err, ERROR_UNAVAILABLE, "too many calls wait for a connection");
 	else
 		result = http_dial(&request, ret_fd, ret_tls, err);
 	atomic_fetch_sub(&peers->dials, 1);
@@ -163,7 +163,7 @@ int api_hop_open(struct api *api, struct arena *a, const char *node, struct api_
 		*ret = hop;
 		return 0;
 	}
-	/* It is as if there were nobody to ask: the refusal stays. */
+	/* That server has published no address: keep the error of the call. */
 	if (why.code == ERROR_NOT_FOUND)
 		return -1;
 	(void)FAIL(err, ERROR_UNAVAILABLE, "node '%s' has it, and is not reached: %s", hop.node,
@@ -179,7 +179,8 @@ void api_hop_close(struct api_hop *hop)
 	hop->fd = -1;
 }
 
-/* A name of this machine alone, or what is said over a unix socket, is none of that server's. */
+/* NULL keeps the Host header. The other server does not know a name of this machine alone or the
+ * name in a request over a unix socket. */
 static const char *host_for_others(const struct request *rq)
 {
 	const char *host = request_header(rq, "Host");

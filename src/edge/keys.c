@@ -8,7 +8,7 @@
 
 #include "account/account.h"
 
-#define ENTRIES 1024u /* a power of two; a key that falls on another's place takes it */
+#define ENTRIES 1024u /* a power of two; keys with the same index replace each other */
 #define TEXT_MAX 64
 #define USER_SIZE (ACCOUNT_USER_MAX + 1)
 

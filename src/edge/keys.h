@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge/keys.h — keys that were found lately, so that a request need not ask the store. Private to
- * this folder; any thread.
+/* edge/keys.h — a cache of recently used keys, so that most requests do not query the store. Any
+ * thread.
  *
- * An entry lives API_KEY_CACHE_MS at most; a revocation, or a change of roles, here empties the
- * cache at once; one by another atolld on the same store is seen when the entry has aged. */
+ * An entry lives at most API_KEY_CACHE_MS. A revocation or a change of roles by this server empties
+ * the cache at once. A change by another server on the same store takes effect when the entry
+ * expires. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,11 +22,11 @@ struct api_key_found {
 	struct key_record record; /* its texts are in the arena */
 	uint64_t ticket;          /* for api_key_cache_put, when it was not found */
 };
-/* Whether the key is known; `now` is monotonic ms. */
+/* Whether the key is in the cache; `now` is monotonic ms. */
 bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
                         const unsigned char hash[KEY_HASH_SIZE], int64_t now,
                         struct api_key_found *ret);
-/* Forgets the record instead if the cache was emptied since the ticket was given. */
+/* Does nothing if the cache was emptied after the ticket was given: the record may be outdated. */
 void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct key_record *r,
                        int64_t now);
 void api_key_cache_clear(struct api_key_cache *c);

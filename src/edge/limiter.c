@@ -14,7 +14,7 @@ struct api_limiter_slot {
 
 struct api_limiter {
 	pthread_mutex_t lock;
-	struct map slots; /* by key id; only keys with requests */
+	struct map slots; /* key id -> slot; only keys with running requests */
 	unsigned max;
 };
 

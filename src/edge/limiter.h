@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge/limiter.h — how many requests of one key run at once. Private to this folder; any thread. */
+/* edge/limiter.h — limits how many requests of one key run at once. Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,11 +10,12 @@ struct api_limiter;
 struct api_limiter_slot;
 
 struct api_limiter *api_limiter_new(unsigned max_per_key);
-void api_limiter_free(struct api_limiter *l); /* every slot must have been given back */
-/* ERROR_LIMIT when the key has as many already. */
+/* Every slot must have been given back. */
+void api_limiter_free(struct api_limiter *l);
+/* ERROR_LIMIT when the key uses all its slots. */
 MUST_CHECK int api_limiter_take(struct api_limiter *l, const char *key_id,
                                 struct api_limiter_slot **ret, struct error *err);
-/* Without a bound, for a request that had a place before. */
+/* Without a limit, for a request that had a slot before. */
 struct api_limiter_slot *api_limiter_take_again(struct api_limiter *l, const char *key_id);
 bool api_limiter_has_room(struct api_limiter *l, const char *key_id);
 void api_limiter_give(struct api_limiter *l, struct api_limiter_slot *slot); /* NULL is fine */

@@ -7,7 +7,7 @@
 
 #include "base/attribute.h"
 
-/* Upper bounds in microseconds; the last bucket takes the rest. */
+/* Upper bounds in microseconds; the last bucket counts longer durations. */
 static const int64_t bounds_us[] = {100,     250,     500,     1000,     2500,    5000,
                                     10000,   25000,   50000,   100000,   250000,  500000,
                                     1000000, 2500000, 5000000, 10000000, 60000000};

@@ -6,11 +6,12 @@
 #include "fleet/lease.h"
 #include "fleet/usage.h"
 
-/* What the session's sandbox is when it has to be made. */
+/* The request for a new sandbox of a session. */
 static struct fleet_create session_create_request(const struct request *rq, struct json_map labels)
 {
 	const struct api *api = api_of(rq);
-	/* A provider that isolates nothing cannot block either; the sandbox's record says so. */
+	/* A provider without isolation cannot block the network; the sandbox's record must say so.
+	 */
 	bool can_block = provider_ops_of(api->provider)->abilities & PROVIDER_CAN_BLOCK_NETWORK;
 
 	return (struct fleet_create){
@@ -54,7 +55,7 @@ int session_open(struct request *rq, const struct lease_session *session, struct
 	        .key = lease_session_key(rq->arena, session),
 	        .make = &make,
 	        .sessions_max = api_of(rq)->config->sessions_max,
-	        .terms = LEASE_TERMS_NEXT, /* the server's own rules, whenever one is made */
+	        .terms = LEASE_TERMS_NEXT, /* a new sandbox gets the server's current rules */
 	};
 
 	return open_leased(rq, request, ret, err);
@@ -79,7 +80,7 @@ int session_retry(struct request *rq, const void *body, struct reply *reply, htt
 	if (result == 0 || !caller->leased_id ||
 	    !fleet_lease_is_gone(api_of(rq)->fleet, caller->leased_id, err))
 		return result;
-	log_info("a lease's sandbox is gone: once more in another",
+	log_info("the sandbox of a lease is gone: retry with a new one",
 	         TEXT("sandbox", caller->leased_id), TEXT("request", rq->id));
 	error_clear(err);
 	return handle(rq, body, reply, err);

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge/session.h — tenant + session -> a sandbox that takes commands. Private to this
- * folder.
+/* edge/session.h — finds or makes the sandbox of a session: tenant + session.
  *
- * A session is a lease (sandbox/lease.h): so it is one sandbox whoever asks, of whichever server.
+ * A session is a lease (sandbox/lease.h), so it has one sandbox, for all callers and all servers.
  */
 #pragma once
 
 #include "edge/caller.h"
 #include "sandbox/lease.h"
 
-/* The sandbox of this lease, made if need be with what the server has by default, and held. */
+/* Opens the lease's sandbox and holds it. A missing one is made with the server's defaults. */
 MUST_CHECK int session_open_lease(struct request *rq, const char *key, struct api_target *ret,
                                   struct error *err);
-/* Finds or makes the session's sandbox and holds it. A sandbox that has gone is replaced, a
- * stopped one is started. */
+/* Opens the session's sandbox and holds it. A missing one is made, a stopped one is started. */
 MUST_CHECK int session_open(struct request *rq, const struct lease_session *session,
                             struct api_target *ret, struct error *err);
-/* Runs a handler that opens its sandbox by one of the two. When it fails and that sandbox turns out
- * to be gone, it is run once more, in the next one; every other failure is the answer. */
+/* Runs a handler that calls session_open or session_open_lease. When the handler fails and its
+ * sandbox is gone, runs it once more with a new sandbox. Other failures are returned. */
 MUST_CHECK int session_retry(struct request *rq, const void *body, struct reply *reply,
                              http_handler *handle, struct error *err);

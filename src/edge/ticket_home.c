@@ -8,10 +8,10 @@
 #include "fleet/access.h"
 #include "fleet/peers.h"
 
-/* Clocks of servers may be apart by as much as a ticket is good for. */
+/* The clocks of two servers may differ by the lifetime of a ticket. */
 #define SIGNED_MS (2 * API_TICKET_MS)
 
-/* What is signed: nothing of it can be taken for another ticket's. */
+/* The signed text; all parts are signed together, so none can be moved to another ticket. */
 struct claim {
 	struct span secret, node, seconds;
 	const char *path;

@@ -17,8 +17,8 @@ struct ticket_entry {
 };
 
 struct api_tickets {
-	pthread_mutex_t lock; /* over all of this */
-	unsigned next;        /* entry: the one that was filled longest ago */
+	pthread_mutex_t lock; /* guards all members */
+	unsigned next;        /* index of the oldest entry */
 	struct ticket_entry entries[API_TICKETS_MAX];
 };
 
@@ -79,7 +79,8 @@ static bool parse_secret(struct span text, unsigned char ret[SECRET_SIZE])
 	return true;
 }
 
-/* With the lock. */
+/* The caller holds the lock. Looks at every entry, so that the time does not depend on the secret.
+ */
 static struct ticket_entry *find_entry(struct api_tickets *t,
                                        const unsigned char secret[SECRET_SIZE])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who uses a sandbox, and for what; and the sandbox that a path names. */
+/* The use of a sandbox by a request, and the sandbox that its path names. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum usage_reason api_use_reason(const char *path)
 {
-	/* The first that is in it. */
+	/* The first part that the path contains decides. */
 	static const struct {
 		const char *part;
 		enum usage_reason reason;
@@ -80,7 +80,7 @@ bool api_is_https(const struct request *rq)
 	return rq->is_tls || (proto && strcmp(proto, "https") == 0);
 }
 
-const char *api_address(const struct request *rq)
+const char *api_server_address(const struct request *rq)
 {
 	const char *host;
 
@@ -96,7 +96,7 @@ void api_request_copy(const struct request *rq, struct arena *a, struct request 
 {
 	const struct api_caller *caller = rq->caller;
 	struct api_caller *kept = ARENA_NEW(a, struct api_caller);
-	const char *run = request_header(rq, "Atoll-Run"), *address = api_address(rq);
+	const char *run = request_header(rq, "Atoll-Run"), *address = api_server_address(rq);
 
 	*kept = *caller;
 	kept->account.key_id = arena_text(a, caller->account.key_id);
@@ -145,7 +145,7 @@ int api_resolve_sandbox_id(struct request *rq, const struct fleet_ref *filter, c
 	if (id && !id_is_valid(id)) {
 		if (find_named(rq, filter, &r, err) < 0) {
 			if (err->code == ERROR_NOT_FOUND)
-				error_hint(err, "one that is deleted is known by its id alone");
+				error_hint(err, "a deleted sandbox is found by its id only");
 			return -1;
 		}
 		id = r.id;
@@ -209,7 +209,7 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 
-/* From here on, and not while a sandbox is started: that has to be finished. */
+/* Not before the sandbox is started: a start must be finished. */
 void api_target_cancel_with_client(struct request *rq)
 {
 	cancel_set_current(request_cancel(rq));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that need somebody's word first. */
+/* Tool calls that need approval. */
 #include <sodium.h>
 #include <string.h>
 #include <time.h>
@@ -8,12 +8,12 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "store/approvals.h"
-#include "tool/parts.h"
+#include "tool/call.h"
 
-#define LIFE_MS (3600 * INT64_C(1000)) /* to be decided in */
-#define GRACE_MS (900 * INT64_C(1000)) /* to be used in, once approved */
+#define LIFE_MS (3600 * INT64_C(1000)) /* time to decide */
+#define GRACE_MS (900 * INT64_C(1000)) /* time to use an approval */
 #define PENDING_MAX 200                /* of a project */
-#define SHOWN_MAX ((size_t)64 * 1024)  /* bytes of the input that people see */
+#define SHOWN_MAX ((size_t)64 * 1024)  /* bytes of the input in the approval */
 #define LOOK_MS 200
 
 static void hash_text(crypto_hash_sha256_state *state, const char *text)
@@ -21,7 +21,8 @@ static void hash_text(crypto_hash_sha256_state *state, const char *text)
 	(void)crypto_hash_sha256_update(state, (const unsigned char *)text, strlen(text) + 1);
 }
 
-/* For who decides. No part of the call itself: it may be made again from another message. */
+/* Shown to the person who decides. Not part of the hash: the call may be repeated from another
+ * message. */
 static const char *origin_json(const struct tool_call *call)
 {
 	AUTO(buf_done) struct buf text = BUF(16 * 1024);
@@ -32,7 +33,7 @@ static const char *origin_json(const struct tool_call *call)
 	return arena_text(call->arena, buf_text(&text));
 }
 
-/* The same call, however it was spaced. */
+/* Fills an approval for the call. Equal calls get an equal hash, whatever their white space. */
 static int describe_call(const struct tool *tool, const struct tool_call *call, struct span input,
                          struct approval_record *ret, struct error *err)
 {
@@ -69,7 +70,7 @@ static int describe_call(const struct tool *tool, const struct tool_call *call, 
 	return 0;
 }
 
-/* The one that this call asked for before, or a new one. */
+/* Finds the approval that an earlier, equal call asked for, or inserts a new one. */
 static int find_or_insert_approval(const struct tool_call *call, struct approval_record *r,
                                    struct error *err)
 {
@@ -121,7 +122,7 @@ static void add_pending_text(const struct tool_call *call, const struct approval
 	ret->pending = r->id;
 	tool_add_text(ret,
 	              span_of(arena_format(call->arena,
-	                                   "waiting for approval %s: nothing was done. Somebody "
+	                                   "waiting for approval %s: nothing was done. A person "
 	                                   "has to approve this call; then make the same call "
 	                                   "again",
 	                                   r->id)));
@@ -146,7 +147,7 @@ int tool_await_approval(const struct tool *tool, const struct tool_call *call, s
 		if (r.state == APPROVAL_REFUSED)
 			return fail_refused(&r, err);
 		if (r.state == APPROVAL_USED || r.expires_at <= clock_unix_ms())
-			return FAIL(err, ERROR_CONFLICT, "approval '%s' is not good any more",
+			return FAIL(err, ERROR_CONFLICT, "approval '%s' was used or has expired",
 			            r.id);
 		if (deadline_poll_ms(end) == 0) {
 			add_pending_text(call, &r, ret);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command left in a folder that its call names: kept when the sandbox is gone. */
+/* Stores the files that a command left in a folder which its call names. */
+#include "tool/artifacts.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +9,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "fleet/artifacts.h"
-#include "tool/parts.h"
+#include "tool/call.h"
 #include "wire/agent_files.h"
 
 #define ADDRESS_MS (3600 * INT64_C(1000))
@@ -35,7 +37,7 @@ int tool_check_artifacts(const struct tool_call *call, const char *folder, struc
 	return tool_resolve_path(call, folder, &path, err) < 0 ? FAIL_CONTEXT(err, "artifacts") : 0;
 }
 
-/* Its path in the sandbox begins with the workspace. */
+/* The path relative to the workspace `root`, in which `path` is. */
 static const char *path_in_workspace(const char *root, const char *path)
 {
 	size_t size = strcmp(root, "/") == 0 ? 0 : strlen(root);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tool/parts.h"
+#include "tool/artifacts.h"
+#include "tool/builtin.h"
 #include "wire/agent_cause.h"
 
 enum async_action { ASYNC_STATUS, ASYNC_LOGS, ASYNC_STOP };
@@ -55,7 +56,7 @@ static int find_job(const struct tool_call *call, const struct async_input *in,
 	return job_find(call->jobs, call->arena, &ref, ret, err);
 }
 
-/* Both streams, one after the other, as a model reads them. */
+/* The state and both streams, as text for the model. */
 static struct span format_status(struct arena *a, const struct job_record *r,
                                  const struct job_logs *logs)
 {
@@ -84,7 +85,7 @@ static int async_status_call(const struct tool_call *call, const void *input,
 	wanted.since[0] = wanted.since[1] = -(int64_t)wanted.max;
 	if (find_job(call, in, &r, err) < 0)
 		return -1;
-	/* A look at one that runs does not wake its sandbox; its logs do. */
+	/* The status of a running job does not wake its sandbox; reading its logs does. */
 	if ((r.state != JOB_RUNNING || in->action == ASYNC_LOGS) &&
 	    job_logs(call->jobs, call->arena, &r, &wanted, &logs, err) < 0)
 		return -1;
@@ -111,7 +112,7 @@ const struct tool async_status_tool = {
                        "belong to the conversation that started them.",
         .input = &async_input,
         .output = &async_output,
-        /* Whoever may not run anything has started nothing that this could stop. */
+        /* A caller that may not run commands has started no job that this could stop. */
         .class = TOOL_READS,
         .flags = TOOL_NO_SANDBOX,
         .call = async_status_call,

@@ -2,7 +2,9 @@
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "tool/parts.h"
+#include "tool/artifacts.h"
+#include "tool/builtin.h"
+#include "tool/exec.h"
 #include "wire/agent_cause.h"
 
 struct bash_input {
@@ -55,7 +57,7 @@ static int set_timeout(const struct tool_call *call, const struct bash_input *in
 	            call->timeout_max_ms);
 }
 
-/* Both streams as they came, and a last line where there is more to say. */
+/* The output of both streams in order, and a last line about the end if it needs one. */
 static struct span format_output(struct arena *a, const struct tool_exec_result *ended,
                                  int64_t timeout_ms)
 {
@@ -78,7 +80,7 @@ static struct span format_output(struct arena *a, const struct tool_exec_result 
 	return (struct span){arena_copy(a, buf_span(&text)), text.size};
 }
 
-/* It has the time that it was given, or any, within what the sandbox's config allows. */
+/* The job gets the call's timeout, or none, within the limit of the sandbox's config. */
 static int start_job(const struct tool_call *call, const struct bash_input *in,
                      const struct tool_exec *run, struct tool_result *ret, struct error *err)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/contents.h"
+
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
-#include "tool/parts.h"
+#include "tool/call.h"
 #include "wire/agent_files.h"
 
-/* An agent may be hostile: what it sends is never more than what it said, and not before it. */
+/* One call for a file. The agent may be hostile: it must send AGENT_FILE once, before any data. */
 struct file_call {
 	const struct tool_call *call;
 	const struct tool_file_reader *how;
@@ -27,7 +29,7 @@ static int take_file(struct file_call *r, struct error *err)
 	                   sizeof(r->file), err);
 }
 
-/* 1 = enough, or all. */
+/* 1: the reader has enough, or the file has ended. */
 static int take_message(struct file_call *r, struct error *err)
 {
 	if (r->agent.type == AGENT_FILE)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/edit.h"
+
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/contents.h"
 #include "wire/agent_files.h"
 
 #define FILE_MAX (8 << 20)
@@ -56,7 +59,7 @@ static int64_t count_lines(struct span text)
 	return count;
 }
 
-/* Whether there are line feeds, each after a carriage return. */
+/* Whether there are line feeds, and each follows a carriage return. */
 static bool is_crlf(struct span text)
 {
 	bool any = false;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tool/exec.h"
+
 #include <string.h>
 
 #include "base/head_tail.h"
 #include "provider/compute_run.h"
-#include "tool/parts.h"
 
-/* What came of both streams, in the order in which it came, and of each. */
+/* The output of both streams in order, and of each stream. */
 struct exec_output {
 	const struct tool_call *call;
 	struct head_tail both, out[2];

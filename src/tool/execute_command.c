@@ -3,7 +3,9 @@
 
 #include "base/path.h"
 #include "terminal/terminal.h"
-#include "tool/parts.h"
+#include "tool/artifacts.h"
+#include "tool/builtin.h"
+#include "tool/call.h"
 
 #define WINDOW "main"
 
@@ -80,7 +82,7 @@ static int execute_check(const struct tool_call *call, const void *input, struct
 	return in->command ? tool_check_command(call, in->command, err) : 0;
 }
 
-/* Of a command that somebody else began, too: the window tells when it did. */
+/* Stores the files of the command that ended, also when another call began it. */
 static void keep_artifacts(const struct tool_call *call, const char *folder,
                            const struct terminal_result *r, struct json_list *ret,
                            struct tool_result *result)

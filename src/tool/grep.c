@@ -2,7 +2,8 @@
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/call.h"
 #include "tool/search.h"
 #include "wire/agent_files.h"
 

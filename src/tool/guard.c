@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 
-#define DEPTH_MAX 4   /* of lines within lines */
-#define WORD_MAX 4096 /* bytes of one that are looked at */
+#define DEPTH_MAX 4   /* nested lines, as in sh -c */
+#define WORD_MAX 4096 /* bytes of a word that are checked */
 #define DELIMITER_MAX 64
 
 /* ---- words ---- */
@@ -17,7 +17,7 @@ struct scan {
 	struct span rest;
 	unsigned depth;
 	bool at_command;    /* the next word is a program's name */
-	bool runs_argument; /* the word before was "-c" or "eval": this one is a line, too */
+	bool runs_argument; /* the previous word was "-c" or "eval": the next word is a line */
 	bool of_shell;      /* the command is a shell */
 	char delimiter[DELIMITER_MAX + 1]; /* of a here-document that begins after this line */
 	struct error *err;
@@ -46,7 +46,7 @@ static void skip_bytes(struct span *s, size_t count)
 	s->size -= count;
 }
 
-/* What stands in "$(…)" or `…` is a line of its own; *rest is at what opens it. */
+/* Checks the line in "$(…)" or `…`; *rest begins with the opening characters. */
 static int scan_substitution(struct scan *s, struct span *rest)
 {
 	bool is_tick = rest->data[0] == '`';
@@ -153,8 +153,8 @@ static bool is_address(const char *word)
 	return strstr(word, "://") && !strstr(word, "file://");
 }
 
-/* A path that begins with the name of a folder of every machine: in quotes, where a pattern may
- * begin with a slash, only these count. */
+/* Whether the path is in a folder that every machine has. Only such paths are refused in quotes,
+ * where a pattern may begin with a slash. */
 static bool is_of_the_machine(const char *path)
 {
 	static const char *const folders[] = {
@@ -197,7 +197,7 @@ static const char *path_part(const char *word)
 static int refuse_path(const char *word, const char *why, struct error *err)
 {
 	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' %s", word, why);
-	error_hint(err, "use paths relative to the workspace, such as src/main.c (this look at a "
+	error_hint(err, "use paths relative to the workspace, such as src/main.c (this check of a "
 	                "command is best effort)");
 	return -1;
 }
@@ -268,7 +268,7 @@ static int check_runtime(const struct scan *s, const char *runtime)
 	return -1;
 }
 
-/* Programs that run the one that is named next. */
+/* Words before the name of a program. */
 static bool is_prefix(const char *word)
 {
 	static const char *const prefixes[] = {"env",     "sudo",  "time",  "nohup", "exec",
@@ -319,7 +319,7 @@ static int check_word(struct scan *s, const struct word *w)
 	return 0;
 }
 
-/* What a here-document holds is data. */
+/* The text of a here-document is data and is not checked. */
 static void skip_document(struct scan *s)
 {
 	struct span line;
@@ -334,7 +334,7 @@ static void skip_document(struct scan *s)
 	s->delimiter[0] = '\0';
 }
 
-/* "<<EOF", "<<-'EOF'"; "<<<" is a text. */
+/* "<<EOF" and "<<-'EOF'" begin a here-document; "<<<" is followed by a text. */
 static int take_redirection(struct scan *s)
 {
 	struct word w = {.text = BUF(DELIMITER_MAX)};

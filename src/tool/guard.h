@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tool/guard.h — a look at a shell line before it runs. Private to this folder, but for tests;
- * pure.
+/* tool/guard.h — checks a shell line before it runs. Pure.
  *
- * This finds what is obvious and nothing else: a shell has a thousand ways to spell a path. What a
- * command can reach is the sandbox's business; this only keeps a well-meaning model in its
- * workspace, and says so. */
+ * The check finds only obvious violations, because a shell can spell a path in many ways. The
+ * sandbox decides what a command can reach; this check keeps a well-meaning model in its workspace
+ * and tells it so. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,7 +11,7 @@
 
 struct command_guard {
 	const char *const *runtimes; /* of bash, python, node; NULL = all. NULL-terminated */
-	const char *root; /* of the workspace: paths below it are fine; NULL = any path is */
+	const char *root; /* of the workspace; paths below it are allowed; NULL = every path is */
 };
 /* Refuses paths that lead out of the root, and programs of a runtime that is not listed. */
 MUST_CHECK int command_guard_check(const struct command_guard *guard, const char *line,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What files there are: glob and list_files. */
+/* Lists of files: glob and list_files. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/path.h"
 #include "provider/compute.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/call.h"
 #include "wire/agent_files.h"
 
 #define FOUND_MAX 100000 /* that are sorted */
@@ -62,7 +63,7 @@ static int on_file(void *context, const void *reply, struct error *err)
 	const char *path = tool_text(c->call->arena, span_of(file->path));
 
 	if (c->count >= FOUND_MAX)
-		return FAIL(err, ERROR_SYSTEM, "the agent told of more files than it was to");
+		return FAIL(err, ERROR_SYSTEM, "the agent listed more files than it was asked for");
 	if (c->count == c->room) {
 		struct file_item *grown =
 		        ARENA_ARRAY(c->call->arena, struct file_item, 2 * c->room + 64);

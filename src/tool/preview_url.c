@@ -3,7 +3,8 @@
 
 #include "base/clock.h"
 #include "fleet/preview.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/call.h"
 
 struct preview_input {
 	int64_t port, ttl_seconds;
@@ -34,7 +35,7 @@ static const struct json_member preview_output_members[] = {
 };
 static JSON_SHAPE(preview_output, "PreviewUrlOutput", preview_output, "A link");
 
-/* Where a browser on this machine finds what listens on every address. */
+/* An address for a browser on this machine, when the server listens on every address. */
 static const char *reachable_address(struct arena *a, const char *listen)
 {
 	static const struct {

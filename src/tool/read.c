@@ -2,16 +2,17 @@
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/contents.h"
 #include "wire/agent_files.h"
 
 #define LINES_DEFAULT 2000
 #define LINES_MAX 100000
 #define LINE_MAX 2000         /* bytes of one line */
 #define PAGE_MAX (256 * 1024) /* bytes of one answer */
-#define COUNT_MAX (64 << 20)  /* bytes that are looked through to count lines */
+#define COUNT_MAX (64 << 20)  /* bytes that are read to count lines */
 #define MEDIA_MAX (8 << 20)   /* bytes of an image or a PDF */
-#define BINARY_LOOK 8192      /* bytes that tell whether it is text */
+#define BINARY_LOOK 8192      /* bytes that decide whether a file is text */
 
 struct read_input {
 	const char *path;
@@ -47,7 +48,7 @@ static const struct json_member read_output_members[] = {
 };
 static JSON_SHAPE(read_output, "ReadOutput", read_output, "What was read");
 
-/* ---- what a file is, by its first bytes ---- */
+/* ---- the type of a file, by its first bytes ---- */
 
 static const struct file_media {
 	const char *type, *magic, *more; /* `more` at byte 8 */
@@ -79,13 +80,13 @@ static const struct file_media *media_of(struct span start)
 
 struct read_page {
 	const struct read_input *in;
-	struct buf text, whole; /* numbered lines; bytes of a picture */
+	struct buf text, whole; /* numbered lines; bytes of an image or a PDF */
 	const struct file_media *media;
-	bool is_known;    /* whether it is text has been decided */
-	bool is_full;     /* no more lines are kept */
-	bool stopped;     /* and none are counted */
-	int64_t line;     /* at hand, from 1 */
-	size_t line_size; /* its bytes so far */
+	bool is_known;    /* the type is known */
+	bool is_full;     /* no more lines are added */
+	bool stopped;     /* no more lines are counted */
+	int64_t line;     /* number of the current line, from 1 */
+	size_t line_size; /* bytes of the current line so far */
 	int64_t first, limit, kept;
 	uint64_t seen;
 };
@@ -173,9 +174,9 @@ static int on_bytes(void *context, const struct agent_file *file, struct span by
 	p->seen += bytes.size;
 	if (p->media) {
 		buf_add_span(&p->whole, bytes);
-		return p->whole.overflowed
-		               ? FAIL(err, ERROR_TOO_LARGE, "'%s' grew meanwhile", p->in->path)
-		               : 0;
+		return p->whole.overflowed ? FAIL(err, ERROR_TOO_LARGE,
+		                                  "'%s' grew while it was read", p->in->path)
+		                           : 0;
 	}
 	add_lines(p, bytes);
 	p->stopped = p->seen > COUNT_MAX && (p->is_full || p->line >= p->first + p->limit);

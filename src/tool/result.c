@@ -40,7 +40,7 @@ const char *tool_text(struct arena *a, struct span bytes)
 	return arena_copy(a, buf_span(&text));
 }
 
-/* ---- as JSON, in the words of MCP ---- */
+/* ---- JSON, by the names of MCP ---- */
 
 static void write_member(struct buf *out, const char *name, const char *text)
 {

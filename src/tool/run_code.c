@@ -5,12 +5,13 @@
 #include "base/head_tail.h"
 #include "base/path.h"
 #include "code/block.h"
-#include "tool/parts.h"
+#include "tool/artifacts.h"
+#include "tool/builtin.h"
 #include "wire/agent_cause.h"
 
-/* Of tools alone: their blocks wait for each other, see code/block.h. */
+/* The context of tools: its blocks run one after the other, see code/block.h. */
 #define CONTEXT "tool"
-#define IMAGES_MAX 4 /* that a model looks at; more are told of */
+#define IMAGES_MAX 4 /* images in the content; `results` has all */
 #define RESULTS_MAX ((size_t)16 * 1024 * 1024)
 #define VALUE_MAX ((size_t)64 * 1024)
 
@@ -76,7 +77,7 @@ static const struct json_member run_code_output_members[] = {
 };
 static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output, "What a block of code showed");
 
-/* ---- what it tells ---- */
+/* ---- results ---- */
 
 #define SHOWN_MAX 64
 struct run_code_results {
@@ -84,7 +85,7 @@ struct run_code_results {
 	struct run_code_output out;
 	struct head_tail both, streams[2];
 	struct code_result *results; /* SHOWN_MAX of them */
-	size_t size;                 /* of the results */
+	size_t size;                 /* bytes of the results */
 };
 
 static void run_code_results_done(struct run_code_results *s)
@@ -184,7 +185,7 @@ static void on_event(void *context, const struct code_event *event)
 	}
 }
 
-/* ---- what a model reads ---- */
+/* ---- text for the model ---- */
 
 static const char *join_output(const struct run_code_results *s, const struct head_tail *k)
 {
@@ -243,7 +244,7 @@ static void add_images(const struct run_code_results *s, struct tool_result *ret
 		const char *image = r->png ? r->png : r->jpeg;
 		struct span bytes;
 
-		/* What a kernel calls an image may be none. */
+		/* The kernel is not trusted: the text may not be base64. */
 		if (!image || !json_read_base64(s->call->arena, span_of(image), &bytes))
 			continue;
 		ret->content[ret->count++] = (struct tool_content){
@@ -337,7 +338,7 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	return 0;
 }
 
-/* A shell's line is looked at as one of bash is; others only for what runs them. */
+/* Checks bash code like a shell line, and other code only for its runtime. */
 static int run_code_check(const struct tool_call *call, const void *input, struct error *err)
 {
 	static const char *const programs[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, listing and deleting sandboxes, for a client that has tools alone. */
+/* Creates, lists and deletes sandboxes, for clients that have only tools. */
 #include <string.h>
 
-#include "tool/parts.h"
+#include "tool/builtin.h"
 
 #define LIST_MAX 200
 

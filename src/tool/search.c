@@ -17,7 +17,7 @@
 #define COMPLAINT_MAX ((size_t)16 * 1024)
 #define RUN_MS 60000
 #define ARGS_MAX 32
-#define AGENT_RUN_MS 75000 /* its own limit is 60 s */
+#define AGENT_RUN_MS 75000 /* the agent itself stops after 60 s */
 #define CONTEXT_MAX 1000
 
 /* ---- arguments ---- */
@@ -91,7 +91,7 @@ static const char **grep_args(struct arena *a, const struct search_request *s)
 
 /* ---- run ---- */
 
-/* A link on the command line would be followed: what it names must be inside the root too. */
+/* The programs follow a link on their command line, so its target must be inside the root. */
 static int check_inside(struct arena *a, const struct search_scope *place, const char *path,
                         struct error *err)
 {
@@ -124,7 +124,7 @@ static void search_output_done(struct search_output *o)
 	buf_done(&o->complaint);
 }
 
-/* What is enough is not waited for: a failure here ends the program. */
+/* Fails when the buffer is full, which ends the program. */
 static int on_output(void *context, const struct agent_output *output, struct error *err)
 {
 	struct search_output *o = context;
@@ -138,7 +138,7 @@ static int on_output(void *context, const struct agent_output *output, struct er
 	return o->is_full ? FAIL(err, ERROR_TOO_LARGE, "enough was found") : 0;
 }
 
-/* The last line says it: rg draws a picture before. */
+/* Fails with the last line of the complaint: rg prints the pattern before it. */
 static int fail_search(struct span rest, struct error *err)
 {
 	struct span line, last = SPAN("the search failed");
@@ -177,13 +177,13 @@ static int run_program(struct arena *a, const struct search_scope *place, const 
 		return 0;
 	}
 	*ret_truncated = result.process.timed_out;
-	/* 0 = found, 1 = nothing found; more = an error, perhaps after matches. */
+	/* 0 = found, 1 = nothing found; higher = an error, perhaps after matches. */
 	if (result.process.exit_code > 1 && output->out.size == 0 && !result.process.timed_out)
 		return fail_search(buf_span(&output->complaint), err);
 	return 0;
 }
 
-/* The agent's own, which needs no program in there. */
+/* Searches by the agent, which needs no program in the sandbox. */
 static int search_by_agent(struct arena *a, const struct search_scope *place,
                            const struct search_request *s, struct search_output *output,
                            bool *ret_truncated, struct error *err)
@@ -222,7 +222,7 @@ static int search_by_agent(struct arena *a, const struct search_scope *place,
 	return 0;
 }
 
-/* Its --include knows neither folders nor braces. */
+/* grep's --include has neither folders nor braces. */
 static bool grep_supports_glob(const struct search_request *s)
 {
 	return !s->glob || !strpbrk(s->glob, "/{");
@@ -257,7 +257,7 @@ static int run_search(struct arena *a, const struct search_scope *place,
 	return search_by_agent(a, place, s, output, ret_truncated, err);
 }
 
-/* ---- what it printed ---- */
+/* ---- the output ---- */
 
 static struct span without_dot(struct span path)
 {
@@ -281,7 +281,7 @@ static bool take_number(struct span *rest, int64_t *ret)
 	return true;
 }
 
-/* The path of a line, which is then cut off; size 0 for a gap or what has another form. */
+/* Cuts the path from the line. Size 0 for a gap and for a line of another form. */
 static struct span take_path(struct span *line)
 {
 	struct span path, whole = *line;
@@ -334,7 +334,7 @@ static struct search_file *add_search_file(struct search_files *l, struct span p
 	return &f->files[f->count++];
 }
 
-/* A file's lines are printed in one piece, whichever thread of rg finds them. */
+/* rg prints the lines of a file together, although several threads search. */
 static void take_content(struct search_files *l, struct span rest)
 {
 	struct search_file *file = NULL;
@@ -363,7 +363,7 @@ static void take_paths(struct search_files *l, struct span rest)
 		(void)add_search_file(l, without_dot(path));
 }
 
-/* grep tells of files without a match, too. */
+/* grep also prints files without a match. */
 static void take_counts(struct search_files *l, struct span rest)
 {
 	struct span line, path;

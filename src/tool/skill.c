@@ -5,13 +5,14 @@
 
 #include "base/path.h"
 #include "store/skills.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/contents.h"
 #include "wire/agent_files.h"
 
 #define FOLDER ".claude/skills"
 #define MAIN_FILE "SKILL.md"
 
-/* ---- a bundle, as it is kept ---- */
+/* ---- a bundle in the store ---- */
 
 static const struct json_member skill_file_shape_members[] = {
         JSON_TEXT_MEMBER(skill_file, path, .flags = JSON_REQUIRED, .min = 1, .max = 512,
@@ -53,7 +54,7 @@ int skill_bundle_check(struct arena *a, const struct skill_bundle *bundle, int64
 			return FAIL(err, ERROR_INVALID, "files[%zu]: path is a folder", i);
 		for (size_t before = 0; before < i; before++)
 			if (strcmp(files[before].path, files[i].path) == 0)
-				return FAIL(err, ERROR_INVALID, "'%s' is there twice",
+				return FAIL(err, ERROR_INVALID, "'%s' is given twice",
 				            files[i].path);
 		has_main = has_main || strcmp(files[i].path, MAIN_FILE) == 0;
 		size += files[i].content.size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tool/skill.h — skills: bundles of files with a SKILL.md, kept by the project, that load_skill
- * puts into a workspace. Pure rules; store/skills.h keeps them. */
+/* tool/skill.h — skills: bundles of files with a SKILL.md, stored by the project. load_skill copies
+ * a bundle into a workspace. Pure rules; store/skills.h stores the bundles. */
 #pragma once
 
 #include "base/arena.h"
@@ -21,6 +21,6 @@ struct skill_bundle {
 extern const struct json_shape skill_file_shape, skill_bundle_shape;
 
 MUST_CHECK int skill_name_check(const char *name, struct error *err);
-/* Paths stay inside, are there once, and one of them is SKILL.md. */
+/* Paths must stay inside the bundle and be unique, and one of them must be SKILL.md. */
 MUST_CHECK int skill_bundle_check(struct arena *a, const struct skill_bundle *bundle,
                                   int64_t *ret_size, struct error *err);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandbox's files, kept and got back: snapshot and rollback. */
+/* snapshot and rollback. */
 #include "fleet/snapshots.h"
-
-#include "tool/parts.h"
+#include "tool/builtin.h"
 
 struct snapshot_input {
 	const char *name;
@@ -85,7 +84,7 @@ static int rollback_call(const struct tool_call *call, const void *input, struct
 
 	if (fleet_snapshot_find(call->fleet, call->arena, &ref, &found, err) < 0)
 		return -1;
-	/* A tool acts in its sandbox, whatever else the caller may do. */
+	/* A tool acts only in its own sandbox, even if the caller may use others. */
 	if (strcmp(found.sandbox_id, call->sandbox->id) != 0)
 		return FAIL(err, ERROR_FORBIDDEN, "snapshot '%.64s' is another sandbox's",
 		            in->snapshot);

@@ -2,7 +2,8 @@
 #include <inttypes.h>
 
 #include "terminal/terminal.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/call.h"
 
 #define WINDOW "main"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tool/tool.h — the tools that an agent has: one row per tool, whoever asks (HTTP, MCP, CLI).
+/* tool/tool.h — the agent tools: one row for each tool, for all surfaces (HTTP, MCP, CLI).
  *
- * A new tool is a file with one `const struct tool`, named in tools.c. Its shapes are its schemas:
- * what the caller sent is parsed by `input`, so its bounds hold, and `call` blocks on a thread of
- * its own kind until the deadline at most. It returns 0 with a result, or -1: what a surface makes
- * of a failure is the surface's. Everything that it makes is in the call's arena.
+ * A new tool is a file with one `const struct tool`, listed in tools.c. Its shapes are its schemas:
+ * the input is parsed by `input`, so its bounds hold. `call` blocks, at most until the deadline. It
+ * returns 0 with a result, or -1; the surface writes the failure. All memory is in the call's
+ * arena.
  *
  * Paths are relative to the workspace (`root`) and may not leave it, neither by their text
  * (path_check_relative) nor by a link (AGENT_PATH_BENEATH). */
@@ -22,32 +22,32 @@ struct cancel;
 struct code_contexts;
 struct terminals;
 
-/* What a tool does to the sandbox, for permissionMode. */
+/* The effect of a tool on the sandbox, for permissionMode. */
 enum tool_class {
-	TOOL_READS, /* nothing */
+	TOOL_READS, /* none */
 	TOOL_EDITS, /* changes files of the workspace */
-	TOOL_RUNS,  /* anything: runs code, or changes more than files */
+	TOOL_RUNS,  /* runs code, or changes more than files */
 	TOOL_CLASS_COUNT,
 };
 
-/* permissionMode: what goes without asking. */
+/* permissionMode: which calls need no approval. */
 enum tool_permission {
-	TOOL_BYPASS, /* all */
-	TOOL_EDIT,   /* what reads, and what changes files */
-	TOOL_ASK,    /* what reads */
+	TOOL_BYPASS, /* all calls */
+	TOOL_EDIT,   /* TOOL_READS and TOOL_EDITS */
+	TOOL_ASK,    /* TOOL_READS */
 };
 
 enum tool_flag {
-	TOOL_IDEMPOTENT = 1 << 0,  /* twice is as good as once */
+	TOOL_IDEMPOTENT = 1 << 0,  /* a repeated call has no further effect */
 	TOOL_DESTRUCTIVE = 1 << 1, /* may overwrite or remove */
-	TOOL_OPEN_WORLD = 1 << 2,  /* may reach what is not the sandbox */
-	TOOL_NO_SANDBOX = 1 << 3,  /* needs none: call->sandbox is NULL */
+	TOOL_OPEN_WORLD = 1 << 2,  /* may reach systems outside the sandbox */
+	TOOL_NO_SANDBOX = 1 << 3,  /* needs no sandbox: call->sandbox is NULL */
 };
 
 enum tool_content_kind { TOOL_TEXT, TOOL_IMAGE, TOOL_RESOURCE };
 struct tool_content {
 	enum tool_content_kind kind;
-	struct span bytes;      /* TOOL_TEXT: text, of whatever encoding; else bytes */
+	struct span bytes;      /* TOOL_TEXT: text of any encoding; else bytes */
 	const char *media_type; /* of an image or a resource */
 	const char *uri;        /* of a resource */
 };
@@ -56,41 +56,41 @@ struct tool_result {
 	struct tool_content content[TOOL_CONTENT_MAX];
 	unsigned count;
 	const void *structured; /* a struct of the tool's output shape */
-	const char *pending;    /* the approval that is waited for: nothing was done; or NULL */
+	const char *pending;    /* id of the missing approval: the call did nothing; or NULL */
 };
 
-/* Who calls, where, and for how long. Borrowed; of the call. */
+/* The caller, the sandbox and the limits of a call. Everything is borrowed for the call. */
 struct tool_call {
 	struct fleet *fleet;
 	struct store *store;
-	struct jobs *jobs; /* NULL: none can be started */
+	struct jobs *jobs; /* NULL: no job can be started */
 	const struct config *config;
 	struct terminals *terminals;    /* of windows */
 	struct code_contexts *contexts; /* of blocks of code */
 	struct arena *arena;
 	const char *project_id, *key_id; /* the caller's */
-	const char *address; /* "https://host:port", by which it came to us; NULL = not known */
-	const char *run;     /* of Atoll-Run; NULL = none */
-	const char *conversation_id;     /* that the call belongs to; NULL = none named */
-	const struct job_origin *origin; /* where the turn came from, and so where the ends of its
-	                                    jobs are told; NULL = not told */
+	const char *address; /* "https://host:port", as the client reaches us; NULL: not known */
+	const char *run;     /* header Atoll-Run; or NULL */
+	const char *conversation_id; /* or NULL */
+	/* Source of the conversation's message. The ends of jobs are reported there. Or NULL. */
+	const struct job_origin *origin;
 	/* The sandbox, started and held; NULL and zeros with TOOL_NO_SANDBOX. */
 	const struct sandbox_record *sandbox;
 	struct fleet_hold *hold;
-	const char *root, *user; /* the workspace; who acts in it */
+	const char *root, *user; /* the workspace, and the user who acts in it */
 	const char **env;
-	int64_t timeout_ms;         /* of a command that names none */
-	int64_t timeout_max_ms;     /* of any */
-	int64_t job_timeout_max_ms; /* of one in the background; 0 = any */
-	int64_t output_limit_bytes; /* text that a result may have */
-	/* What a sandbox's config says. */
+	int64_t timeout_ms;         /* of a command without a timeout */
+	int64_t timeout_max_ms;     /* of every command */
+	int64_t job_timeout_max_ms; /* of a background job; 0 = no limit */
+	int64_t output_limit_bytes; /* of a result's text */
+	/* Limits of the sandbox's config. */
 	enum tool_permission permission;
 	const char *const *runtimes; /* that commands may use; NULL = all */
-	bool keeps_to_workspace;     /* commands are looked at for paths that lead out of it */
-	int64_t approval_wait_ms;    /* for somebody's word, before a call is answered as pending */
+	bool keeps_to_workspace;     /* refuse commands with paths outside the workspace */
+	int64_t approval_wait_ms;    /* how long a call waits for its approval */
 	int64_t deadline;            /* monotonic ms; of the whole call */
-	const struct cancel *cancel; /* ends what it runs or waits for; or NULL */
-	/* Told what goes on meanwhile, as it comes; or NULL. */
+	const struct cancel *cancel; /* ends commands and waits; or NULL */
+	/* Receives output while the call runs; or NULL. */
 	void (*on_progress)(void *context, struct span text);
 	void *progress_context;
 };
@@ -98,12 +98,12 @@ struct tool_call {
 struct tool {
 	const char *name; /* "read"; [a-z_]+ */
 	const char *title;
-	const char *description; /* for a model: what it does, when to use it, what to mind */
+	const char *description; /* for a model: the effect, when to use it, and pitfalls */
 	const struct json_shape *input, *output;
 	enum tool_class class;
 	unsigned flags;           /* enum tool_flag */
-	enum usage_reason reason; /* what its time is metered as; 0 = USAGE_EXEC */
-	/* Refuses what nobody is to be asked about; or NULL. */
+	enum usage_reason reason; /* how its time is metered; 0 = USAGE_EXEC */
+	/* Refuses invalid input before an approval is asked for; or NULL. */
 	int (*check)(const struct tool_call *call, const void *input, struct error *err);
 	int (*call)(const struct tool_call *call, const void *input, struct tool_result *ret,
 	            struct error *err);
@@ -111,8 +111,9 @@ struct tool {
 extern const struct tool *const tools[]; /* NULL-terminated, in the order of lists */
 const struct tool *tool_find(const char *name);
 
-/* Parses `input`, a JSON object, checks it, and calls. One that needs approval waits for it, and
- * returns with ret->pending when it does not come; the same call, made again, goes on with it. */
+/* Parses `input`, a JSON object, checks it, and calls the tool. A call that needs approval waits
+ * for it. Without a decision in time it returns with ret->pending; the same call, made again, uses
+ * the approval. */
 MUST_CHECK int tool_run(const struct tool *tool, const struct tool_call *call, struct span input,
                         struct tool_result *ret, struct error *err);
 
@@ -122,8 +123,8 @@ void tool_write(struct buf *out, const struct tool *tool);
 void tool_write_result(struct buf *out, const struct tool *tool, const struct tool_result *result);
 #define TOOL_RESULT_MAX ((size_t)64 << 20)
 
-/* Somebody's word on a call that waits: good for that very call (tool, input, sandbox, key), once,
- * within a quarter of an hour. Not by the key that made it. */
+/* Approves or refuses a pending call. An approval is valid for that call only (tool, input,
+ * sandbox, key), once, for 15 minutes. The key that made the call cannot approve it. */
 struct tool_decision {
 	const char *project_id, *id, *key_id, *note;
 	bool approves;
@@ -133,16 +134,16 @@ MUST_CHECK int tool_decide_approval(struct store *store, struct arena *a,
                                     const struct tool_decision *d, struct approval_record *ret,
                                     struct error *err);
 
-/* A whole file of the workspace, of at most out->size_max bytes. */
+/* Reads a whole file of the workspace, of at most out->size_max bytes. */
 MUST_CHECK int tool_load_file(const struct tool_call *call, const char *path, struct buf *out,
                               struct error *err);
 
 /* ---- for tools ---- */
 
-/* A look at a shell line by the call's `runtimes` and `keeps_to_workspace`; best effort. */
+/* Checks a shell line by the call's `runtimes` and `keeps_to_workspace`; best effort. */
 MUST_CHECK int tool_check_command(const struct tool_call *call, const char *line,
                                   struct error *err);
 
 void tool_add_text(struct tool_result *result, struct span text);
-/* A text without NUL, well-formed: what is not becomes U+FFFD. For members of `structured`. */
+/* Well-formed UTF-8 without NUL; invalid bytes become U+FFFD. For members of `structured`. */
 const char *tool_text(struct arena *a, struct span bytes);

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "tool/builtin.h"
+#include "tool/call.h"
 #include "tool/guard.h"
-#include "tool/parts.h"
 #include "wire/agent_files.h"
 
 /* A line each. */
@@ -50,7 +51,7 @@ static bool needs_approval(const struct tool *tool, const struct tool_call *call
 
 int tool_check_command(const struct tool_call *call, const char *line, struct error *err)
 {
-	/* Where the working folder is "/" there is no workspace: every path is below it. */
+	/* With the working folder "/", every path is in the workspace. */
 	bool has_border = call->keeps_to_workspace && strcmp(call->root, "/") != 0;
 	const struct command_guard guard = {call->runtimes, has_border ? call->root : NULL};
 

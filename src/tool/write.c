@@ -2,7 +2,8 @@
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "tool/parts.h"
+#include "tool/builtin.h"
+#include "tool/contents.h"
 #include "wire/agent_files.h"
 
 #define CONTENT_MAX (8 << 20)

@@ -3,10 +3,10 @@
 
 #include <sodium.h>
 
-#include "surface/preview/preview.h"
-#include "surface/daytona/pending.h"
 #include "surface/daytona/lsp_queue.h"
+#include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"
+#include "surface/preview/preview.h"
 
 const char *daytona_origin(const struct request *rq)
 {

@@ -8,8 +8,8 @@
 #include "fleet/settings.h"
 #include "provider/compute_run.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/toolbox.h"
 #include "surface/daytona/routes.h"
+#include "surface/daytona/toolbox.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define BASE DAYTONA_TOOLBOX "/:id"

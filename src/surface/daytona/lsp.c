@@ -13,10 +13,10 @@
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/toolbox.h"
 #include "surface/daytona/lsp_frame.h"
 #include "surface/daytona/lsp_queue.h"
 #include "surface/daytona/routes.h"
+#include "surface/daytona/toolbox.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/lsp"
 #define LABEL "lsp"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fleet/access.h"
-#include "surface/e2b/routes.h"
 #include "surface/e2b/announced.h"
+#include "surface/e2b/routes.h"
 
 /* {"code":404,"message":"…"}: the code is the status, which clients look at; of the contents of
  * volumes, which have a specification of their own, it is a text. */

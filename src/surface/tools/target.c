@@ -207,7 +207,7 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 	        .arena = rq->arena,
 	        .project_id = api_project(rq),
 	        .key_id = api_account(rq)->key_id,
-	        .address = api_address(rq),
+	        .address = api_server_address(rq),
 	        .conversation_id = which->conversation,
 	        .origin = which->origin,
 	        .timeout_ms = config->exec_timeout_ms < most_ms ? config->exec_timeout_ms : most_ms,

@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-#include "config/config.h"
 #include "api/api.h"
+#include "config/config.h"
 
 struct provider *fake_provider_open(void);
 /* Sees every request to an agent. True: it has answered, in its way, and the connection is closed.

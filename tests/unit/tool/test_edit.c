@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tool/parts.h"
 
 #include "unit.h"
+#include "tool/edit.h"
 
 struct attempt {
 	const char *content, *old_text, *new_text;
