@@ -2875,7 +2875,7 @@ export interface PreviewLinkMade {
   expiresAt: string | null;
 }
 
-/** What to make */
+/** The sandbox to create */
 export interface DaytonaCreate {
   autoStopInterval: number | null;
   autoPauseInterval: number | null;
@@ -2968,33 +2968,33 @@ export interface DaytonaCodeRun {
   envs: Record<string, string> | null;
 }
 
-/** What to replace */
+/** The text to replace, and the files */
 export interface DaytonaReplace {
   files: string[];
   pattern: string;
   newValue: string;
 }
 
-/** Files to read */
+/** The files to read */
 export interface DaytonaDownload {
   paths: string[];
 }
 
-/** Other limits */
+/** The new limits */
 export interface DaytonaResize {
   cpu: number | null;
   memory: number | null;
   disk: number | null;
 }
 
-/** Other variables */
+/** The variables to set and unset */
 export interface DaytonaEnv {
   set: Record<string, string> | null;
   unset: string[] | null;
   unsetValuePrefix: string | null;
 }
 
-/** How to take one */
+/** The snapshot to take */
 export interface DaytonaSnapshotTake {
   name: string;
   includeMemory: boolean | null;
@@ -3005,7 +3005,7 @@ export interface DaytonaFork {
   name: string | null;
 }
 
-/** A snapshot to make of an image */
+/** A snapshot to make from an image */
 export interface DaytonaSnapshotCreate {
   name: string;
   imageName: string | null;
@@ -3023,14 +3023,14 @@ export interface DaytonaLspServer {
   pathToProject: string;
 }
 
-/** A document of its project */
+/** A document of a project */
 export interface DaytonaLspDocument {
   languageId: string;
   pathToProject: string;
   uri: string;
 }
 
-/** A place in a document */
+/** A position in a document */
 export interface DaytonaLspCompletion {
   languageId: string;
   pathToProject: string;
@@ -3046,14 +3046,14 @@ export interface DaytonaNetwork {
   domainAllowList: string | null;
 }
 
-/** What to prepare */
+/** The pool to create */
 export interface DaytonaWarmPoolCreate {
   snapshot: string;
   target: string | null;
   pool: number;
 }
 
-/** Sandboxes that are prepared */
+/** A pool of prepared sandboxes */
 export interface DaytonaWarmPool {
   id: string;
   organizationId: string;
@@ -3071,17 +3071,17 @@ export interface DaytonaWarmPool {
   updatedAt: string | null;
 }
 
-/** Another size */
+/** The new size */
 export interface DaytonaWarmPoolUpdate {
   pool: number;
 }
 
-/** A volume to make */
+/** A volume to create */
 export interface DaytonaVolumeCreate {
   name: string;
 }
 
-/** A secret to keep */
+/** A secret to store */
 export interface DaytonaSecretCreate {
   name: string;
   value: string;
@@ -3089,14 +3089,14 @@ export interface DaytonaSecretCreate {
   hosts: string[];
 }
 
-/** What is given replaces */
+/** The members to replace */
 export interface DaytonaSecretChange {
   value: string;
   description: string;
   hosts: string[];
 }
 
-/** What to make */
+/** The sandbox to create */
 export interface E2bNewSandbox {
   timeout: number;
   autoPauseMemory: boolean;
@@ -3111,12 +3111,12 @@ export interface E2bNewSandbox {
   volumeMounts: E2bVolumeMount[];
 }
 
-/** Whether traffic wakes it */
+/** Whether a request to the sandbox wakes it */
 export interface E2bAutoResume {
   enabled: boolean;
 }
 
-/** Who may be reached from inside, and what from outside */
+/** Destinations that a sandbox may reach, and access to its ports */
 export interface E2bNetwork {
   allowOut?: string[];
   denyOut?: string[];
@@ -3128,13 +3128,13 @@ export interface E2bNetwork {
   allow_internet_access?: boolean;
 }
 
-/** A volume, and where it is */
+/** A volume and the folder where it is mounted */
 export interface E2bVolumeMount {
   name: string;
   path: string;
 }
 
-/** Seconds from now, and whether its processes go on */
+/** Seconds from now, and whether the processes are resumed */
 export interface E2bWake {
   timeout: number;
   memory: boolean;
@@ -3150,7 +3150,7 @@ export interface E2bRefresh {
   duration: number;
 }
 
-/** How to pause */
+/** Whether to keep the memory */
 export interface E2bPause {
   memory: boolean;
 }
@@ -3167,7 +3167,7 @@ export interface DaytonaSessionExec {
   async: boolean | null;
 }
 
-/** For standard input */
+/** Text for the standard input of a command */
 export interface DaytonaSessionInput {
   data: string;
 }
@@ -3181,60 +3181,60 @@ export interface DaytonaPtyCreate {
   envs: Record<string, string> | null;
 }
 
-/** A size */
+/** The size of a terminal */
 export interface DaytonaPtyResize {
   cols: number;
   rows: number;
 }
 
-/** Its name */
+/** The name of the snapshot */
 export interface E2bSnapshotCreate {
   name: string;
 }
 
-/** How many, and for how long */
+/** The number of forks and their timeout in seconds */
 export interface E2bFork {
   timeout: number;
   count: number;
 }
 
-/** A volume to make */
+/** A volume to create */
 export interface E2bNewVolume {
   name: string;
 }
 
-/** Whose a file is, and its mode */
+/** Owner, group and mode of a file */
 export interface E2bAttributes {
   uid: number;
   gid: number;
   mode: number;
 }
 
-/** A secret to keep */
+/** A secret to store */
 export interface E2bNewSecret {
   name: string;
   value: string;
   metadata: Record<string, string>;
 }
 
-/** Another value */
+/** A new value of a secret */
 export interface E2bSecretUpdate {
   value: string;
   metadata: Record<string, string>;
 }
 
-/** Whose it is */
+/** Whether all projects may use the template */
 export interface E2bTemplateUpdate {
   public: boolean;
 }
 
-/** What is to have which tags */
+/** A template and the tags to add */
 export interface E2bTagsAssign {
   target: string;
   tags: string[];
 }
 
-/** What is to lose which tags */
+/** A template and the tags to remove */
 export interface E2bTagsRemove {
   name: string;
   tags: string[];
@@ -3269,7 +3269,7 @@ export interface E2bStep {
   force: boolean;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitClone {
   path: string;
   url: string;
@@ -3281,13 +3281,13 @@ export interface DaytonaGitClone {
   insecure_skip_tls: boolean | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitAdd {
   path: string;
   files: string[] | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitCommit {
   path: string;
   message: string;
@@ -3296,19 +3296,19 @@ export interface DaytonaGitCommit {
   allow_empty: boolean | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitBranch {
   path: string;
   name: string;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitCheckout {
   path: string;
   branch: string;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitExchange {
   path: string;
   remote: string | null;
@@ -3318,14 +3318,14 @@ export interface DaytonaGitExchange {
   set_upstream: boolean | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitInit {
   path: string;
   initial_branch: string | null;
   bare: boolean | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitReset {
   path: string;
   mode: string | null;
@@ -3333,7 +3333,7 @@ export interface DaytonaGitReset {
   files: string[] | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitRestore {
   path: string;
   source: string | null;
@@ -3342,7 +3342,7 @@ export interface DaytonaGitRestore {
   worktree: boolean | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitRemote {
   path: string;
   name: string;
@@ -3351,7 +3351,7 @@ export interface DaytonaGitRemote {
   overwrite: boolean | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitConfig {
   path: string | null;
   key: string;
@@ -3359,7 +3359,7 @@ export interface DaytonaGitConfig {
   scope: string | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitUser {
   path: string | null;
   name: string;
@@ -3367,7 +3367,7 @@ export interface DaytonaGitUser {
   scope: string | null;
 }
 
-/** A call of git */
+/** A git call */
 export interface DaytonaGitLogin {
   username: string;
   password: string;
@@ -3375,7 +3375,7 @@ export interface DaytonaGitLogin {
   protocol: string | null;
 }
 
-/** A context to make */
+/** A context to create */
 export interface DaytonaContextCreate {
   cwd: string | null;
   language: string | null;

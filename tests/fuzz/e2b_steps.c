@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct build_spec spec = {.name = "x"};
-	struct e2b_announced_build draft = {.is_started = false};
+	struct e2b_announced_build announced = {.is_started = false};
 	struct error err = {0};
 	struct body b;
 
@@ -48,12 +48,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (b.name)
 		check_name(&arena, b.name);
-	if (e2b_steps_read(&arena, &b.steps, &spec, &draft, &err) < 0)
+	if (e2b_steps_read(&arena, &b.steps, &spec, &announced, &err) < 0)
 		return 0;
 	if (spec.steps.count > BUILD_STEPS_MAX)
 		abort();
 	for (size_t i = 0; i < spec.steps.count; i++)
-		if (draft.step_of[i] == 0 || draft.step_of[i] > b.steps.count)
+		if (announced.step_of[i] == 0 || announced.step_of[i] > b.steps.count)
 			abort();
 	return 0;
 }

@@ -186,7 +186,7 @@ def test_an_announced_build_that_is_lost_says_so(server):
     server.wait_ready()
     with contextlib.closing(server.api()) as api:
         lost = api.get(f"{path}/status")
-        assert lost["status"] == "error" and "did not begin" in lost["reason"]["message"]
+        assert lost["status"] == "error" and "did not start" in lost["reason"]["message"]
         assert lost["buildID"] == build["buildID"]
         assert api.raw("POST", f"/v2{path}", {"fromTemplate": "host"}).status == 404
         last = "0" if build["buildID"][-1] != "0" else "1"

@@ -3046,7 +3046,7 @@ class PreviewLinkMade(TypedDict):
 
 
 class DaytonaCreate(TypedDict):
-    """What to make"""
+    """The sandbox to create"""
 
     autoStopInterval: int | None
     autoPauseInterval: int | None
@@ -3145,7 +3145,7 @@ class DaytonaCodeRun(TypedDict):
 
 
 class DaytonaReplace(TypedDict):
-    """What to replace"""
+    """The text to replace, and the files"""
 
     files: list[str]
     pattern: str
@@ -3153,13 +3153,13 @@ class DaytonaReplace(TypedDict):
 
 
 class DaytonaDownload(TypedDict):
-    """Files to read"""
+    """The files to read"""
 
     paths: list[str]
 
 
 class DaytonaResize(TypedDict):
-    """Other limits"""
+    """The new limits"""
 
     cpu: float | None
     memory: float | None
@@ -3167,7 +3167,7 @@ class DaytonaResize(TypedDict):
 
 
 class DaytonaEnv(TypedDict):
-    """Other variables"""
+    """The variables to set and unset"""
 
     set: dict[str, str] | None
     unset: list[str] | None
@@ -3175,7 +3175,7 @@ class DaytonaEnv(TypedDict):
 
 
 class DaytonaSnapshotTake(TypedDict):
-    """How to take one"""
+    """The snapshot to take"""
 
     name: str
     includeMemory: bool | None
@@ -3188,7 +3188,7 @@ class DaytonaFork(TypedDict):
 
 
 class DaytonaSnapshotCreate(TypedDict):
-    """A snapshot to make of an image"""
+    """A snapshot to make from an image"""
 
     name: str
     imageName: str | None
@@ -3208,7 +3208,7 @@ class DaytonaLspServer(TypedDict):
 
 
 class DaytonaLspDocument(TypedDict):
-    """A document of its project"""
+    """A document of a project"""
 
     languageId: str
     pathToProject: str
@@ -3216,7 +3216,7 @@ class DaytonaLspDocument(TypedDict):
 
 
 class DaytonaLspCompletion(TypedDict):
-    """A place in a document"""
+    """A position in a document"""
 
     languageId: str
     pathToProject: str
@@ -3234,7 +3234,7 @@ class DaytonaNetwork(TypedDict):
 
 
 class DaytonaWarmPoolCreate(TypedDict):
-    """What to prepare"""
+    """The pool to create"""
 
     snapshot: str
     target: str | None
@@ -3242,7 +3242,7 @@ class DaytonaWarmPoolCreate(TypedDict):
 
 
 class DaytonaWarmPool(TypedDict):
-    """Sandboxes that are prepared"""
+    """A pool of prepared sandboxes"""
 
     id: str
     organizationId: str
@@ -3261,19 +3261,19 @@ class DaytonaWarmPool(TypedDict):
 
 
 class DaytonaWarmPoolUpdate(TypedDict):
-    """Another size"""
+    """The new size"""
 
     pool: int
 
 
 class DaytonaVolumeCreate(TypedDict):
-    """A volume to make"""
+    """A volume to create"""
 
     name: str
 
 
 class DaytonaSecretCreate(TypedDict):
-    """A secret to keep"""
+    """A secret to store"""
 
     name: str
     value: str
@@ -3282,7 +3282,7 @@ class DaytonaSecretCreate(TypedDict):
 
 
 class DaytonaSecretChange(TypedDict):
-    """What is given replaces"""
+    """The members to replace"""
 
     value: str
     description: str
@@ -3290,7 +3290,7 @@ class DaytonaSecretChange(TypedDict):
 
 
 class E2bNewSandbox(TypedDict):
-    """What to make"""
+    """The sandbox to create"""
 
     timeout: int
     autoPauseMemory: bool
@@ -3306,13 +3306,13 @@ class E2bNewSandbox(TypedDict):
 
 
 class E2bAutoResume(TypedDict):
-    """Whether traffic wakes it"""
+    """Whether a request to the sandbox wakes it"""
 
     enabled: bool
 
 
 class E2bNetwork(TypedDict):
-    """Who may be reached from inside, and what from outside"""
+    """Destinations that a sandbox may reach, and access to its ports"""
 
     allowOut: NotRequired[list[str]]
     denyOut: NotRequired[list[str]]
@@ -3325,14 +3325,14 @@ class E2bNetwork(TypedDict):
 
 
 class E2bVolumeMount(TypedDict):
-    """A volume, and where it is"""
+    """A volume and the folder where it is mounted"""
 
     name: str
     path: str
 
 
 class E2bWake(TypedDict):
-    """Seconds from now, and whether its processes go on"""
+    """Seconds from now, and whether the processes are resumed"""
 
     timeout: int
     memory: bool
@@ -3351,7 +3351,7 @@ class E2bRefresh(TypedDict):
 
 
 class E2bPause(TypedDict):
-    """How to pause"""
+    """Whether to keep the memory"""
 
     memory: bool
 
@@ -3371,7 +3371,7 @@ DaytonaSessionExec = TypedDict("DaytonaSessionExec", {
 
 
 class DaytonaSessionInput(TypedDict):
-    """For standard input"""
+    """Text for the standard input of a command"""
 
     data: str
 
@@ -3387,33 +3387,33 @@ class DaytonaPtyCreate(TypedDict):
 
 
 class DaytonaPtyResize(TypedDict):
-    """A size"""
+    """The size of a terminal"""
 
     cols: int
     rows: int
 
 
 class E2bSnapshotCreate(TypedDict):
-    """Its name"""
+    """The name of the snapshot"""
 
     name: str
 
 
 class E2bFork(TypedDict):
-    """How many, and for how long"""
+    """The number of forks and their timeout in seconds"""
 
     timeout: int
     count: int
 
 
 class E2bNewVolume(TypedDict):
-    """A volume to make"""
+    """A volume to create"""
 
     name: str
 
 
 class E2bAttributes(TypedDict):
-    """Whose a file is, and its mode"""
+    """Owner, group and mode of a file"""
 
     uid: int
     gid: int
@@ -3421,7 +3421,7 @@ class E2bAttributes(TypedDict):
 
 
 class E2bNewSecret(TypedDict):
-    """A secret to keep"""
+    """A secret to store"""
 
     name: str
     value: str
@@ -3429,27 +3429,27 @@ class E2bNewSecret(TypedDict):
 
 
 class E2bSecretUpdate(TypedDict):
-    """Another value"""
+    """A new value of a secret"""
 
     value: str
     metadata: dict[str, str]
 
 
 class E2bTemplateUpdate(TypedDict):
-    """Whose it is"""
+    """Whether all projects may use the template"""
 
     public: bool
 
 
 class E2bTagsAssign(TypedDict):
-    """What is to have which tags"""
+    """A template and the tags to add"""
 
     target: str
     tags: list[str]
 
 
 class E2bTagsRemove(TypedDict):
-    """What is to lose which tags"""
+    """A template and the tags to remove"""
 
     name: str
     tags: list[str]
@@ -3488,7 +3488,7 @@ class E2bStep(TypedDict):
 
 
 class DaytonaGitClone(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     url: str
@@ -3501,14 +3501,14 @@ class DaytonaGitClone(TypedDict):
 
 
 class DaytonaGitAdd(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     files: list[str] | None
 
 
 class DaytonaGitCommit(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     message: str
@@ -3518,21 +3518,21 @@ class DaytonaGitCommit(TypedDict):
 
 
 class DaytonaGitBranch(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     name: str
 
 
 class DaytonaGitCheckout(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     branch: str
 
 
 class DaytonaGitExchange(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     remote: str | None
@@ -3543,7 +3543,7 @@ class DaytonaGitExchange(TypedDict):
 
 
 class DaytonaGitInit(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     initial_branch: str | None
@@ -3551,7 +3551,7 @@ class DaytonaGitInit(TypedDict):
 
 
 class DaytonaGitReset(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     mode: str | None
@@ -3560,7 +3560,7 @@ class DaytonaGitReset(TypedDict):
 
 
 class DaytonaGitRestore(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     source: str | None
@@ -3570,7 +3570,7 @@ class DaytonaGitRestore(TypedDict):
 
 
 class DaytonaGitRemote(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str
     name: str
@@ -3580,7 +3580,7 @@ class DaytonaGitRemote(TypedDict):
 
 
 class DaytonaGitConfig(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str | None
     key: str
@@ -3589,7 +3589,7 @@ class DaytonaGitConfig(TypedDict):
 
 
 class DaytonaGitUser(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     path: str | None
     name: str
@@ -3598,7 +3598,7 @@ class DaytonaGitUser(TypedDict):
 
 
 class DaytonaGitLogin(TypedDict):
-    """A call of git"""
+    """A git call"""
 
     username: str
     password: str
@@ -3607,7 +3607,7 @@ class DaytonaGitLogin(TypedDict):
 
 
 class DaytonaContextCreate(TypedDict):
-    """A context to make"""
+    """A context to create"""
 
     cwd: str | None
     language: str | None

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/toolbox/:id/files/bulk-upload and /bulk-download — many files in one multipart body,
- * one after the other on one connection to the agent. */
+/* /daytona/toolbox/:id/files/bulk-upload and /bulk-download — many files in one multipart body.
+ * They are transferred one after the other on one connection to the agent. */
 #include "surface/daytona/bulk.h"
 
 #include <inttypes.h>
@@ -18,19 +18,19 @@
 #define FILES_MAX 1000
 #define TEXTS_MAX ((size_t)4 * 1024 * 1024)
 
-/* ---- upload: "files[0].path" says where "files[0].file", which follows, goes ---- */
+/* ---- upload: the part "files[0].path" is the path of the part "files[0].file" after it ---- */
 
 struct bulk_upload {
 	struct stream stream;
 	struct multipart multipart;
 	struct relay *relay; /* while a callback runs */
 	struct buf workdir, user;
-	struct buf name, path; /* of the part at hand, and what it says */
-	struct buf paths;      /* of the files begun, each with its NUL, oldest first */
-	size_t paths_at;       /* the one that is answered next */
+	struct buf name, path; /* name and content of the last ".path" part */
+	struct buf paths;      /* of the files begun, oldest first; each ends in NUL */
+	size_t paths_at;       /* of the file that the agent answers next */
 	struct buf items;
 	bool in_path, in_file, body_ended;
-	bool is_one; /* its path is said elsewhere */
+	bool is_single; /* the caller gives the path; the form has one file */
 	unsigned begun, written;
 };
 
@@ -71,11 +71,13 @@ static int begin_file(struct bulk_upload *u, const struct multipart_part *part, 
 {
 	struct agent_path message = {.flags = AGENT_PATH_PARENTS, .user = buf_text(&u->user)};
 
-	if (u->is_one && u->begun > 0)
-		return FAIL(err, ERROR_INVALID, "part %u: one file only", u->multipart.parts);
-	if (!u->is_one &&
+	if (u->is_single && u->begun > 0)
+		return FAIL(err, ERROR_INVALID, "part %u: only one file is allowed",
+		            u->multipart.parts);
+	if (!u->is_single &&
 	    (u->path.size == 0 || !span_equals(index_of(part->name), index_of(buf_span(&u->name)))))
-		return FAIL(err, ERROR_INVALID, "part %u: its path has to come before the file",
+		return FAIL(err, ERROR_INVALID,
+		            "part %u: the part with its path must come before the file",
 		            u->multipart.parts);
 	if (path_resolve(&u->stream.arena, buf_text(&u->workdir), buf_span(&u->path), &message.path,
 	                 err) < 0)
@@ -92,8 +94,8 @@ static int upload_on_part(void *context, const struct multipart_part *part, stru
 {
 	struct bulk_upload *u = context;
 
-	u->in_file = u->is_one && part->file_name.data;
-	if (u->is_one)
+	u->in_file = u->is_single && part->file_name.data;
+	if (u->is_single)
 		return u->in_file ? begin_file(u, part, err) : 0;
 	u->in_path = name_ends_in(part->name, ".path");
 	u->in_file = !u->in_path && name_ends_in(part->name, ".file");
@@ -139,7 +141,7 @@ static void answer_finished_upload(struct bulk_upload *u, struct relay *relay)
 	if (!u->body_ended || u->written < u->begun)
 		return;
 	u->stream.ended = true;
-	if (!u->is_one)
+	if (!u->is_single)
 		buf_add_text(&u->items, "]}");
 	relay_answer(relay, 200, "application/json", buf_span(&u->items));
 }
@@ -195,7 +197,7 @@ static int upload_on_message(struct stream *s, struct relay *relay, uint16_t typ
 	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
 	u->paths_at += strlen(path) + 1;
-	if (u->is_one) {
+	if (u->is_single) {
 		write_single_answer(u, path);
 		return 0;
 	}
@@ -229,7 +231,7 @@ static struct bulk_upload *upload_new(struct api_target *t)
 	return u;
 }
 
-/* The stream's from here on. */
+/* Takes over the upload: the reply owns it, or it is freed on failure. */
 static int upload_start(struct request *rq, struct bulk_upload *u, struct reply *reply,
                         struct error *err)
 {
@@ -260,7 +262,7 @@ int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, 
 {
 	struct bulk_upload *u = upload_new(t);
 
-	u->is_one = true;
+	u->is_single = true;
 	buf_add_text(&u->path, path);
 	return upload_start(rq, u, reply, err);
 }
@@ -271,10 +273,11 @@ int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, 
 
 struct bulk_download {
 	struct stream stream;
-	struct buf names, paths; /* as asked for, and absolute; each with its NUL */
+	struct buf names, paths; /* as requested, and absolute; each ends in NUL */
 	struct buf user;
-	size_t name_at, path_at; /* of the one at hand */
-	uint64_t left;           /* of what its part has announced; UINT64_MAX = nothing was */
+	size_t name_at, path_at; /* of the current file */
+	uint64_t left; /* bytes that the part has announced but not sent; UINT64_MAX = no size was
+	                  announced */
 	bool in_part;
 };
 
@@ -297,8 +300,8 @@ static void relay_write_text(struct relay *relay, const char *text)
 	relay_write(relay, span_of(text));
 }
 
-/* In quotes as RFC 2183 has them; what is no ASCII, which readers take for Latin-1, once more as
- * RFC 5987 has it. */
+/* Writes the name in quotes, as in RFC 2183. Readers decode that as Latin-1, so a name with other
+ * characters is added in the form of RFC 5987. */
 static void add_file_name(struct buf *out, const char *name)
 {
 	bool is_ascii = true;
@@ -334,7 +337,7 @@ static void on_file(struct bulk_download *d, struct relay *relay, const struct a
 {
 	AUTO(buf_done) struct buf headers = BUF(256);
 
-	/* Kernel files say 0 and have bytes all the same. */
+	/* Files of /proc have the size 0, but they have content. */
 	d->left = file->size > 0 ? file->size : UINT64_MAX;
 	if (file->size > 0)
 		buf_addf(&headers, "Content-Length: %" PRIu64 "\r\n", file->size);
@@ -344,7 +347,7 @@ static void on_file(struct bulk_download *d, struct relay *relay, const struct a
 
 static void on_data(struct bulk_download *d, struct relay *relay, struct span bytes)
 {
-	/* A file that grows meanwhile has more than was announced. */
+	/* A file that grows during the download has more bytes than announced. */
 	if (bytes.size > d->left)
 		bytes.size = (size_t)d->left;
 	if (d->left != UINT64_MAX)
@@ -392,7 +395,7 @@ static int request_next_file(struct bulk_download *d, struct relay *relay, struc
 	return stream_send(relay, AGENT_READ, agent_path_shape, &message, err);
 }
 
-/* The part is whole: the next one, or the end. */
+/* The part is complete: requests the next file, or ends the body. */
 static int finish_part(struct bulk_download *d, struct relay *relay, struct error *err)
 {
 	relay_write_text(relay, "\r\n");
@@ -463,14 +466,16 @@ static const struct json_member download_request_members[] = {
                               .max = FILES_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(download_request, "DaytonaDownload", bulk_download_body, "Files to read");
+static JSON_OPEN_SHAPE(download_request, "DaytonaDownload", bulk_download_body,
+                       "The files to read");
 
 static int check_name(const char *name, struct error *err)
 {
 	for (const char *c = name; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return FAIL(err, ERROR_INVALID, "paths: no control characters");
-	return name[0] ? 0 : FAIL(err, ERROR_INVALID, "paths: one is empty");
+			return FAIL(err, ERROR_INVALID,
+			            "paths: control characters are not allowed");
+	return name[0] ? 0 : FAIL(err, ERROR_INVALID, "paths: a path is empty");
 }
 
 static int add_paths(struct request *rq, const struct api_target *t,
@@ -486,7 +491,7 @@ static int add_paths(struct request *rq, const struct api_target *t,
 		buf_add(&d->paths, path, strlen(path) + 1);
 	}
 	return d->names.overflowed || d->paths.overflowed
-	               ? FAIL(err, ERROR_TOO_LARGE, "the paths are too long together")
+	               ? FAIL(err, ERROR_TOO_LARGE, "the paths are too long in total")
 	               : 0;
 }
 

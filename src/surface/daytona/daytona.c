@@ -25,15 +25,15 @@ int daytona_target_open(struct request *rq, struct api_target *ret, struct error
 {
 	if (api_target_open(rq, ret, err) == 0)
 		return 0;
-	/* What is run again by a worker may fail otherwise there. */
+	/* If a worker runs the request again, it may fail in another way. */
 	if (!request_is_deferred(rq))
 		daytona_failure_set_name(rq, "");
 	return -1;
 }
 
-int daytona_fail_unsupported(const char *what, struct error *err)
+int daytona_fail_unsupported(const char *feature, struct error *err)
 {
-	return FAIL(err, ERROR_UNSUPPORTED, "this server has no %s", what);
+	return FAIL(err, ERROR_UNSUPPORTED, "this server has no %s", feature);
 }
 
 int daytona_read_base64url(struct arena *a, struct span text, struct span *ret, struct error *err)
@@ -43,7 +43,7 @@ int daytona_read_base64url(struct arena *a, struct span text, struct span *ret, 
 
 	if (sodium_base642bin((unsigned char *)bytes, text.size, text.data, text.size, NULL, &size,
 	                      NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
-		return FAIL(err, ERROR_INVALID, "this is not base64url without padding");
+		return FAIL(err, ERROR_INVALID, "the text is not base64url without padding");
 	*ret = (struct span){bytes, size};
 	return 0;
 }

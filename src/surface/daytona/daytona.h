@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/daytona/daytona.h — what the files of the Daytona surface share. Private to this folder.
+/* surface/daytona/daytona.h — what the files of the Daytona surface share.
  *
- * Clients of Daytona are pointed here by DAYTONA_API_URL=ORIGIN/daytona/api. Control calls are
- * below /daytona/api, calls to one sandbox's toolbox below /daytona/toolbox/ID, and every answer
- * about a sandbox names that address. All of it is a translation: what a sandbox is and does is
- * said by fleet, terminal and job. What is here says it in Daytona's words: minutes, GiB, its
- * states, its errors. Members of requests that no row names are passed over, since newer clients
- * send more; what is named and cannot be done is refused. */
+ * A client of Daytona uses this server with DAYTONA_API_URL=ORIGIN/daytona/api. Control calls are
+ * below /daytona/api; calls of a sandbox's toolbox are below /daytona/toolbox/ID. Every answer
+ * about a sandbox contains the toolbox's address.
+ *
+ * The surface only translates: fleet, terminal and job decide what a sandbox is and does. The
+ * surface turns that into Daytona's minutes, GiB, states and errors. Unknown members of a request
+ * are ignored, because newer clients may send more. A known member whose feature Atoll does not
+ * have is refused. */
 #pragma once
 
 #include "edge/caller.h"
@@ -16,46 +18,58 @@
 #define DAYTONA_TOOLBOX "/daytona/toolbox"
 #define DAYTONA_CLASS "container" /* of every sandbox */
 
-/* "http://127.0.0.1:8080", as the request came. */
-const char *daytona_origin(const struct request *rq);
-/* The started sandbox that the path names, held. What fails then is not the toolbox's. */
-MUST_CHECK int daytona_target_open(struct request *rq, struct api_target *ret, struct error *err);
-/* The name that clients know this failure by; borrowed, static. */
-void daytona_failure_set_name(struct request *rq, const char *name);
-/* For what the surface has and this server has not. Always -1. */
-int daytona_fail_unsupported(const char *what, struct error *err);
+struct build_record;
 
-/* One sandbox, whole. */
+/* The request's origin: "http://127.0.0.1:8080". */
+const char *daytona_origin(const struct request *rq);
+/* Holds the started sandbox that the path names. Its failures are reported as the API's, not as
+ * the toolbox's. */
+MUST_CHECK int daytona_target_open(struct request *rq, struct api_target *ret, struct error *err);
+/* Sets the error code that clients know this failure by; borrowed, static. */
+void daytona_failure_set_name(struct request *rq, const char *name);
+/* Refuses a feature of Daytona that this server does not have. Always returns -1. */
+int daytona_fail_unsupported(const char *feature, struct error *err);
+
+/* ---- a sandbox as JSON ---- */
+
+/* Answers with one whole sandbox. */
 int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
                           struct error *err);
-/* The same, to be one of several. */
+/* Writes one whole sandbox as an element of a list. */
 int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sandbox_record *r,
                           struct error *err);
-/* A list of the project's, with as many queries as for one. */
+/* Writes a list of the project's sandboxes with a single query for all their volumes. */
 int daytona_sandboxes_write(struct request *rq, struct buf *out, const struct sandbox_list *list,
                             struct error *err);
-/* What a list of them tells. */
+/* Writes the members that a list of sandboxes shows. */
 void daytona_sandbox_write_listed(struct request *rq, struct buf *out,
                                   const struct sandbox_record *r);
 const char *daytona_state_name(const struct sandbox_record *r); /* "started" */
-/* As daytona_sandbox_reply, in another state than its row's; `reason` may be "". */
+/* As daytona_sandbox_reply, but with another state than the record's; `reason` may be "". */
 struct daytona_state {
-	const char *name, *reason;
+	const char *name;
+	const char *reason;
 };
 int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
                              const struct sandbox_record *r, const struct daytona_state *state,
                              struct error *err);
-/* Makes one as the body of a create says, of that template. Does not wait until it has started. */
+
+/* ---- calls that several files need ---- */
+
+/* A stored create request whose image is built now. */
 struct daytona_sandbox_request {
-	struct span body;
-	const char *id, *key_id, *template;
+	struct span body; /* of the create */
+	const char *id;
+	const char *key_id;
+	const char *template;
 };
-MUST_CHECK int daytona_sandbox_make(struct request *rq, const struct daytona_sandbox_request *birth,
+/* Makes the sandbox from `template`. Does not wait until it has started. */
+MUST_CHECK int daytona_sandbox_make(struct request *rq,
+                                    const struct daytona_sandbox_request *wanted,
                                     struct sandbox_record *ret, struct error *err);
-/* A build, as the snapshot that it is to become; 0. */
-struct build_record;
+/* Answers with the snapshot that the build will make. Always returns 0. */
 int daytona_build_reply(struct reply *reply, const struct build_record *r);
-/* RFC 4648, section 5, without padding. */
+/* Decodes base64url without padding (RFC 4648, section 5). */
 MUST_CHECK int daytona_read_base64url(struct arena *a, struct span text, struct span *ret,
                                       struct error *err);
 struct fleet_ref daytona_ref(const struct request *rq); /* of ":id" */

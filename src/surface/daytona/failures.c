@@ -35,7 +35,7 @@ static const struct {
         {507, "Insufficient Storage"},
 };
 
-/* What the toolbox calls a failure below a path of its own. */
+/* The toolbox's codes for failures, by the beginning of the path. */
 static const struct {
 	const char *below;
 	enum error_code code;
@@ -49,7 +49,7 @@ static const struct {
         {"/process", ERROR_NOT_FOUND, "PROCESS_NOT_FOUND", 0},
 };
 
-/* Those that go by their name wherever they come from. */
+/* The status of codes that are the same for all paths. */
 static const struct {
 	const char *name;
 	int status;
@@ -66,7 +66,7 @@ static const char *reason_of(int status)
 	return "Error";
 }
 
-/* Behind "/daytona/toolbox/ID"; NULL for other paths. */
+/* The path behind "/daytona/toolbox/ID"; NULL for other paths. */
 static const char *toolbox_path(const char *path)
 {
 	const char *id = path + strlen(DAYTONA_TOOLBOX "/");
@@ -81,7 +81,7 @@ static bool is_below(const char *path, const char *above)
 	return strncmp(path, above, strlen(above)) == 0;
 }
 
-/* NULL: none but the code's own. */
+/* NULL: the error's own code. */
 static const char *name_in_toolbox(const char *path, struct http_failure *failure)
 {
 	for (size_t i = 0; i < COUNT_OF(toolbox_names); i++) {

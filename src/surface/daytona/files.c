@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/toolbox/:id/files — files and folders, one call at a time. Whole sets of them are in
- * bulk.c. */
+/* /daytona/toolbox/:id/files — calls for single files and folders. bulk.c transfers many files. */
 #include "calls/files.h"
 
 #include <inttypes.h>
@@ -20,7 +19,7 @@
 #define FILES_MAX 1000
 #define REPLACE_MAX ((size_t)16 * 1024 * 1024)
 
-/* ---- what is asked for ---- */
+/* ---- the query ---- */
 
 struct daytona_files_query {
 	const char *path, *pattern, *source, *destination, *mode, *owner, *group;
@@ -41,7 +40,7 @@ static const struct json_member files_query_members[] = {
         JSON_BOOL_MEMBER(daytona_files_query, recursive),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(files_query, "DaytonaFilesQuery", daytona_files_query, "Which file");
+static JSON_OPEN_SHAPE(files_query, "DaytonaFilesQuery", daytona_files_query, "The file");
 
 static int require_text(const char *text, const char *name, struct error *err)
 {
@@ -55,7 +54,8 @@ static int parse_mode(const char *text, uint32_t *ret, struct error *err)
 
 	for (const char *c = text; *c; c++) {
 		if (*c < '0' || *c > '7' || mode > 07777)
-			return FAIL(err, ERROR_INVALID, "mode: '%s' is not like 0644", text);
+			return FAIL(err, ERROR_INVALID, "mode: '%s' is not octal, such as 0644",
+			            text);
 		mode = mode << 3 | (uint32_t)(*c - '0');
 	}
 	if (mode > 07777)
@@ -64,7 +64,7 @@ static int parse_mode(const char *text, uint32_t *ret, struct error *err)
 	return 0;
 }
 
-/* The sandbox, and one of its paths. */
+/* Opens the sandbox and resolves one of its paths. */
 static int open_path(struct request *rq, const char *path, struct api_target *t,
                      struct files_call *call, struct error *err)
 {
@@ -121,7 +121,7 @@ static int get_file_info(struct request *rq, UNUSED const void *body, struct rep
 	return 0;
 }
 
-/* What a folder has, or a pattern fits, as it comes. */
+/* Entries of a folder, or matches of a pattern, written as the agent sends them. */
 struct daytona_entry_list {
 	struct buf *out;
 	const char *folder;
@@ -188,7 +188,7 @@ static int list_folder(struct request *rq, UNUSED const void *body, struct reply
 	return 0;
 }
 
-/* Names that fit a pattern, anywhere below the folder. */
+/* Lists files whose names match a pattern, at any depth below the folder. */
 static int search_names(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
@@ -212,7 +212,7 @@ static int search_names(struct request *rq, UNUSED const void *body, struct repl
 
 /* ---- find: a text in the contents ---- */
 
-/* The pattern that fits the text and nothing else. */
+/* Escapes the text, so that as a pattern it matches itself only. */
 static const char *escape_pattern(struct arena *a, const char *text)
 {
 	AUTO(buf_done) struct buf out = BUF(2 * strlen(text) + 1);
@@ -256,7 +256,7 @@ static int find_text(struct request *rq, UNUSED const void *body, struct reply *
 	const struct daytona_files_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_STAT};
-	struct search_request what = {.path = ".", .mode = SEARCH_CONTENT};
+	struct search_request request = {.path = ".", .mode = SEARCH_CONTENT};
 	struct search_scope place = {.deadline = rq->deadline};
 	struct search_found found;
 	struct agent_file file;
@@ -265,21 +265,22 @@ static int find_text(struct request *rq, UNUSED const void *body, struct reply *
 	    open_path(rq, q->path, &t, &call, err) < 0 ||
 	    toolbox_call_file(rq, &t, &call, &file, err) < 0)
 		return -1;
-	what.pattern = escape_pattern(rq->arena, q->pattern);
+	request.pattern = escape_pattern(rq->arena, q->pattern);
 	place.root = call.path.path;
 	if (file.type != AGENT_FILE_FOLDER) {
-		what.path = path_last(call.path.path);
+		request.path = path_last(call.path.path);
 		place.root = arena_copy(
-		        rq->arena, (struct span){call.path.path,
-		                                 (size_t)(what.path - call.path.path > 1
-		                                                  ? what.path - call.path.path - 1
-		                                                  : 1)});
+		        rq->arena,
+		        (struct span){call.path.path,
+		                      (size_t)(request.path - call.path.path > 1
+		                                       ? request.path - call.path.path - 1
+		                                       : 1)});
 	}
 	place.provider = t.hold.provider;
 	place.id = t.hold.id;
 	place.user = t.defaults.user;
 	place.env = t.defaults.env;
-	if (search_run(rq->arena, &place, &what, &found, err) < 0)
+	if (search_run(rq->arena, &place, &request, &found, err) < 0)
 		return -1;
 	write_matches(reply_buf(reply, "application/json"), place.root, &found);
 	return 0;
@@ -354,12 +355,12 @@ static int run_change(struct request *rq, const struct api_target *t, const char
 	            complaint);
 }
 
-static int check_name(const char *name, const char *what, struct error *err)
+static int check_name(const char *name, const char *field, struct error *err)
 {
 	if (!name || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	                          "0123456789_.-") == strlen(name))
 		return 0;
-	return FAIL(err, ERROR_INVALID, "%s: '%.40s' is no name", what, name);
+	return FAIL(err, ERROR_INVALID, "%s: '%.40s' is not a valid name", field, name);
 }
 
 static int set_permissions(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -405,9 +406,10 @@ static const struct json_member replace_request_members[] = {
         JSON_TEXT_MEMBER(daytona_replace_body, value, .name = "newValue", .flags = JSON_REQUIRED),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(replace_request, "DaytonaReplace", daytona_replace_body, "What to replace");
+static JSON_OPEN_SHAPE(replace_request, "DaytonaReplace", daytona_replace_body,
+                       "The text to replace, and the files");
 
-/* How often it was there. */
+/* Returns the number of replacements. */
 static size_t substitute_text(struct span content, const struct daytona_replace_body *b,
                               struct buf *out)
 {
@@ -445,7 +447,7 @@ static int replace_in_file(struct request *rq, const struct api_target *t, const
 	return toolbox_write_file(rq, t, path, buf_span(&after), err);
 }
 
-/* Each file has a result of its own. */
+/* Each file has its own result. */
 static int replace_in_files(struct request *rq, const void *body, struct reply *reply,
                             struct error *err)
 {
@@ -477,10 +479,11 @@ static int replace_in_files(struct request *rq, const void *body, struct reply *
 #define WRITE SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN
 #define TAG .query = &files_query, .tag = "daytona"
 const struct route daytona_files_routes[] = {
-        {HTTP_GET, BASE, READ, .handle = list_folder, TAG, .summary = "What a folder has"},
+        {HTTP_GET, BASE, READ, .handle = list_folder, TAG, .summary = "List a folder"},
         {HTTP_DELETE, BASE, WRITE, .status = 204, .handle = delete_file, TAG,
          .summary = "Delete a file or folder"},
-        {HTTP_GET, BASE "/info", READ, .handle = get_file_info, TAG, .summary = "About a file"},
+        {HTTP_GET, BASE "/info", READ, .handle = get_file_info, TAG,
+         .summary = "Get information about a file"},
         {HTTP_POST, BASE "/folder", WRITE, .status = 201, .handle = make_folder, TAG,
          .summary = "Make a folder"},
         {HTTP_POST, BASE "/move", WRITE, .handle = move_file, TAG, .summary = "Move a file"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/api/sandbox/:id/{forks,parent,ancestors} — which sandbox came from which. */
+/* /daytona/api/sandbox/:id/{forks,parent,ancestors} — the relations between forks. */
 #include "store/snapshots.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
@@ -21,7 +21,7 @@ static const struct json_member forks_query_members[] = {
         JSON_BOOL_MEMBER(forks_query, with_deleted, .name = "includeDestroyed"),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(forks_query, "DaytonaForksQuery", forks_query, "Which forks");
+static JSON_OPEN_SHAPE(forks_query, "DaytonaForksQuery", forks_query, "The forks to list");
 
 static int list_forks(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
@@ -41,8 +41,8 @@ static int list_forks(struct request *rq, UNUSED const void *body, struct reply 
 	return daytona_sandboxes_write(rq, out, &found, err);
 }
 
-/* The sandbox that `child` is a fork of. ERROR_NOT_FOUND when it is none, or that one is deleted.
- */
+/* Finds the sandbox that `child` is a fork of. ERROR_NOT_FOUND if `child` is no fork or the parent
+ * is deleted. */
 static int find_parent(struct request *rq, const char *child, struct sandbox_record *ret,
                        struct error *err)
 {
@@ -51,7 +51,7 @@ static int find_parent(struct request *rq, const char *child, struct sandbox_rec
 	if (store_sandbox_parent(api_of(rq)->store, rq->arena, child, &ref.id_or_name, err) < 0)
 		return -1;
 	if (!ref.id_or_name[0])
-		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' is no fork of another", child);
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' is not a fork", child);
 	return fleet_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
 }
 
@@ -65,7 +65,7 @@ static int get_parent(struct request *rq, UNUSED const void *body, struct reply 
 	return daytona_sandbox_reply(rq, reply, &above, err);
 }
 
-/* The nearest first, as far as there are sandboxes. */
+/* The nearest first, up to the first deleted one. */
 static int list_ancestors(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -95,10 +95,10 @@ static int list_ancestors(struct request *rq, UNUSED const void *body, struct re
 #define TAG .tag = "daytona"
 const struct route daytona_forks_routes[] = {
         {HTTP_GET, SANDBOX "/forks", READ, .query = &forks_query, .handle = list_forks, TAG,
-         .summary = "The forks of a sandbox, the oldest first"},
+         .summary = "List the forks of a sandbox, oldest first"},
         {HTTP_GET, SANDBOX "/parent", READ, .handle = get_parent, TAG,
-         .summary = "The sandbox that it is a fork of"},
+         .summary = "Get the sandbox that this one was forked from"},
         {HTTP_GET, SANDBOX "/ancestors", READ, .handle = list_ancestors, TAG,
-         .summary = "That one, the one that it is a fork of, and so on"},
+         .summary = "List the parent of a sandbox, its parent, and so on"},
         {.path = NULL},
 };

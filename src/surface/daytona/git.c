@@ -13,7 +13,7 @@
 #define BASE DAYTONA_TOOLBOX "/:id/git"
 #define HISTORY_MAX 1000
 
-/* All that the bodies and queries have; each row table takes what is its own. */
+/* The members of all bodies and queries; each row table uses some of them. */
 struct git_body {
 	const char *path, *url, *branch, *commit, *username, *password, *remote, *name, *message,
 	        *author, *email, *mode, *target, *source, *key, *value, *scope, *host, *protocol;
@@ -30,7 +30,7 @@ struct git_body {
 	JSON_TEXT_LIST_MEMBER(git_body, files, .flags = JSON_NULLABLE, .max = GIT_PATHS_MAX)
 #define BODY(variable, name_, ...)                                                                 \
 	static const struct json_member variable##_members[] = {__VA_ARGS__, JSON_END};            \
-	static JSON_OPEN_SHAPE(variable, name_, git_body, "A call of git")
+	static JSON_OPEN_SHAPE(variable, name_, git_body, "A git call")
 
 BODY(path_query, "DaytonaGitQuery", PATH_ROW);
 BODY(clone_request, "DaytonaGitClone", PATH_ROW, TEXT_ROW(url, .flags = JSON_REQUIRED),
@@ -60,7 +60,7 @@ BODY(user_request, "DaytonaGitUser", MAYBE(path, .max = 4096),
 BODY(login_request, "DaytonaGitLogin", TEXT_ROW(username, .flags = JSON_REQUIRED),
      TEXT_ROW(password, .flags = JSON_REQUIRED | JSON_SECRET), MAYBE(host), MAYBE(protocol));
 
-/* ---- where ---- */
+/* ---- the repository ---- */
 
 struct git_repository {
 	struct api_target target;
@@ -81,7 +81,7 @@ static int open_repository(struct request *rq, const struct git_body *b, struct 
 	return repository_locate(rq, &ret->target, b->path, &ret->at, err);
 }
 
-/* What git has refused goes by its name. */
+/* Passes on the result; a refusal by git gets Daytona's code for it. */
 static int record_failure(struct request *rq, const struct git_repository *p, int result)
 {
 	if (result < 0 && p->at.failure)
@@ -89,7 +89,7 @@ static int record_failure(struct request *rq, const struct git_repository *p, in
 	return result;
 }
 
-/* A call that answers nothing. */
+/* A call whose answer is empty. */
 typedef int git_call(struct git_at *at, struct arena *a, const struct git_body *b,
                      struct error *err);
 
@@ -122,7 +122,7 @@ static int call_add(struct git_at *at, struct arena *a, const struct git_body *b
 	return git_add(at, a, b->files, err);
 }
 
-/* Daytona's goes over to it as well. */
+/* Daytona's call also checks out the new branch. */
 static int call_branch(struct git_at *at, struct arena *a, const struct git_body *b,
                        struct error *err)
 {
@@ -211,7 +211,7 @@ static int call_login(struct git_at *at, struct arena *a, const struct git_body 
 	        err);
 }
 
-/* Which of them a row is for. */
+/* The calls by method and path. */
 static const struct {
 	enum http_method method;
 	const char *path;
@@ -252,18 +252,18 @@ static int commit_staged(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct git_body *b = body;
-	const struct git_commit_request what = {b->message, b->author, b->email, b->allow_empty};
+	const struct git_commit_request request = {b->message, b->author, b->email, b->allow_empty};
 	PLACE p = {.at = {.path = NULL}};
 	const char *hash;
 
 	if (open_repository(rq, b, &p, err) < 0 ||
-	    record_failure(rq, &p, git_commit(&p.at, rq->arena, &what, &hash, err)) < 0)
+	    record_failure(rq, &p, git_commit(&p.at, rq->arena, &request, &hash, err)) < 0)
 		return -1;
 	buf_addf(reply_buf(reply, "application/json"), "{\"hash\":\"%s\"}", hash);
 	return 0;
 }
 
-/* ---- what is read ---- */
+/* ---- calls that read ---- */
 
 static const struct {
 	char letter;
@@ -401,13 +401,13 @@ static int get_config(struct request *rq, UNUSED const void *body, struct reply 
                       struct error *err)
 {
 	const struct git_body *q = rq->query;
-	const struct git_setting what = {.scope = q->scope, .key = q->key};
+	const struct git_setting setting = {.scope = q->scope, .key = q->key};
 	struct buf *out = reply_buf(reply, "application/json");
 	PLACE p = {.at = {.path = NULL}};
 	const char *value;
 
 	if (open_repository(rq, q, &p, err) < 0 ||
-	    record_failure(rq, &p, git_config_get(&p.at, rq->arena, &what, &value, err)) < 0)
+	    record_failure(rq, &p, git_config_get(&p.at, rq->arena, &setting, &value, err)) < 0)
 		return -1;
 	buf_add_byte(out, '{');
 	if (value) {
@@ -425,29 +425,29 @@ const struct route daytona_git_routes[] = {
         {HTTP_POST, BASE "/clone", SLOW, .body = &clone_request, .handle = handle_call, TAG,
          .summary = "Clone a repository"},
         {HTTP_GET, BASE "/status", READ, .query = &path_query, .handle = get_status, TAG,
-         .summary = "What has changed"},
+         .summary = "Show what has changed"},
         {HTTP_POST, BASE "/add", SLOW, .body = &add_request, .handle = handle_call, TAG,
          .summary = "Stage files"},
         {HTTP_POST, BASE "/commit", SLOW, .body = &commit_request, .handle = commit_staged, TAG,
-         .summary = "Commit what is staged"},
+         .summary = "Commit the staged changes"},
         {HTTP_GET, BASE "/branches", READ, .query = &path_query, .handle = list_branches, TAG,
          .summary = "List branches"},
         {HTTP_POST, BASE "/branches", SLOW, .body = &branch_request, .handle = handle_call, TAG,
-         .summary = "Make a branch and go over to it"},
+         .summary = "Create a branch and check it out"},
         {HTTP_DELETE, BASE "/branches", SLOW, .body = &branch_request, .handle = handle_call, TAG,
          .summary = "Delete a branch"},
         {HTTP_POST, BASE "/checkout", SLOW, .body = &checkout_request, .handle = handle_call, TAG,
-         .summary = "Go over to a branch or commit"},
+         .summary = "Check out a branch or commit"},
         {HTTP_POST, BASE "/push", SLOW, .body = &exchange_request, .handle = handle_call, TAG,
          .summary = "Push"},
         {HTTP_POST, BASE "/pull", SLOW, .body = &exchange_request, .handle = handle_call, TAG,
          .summary = "Pull"},
         {HTTP_GET, BASE "/history", READ, .query = &path_query, .handle = list_commits, TAG,
-         .summary = "Commits, newest first"},
+         .summary = "List commits, newest first"},
         {HTTP_POST, BASE "/init", SLOW, .body = &init_request, .handle = handle_call, TAG,
-         .summary = "Make a repository"},
+         .summary = "Create a repository"},
         {HTTP_POST, BASE "/reset", SLOW, .body = &reset_request, .handle = handle_call, TAG,
-         .summary = "Reset the head, the index, the files"},
+         .summary = "Reset the head, the index and the files"},
         {HTTP_POST, BASE "/restore", SLOW, .body = &restore_request, .handle = handle_call, TAG,
          .summary = "Restore files"},
         {HTTP_GET, BASE "/remotes", READ, .query = &path_query, .handle = list_remotes, TAG,
@@ -459,8 +459,8 @@ const struct route daytona_git_routes[] = {
         {HTTP_POST, BASE "/config", SLOW, .body = &config_request, .handle = handle_call, TAG,
          .summary = "Change a setting"},
         {HTTP_POST, BASE "/config/user", SLOW, .body = &user_request, .handle = handle_call, TAG,
-         .summary = "Who commits"},
+         .summary = "Set the name and email of the committer"},
         {HTTP_POST, BASE "/credentials", SLOW, .body = &login_request, .handle = handle_call, TAG,
-         .summary = "Keep a login for later calls"},
+         .summary = "Store a login for later calls"},
         {.path = NULL},
 };

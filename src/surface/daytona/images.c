@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images: from a Dockerfile to a template's build, and what its clients see of that. */
+/* Images: turns a Dockerfile into a build of a template, and shows clients its state. */
 #include "surface/daytona/images.h"
 
 #include <sodium.h>
@@ -17,7 +17,7 @@
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define DOCKERFILE_MAX ((size_t)96 * 1024)
 #define SPEC_MAX ((size_t)1 << 20)
-#define DIGEST_SIZE 20 /* hexadecimal digits of it in a template's name */
+#define DIGEST_SIZE 20 /* hexadecimal digits of the digest in a template's name */
 #define MB_PER_GB 1024
 
 /* ---- from a Dockerfile to a build ---- */
@@ -37,8 +37,9 @@ static JSON_OPEN_SHAPE(build_info, "DaytonaBuildInfo", build_info, "An image to 
 
 static int refuse_files(struct error *err)
 {
-	(void)daytona_fail_unsupported("files of an image: they would go to an object store", err);
-	error_hint(err, "put them into the sandbox, or 'atoll template build' from a Dockerfile");
+	(void)daytona_fail_unsupported("object store, which files of an image need", err);
+	error_hint(err, "upload the files to the sandbox, or run 'atoll template build' with the "
+	                "Dockerfile");
 	return -1;
 }
 
@@ -52,7 +53,7 @@ static int read_build_info(struct request *rq, struct span text, struct build_in
 	return refuse_files(err);
 }
 
-/* `spec->name` is the caller's. The image that FROM names is imported once, as a template. */
+/* The caller sets ret->name. The image in FROM is imported once, as a template. */
 static int translate_dockerfile(struct request *rq, const char *dockerfile, struct build_spec *ret,
                                 struct error *err)
 {
@@ -74,7 +75,7 @@ static int translate_dockerfile(struct request *rq, const char *dockerfile, stru
 	buf_addf(&whole, ",%s", buf_text(&body) + 1);
 	if (whole.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the Dockerfile is too large");
-	/* The name of an image may be longer than that of a template. */
+	/* An image's name may be longer than a template's name. */
 	if (strlen(from) >= 512)
 		return FAIL(err, ERROR_INVALID, "the name of the image in FROM is too long");
 	return json_parse(rq->arena, buf_span(&whole), &build_spec_shape, ret, err);
@@ -89,7 +90,7 @@ static int read_spec(struct request *rq, const char *dockerfile, struct build_sp
 	return 0;
 }
 
-/* ---- what is there already ---- */
+/* ---- what exists already ---- */
 
 static int find_template_record(struct request *rq, const char *name, struct template_record *ret,
                                 bool *ret_is_there, struct error *err)
@@ -112,7 +113,7 @@ static int find_template(struct request *rq, const char *name, bool *ret_is_ther
 	return find_template_record(rq, name, &ignored, ret_is_there, err);
 }
 
-/* The template of the image itself. */
+/* Looks for the template of the imported image itself. */
 static int find_imported(struct request *rq, const struct build_spec *spec, bool *ret_is_there,
                          struct error *err)
 {
@@ -123,7 +124,7 @@ static int find_imported(struct request *rq, const struct build_spec *spec, bool
 	return *ret_is_there ? fleet_template_check_image(&t, spec->image, err) : 0;
 }
 
-/* The newest build of that name; an id of NULL when there is none. */
+/* Finds the newest build of this name; ret->id is NULL if there is none. */
 static int find_build(struct request *rq, const char *name, struct build_record *ret,
                       struct error *err)
 {
@@ -194,22 +195,22 @@ int daytona_image_find(struct request *rq, struct span text, struct daytona_imag
 }
 
 static int reply_pending(struct request *rq, struct reply *reply,
-                         const struct daytona_pending_sandbox *wait,
+                         const struct daytona_pending_sandbox *sandbox,
                          const struct daytona_state *state, struct error *err)
 {
 	const struct sandbox_record record = {
-	        .id = wait->id,
-	        .project_id = wait->project_id,
-	        .name = wait->id,
+	        .id = sandbox->id,
+	        .project_id = sandbox->project_id,
+	        .name = sandbox->id,
 	        .template_id = "",
-	        .template_name = wait->template,
+	        .template_name = sandbox->template,
 	        .region = api_of(rq)->config->region,
 	        .labels_json = "",
 	        .env_json = "",
 	        .desired = SANDBOX_STARTED,
 	        .actual = SANDBOX_PENDING,
 	        .last_event = "",
-	        .created_at = wait->made_at,
+	        .created_at = sandbox->made_at,
 	};
 
 	return daytona_sandbox_reply_as(rq, reply, &record, state, err);
@@ -220,7 +221,7 @@ int daytona_image_reply_pending(struct request *rq, struct reply *reply,
                                 struct error *err)
 {
 	const char *key = api_account(rq)->key_id;
-	const struct daytona_pending_sandbox wait = {
+	const struct daytona_pending_sandbox sandbox = {
 	        .id = id,
 	        .project_id = api_project(rq),
 	        .key_id = key ? key : "",
@@ -234,32 +235,34 @@ int daytona_image_reply_pending(struct request *rq, struct reply *reply,
 		return FAIL(err, ERROR_TOO_LARGE,
 		            "with an image to build a request has at most %zu bytes",
 		            DAYTONA_PENDING_BODY_MAX);
-	daytona_pending_put(api_of(rq)->daytona_pending, &wait);
-	return reply_pending(rq, reply, &wait, &(struct daytona_state){"pending_build", ""}, err);
+	daytona_pending_put(api_of(rq)->daytona_pending, &sandbox);
+	return reply_pending(rq, reply, &sandbox, &(struct daytona_state){"pending_build", ""},
+	                     err);
 }
 
-/* One of those who ask makes it; the others see that it is being made. */
+/* One of the requests makes the sandbox; concurrent ones get the state "creating". */
 static int make_pending_sandbox(struct request *rq, struct reply *reply,
-                                const struct daytona_pending_sandbox *wait, struct error *err)
+                                const struct daytona_pending_sandbox *sandbox, struct error *err)
 {
-	const struct daytona_sandbox_request birth = {.body = wait->body,
-	                                              .id = wait->id,
-	                                              .key_id =
-	                                                      wait->key_id[0] ? wait->key_id : NULL,
-	                                              .template = wait->template};
+	const struct daytona_sandbox_request wanted = {
+	        .body = sandbox->body,
+	        .id = sandbox->id,
+	        .key_id = sandbox->key_id[0] ? sandbox->key_id : NULL,
+	        .template = sandbox->template};
 	struct daytona_pending *pending = api_of(rq)->daytona_pending;
 	struct sandbox_record record;
 	int result;
 
-	if (!daytona_pending_claim(pending, wait->id))
-		return reply_pending(rq, reply, wait, &(struct daytona_state){"creating", ""}, err);
-	result = daytona_sandbox_make(rq, &birth, &record, err);
-	/* There may be room the next time. */
+	if (!daytona_pending_claim(pending, sandbox->id))
+		return reply_pending(rq, reply, sandbox, &(struct daytona_state){"creating", ""},
+		                     err);
+	result = daytona_sandbox_make(rq, &wanted, &record, err);
+	/* These failures may pass: the next request tries again. */
 	if (result < 0 && (err->code == ERROR_LIMIT || err->code == ERROR_UNAVAILABLE ||
 	                   err->code == ERROR_TIMEOUT))
-		daytona_pending_put_back(pending, wait->id);
+		daytona_pending_put_back(pending, sandbox->id);
 	else
-		daytona_pending_drop(pending, wait->id);
+		daytona_pending_drop(pending, sandbox->id);
 	return result < 0 ? -1 : daytona_sandbox_reply(rq, reply, &record, err);
 }
 
@@ -271,40 +274,40 @@ int daytona_image_reply(struct request *rq, struct reply *reply, struct error *e
 	        [BUILD_ERROR] = "build_failed",
 	        [BUILD_CANCELLED] = "build_failed",
 	};
-	struct daytona_pending_sandbox wait;
+	struct daytona_pending_sandbox sandbox;
 	struct build_record build;
 	struct fleet_ref ref = daytona_ref(rq);
 
 	if (!daytona_pending_find(api_of(rq)->daytona_pending, rq->arena, ref.project_id,
-	                          ref.id_or_name, &wait))
+	                          ref.id_or_name, &sandbox))
 		return -1;
 	error_clear(err);
-	ref.id_or_name = wait.build_id;
+	ref.id_or_name = sandbox.build_id;
 	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &build, err) < 0)
 		return -1;
 	if (build.state == BUILD_READY)
-		return make_pending_sandbox(rq, reply, &wait, err);
-	return reply_pending(rq, reply, &wait,
+		return make_pending_sandbox(rq, reply, &sandbox, err);
+	return reply_pending(rq, reply, &sandbox,
 	                     &(struct daytona_state){states[build.state], build.message}, err);
 }
 
-/* The build goes on: its template is there for the next who asks for the same. */
+/* The build continues: a later request for the same image uses its template. */
 int daytona_image_cancel(struct request *rq, struct reply *reply, struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
 	struct daytona_pending *pending = api_of(rq)->daytona_pending;
-	struct daytona_pending_sandbox wait;
+	struct daytona_pending_sandbox sandbox;
 
-	if (!daytona_pending_find(pending, rq->arena, ref.project_id, ref.id_or_name, &wait))
+	if (!daytona_pending_find(pending, rq->arena, ref.project_id, ref.id_or_name, &sandbox))
 		return -1;
 	error_clear(err);
-	if (wait.is_being_made)
-		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is just being made", wait.id);
-	daytona_pending_drop(pending, wait.id);
-	return reply_pending(rq, reply, &wait, &(struct daytona_state){"destroyed", ""}, err);
+	if (sandbox.is_being_made)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is being created", sandbox.id);
+	daytona_pending_drop(pending, sandbox.id);
+	return reply_pending(rq, reply, &sandbox, &(struct daytona_state){"destroyed", ""}, err);
 }
 
-/* ---- a snapshot that is made of an image ---- */
+/* ---- a snapshot from an image ---- */
 
 struct snapshot_create_body {
 	const char *name, *image;
@@ -325,7 +328,7 @@ static const struct json_member create_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaSnapshotCreate", snapshot_create_body,
-                       "A snapshot to make of an image");
+                       "A snapshot to make from an image");
 
 static int read_image(struct request *rq, const struct snapshot_create_body *b,
                       struct build_spec *ret, struct error *err)
@@ -345,7 +348,7 @@ static int read_image(struct request *rq, const struct snapshot_create_body *b,
 	return read_spec(rq, has_info ? info.dockerfile : dockerfile, ret, err);
 }
 
-/* Daytona's clients look for it by its name: an older one must not be found in its place. */
+/* Daytona's clients poll the snapshot by its name, so the name must not belong to an older one. */
 static int check_name_is_free(struct request *rq, const char *name, struct error *err)
 {
 	struct snapshot_record snapshot;
@@ -363,7 +366,8 @@ static int check_name_is_free(struct request *rq, const char *name, struct error
 			return -1;
 	}
 	if (is_there)
-		return FAIL(err, ERROR_CONFLICT, "there is a snapshot or template '%s'", name);
+		return FAIL(err, ERROR_CONFLICT, "a snapshot or template '%s' exists already",
+		            name);
 	error_clear(err);
 	return 0;
 }
@@ -402,7 +406,7 @@ static int answer_url(struct request *rq, struct reply *reply, const char *path)
 	return 0;
 }
 
-/* By its id, or as the newest of a name. */
+/* Finds the build by its id, or the newest build of a name. */
 static int find_logged_build(struct request *rq, struct build_record *ret, struct error *err)
 {
 	const struct fleet_ref ref = daytona_ref(rq);
@@ -414,7 +418,8 @@ static int find_logged_build(struct request *rq, struct build_record *ret, struc
 	error_clear(err);
 	if (find_build(rq, ref.id_or_name, ret, err) < 0)
 		return -1;
-	return ret->id ? 0 : FAIL(err, ERROR_NOT_FOUND, "nothing has built '%s'", ref.id_or_name);
+	return ret->id ? 0
+	               : FAIL(err, ERROR_NOT_FOUND, "no build of '%s' was found", ref.id_or_name);
 }
 
 static int get_snapshot_log_url(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -433,28 +438,28 @@ static int get_sandbox_log_url(struct request *rq, UNUSED const void *body, stru
 	const struct fleet_ref ref = daytona_ref(rq);
 	struct build_record build = {.id = NULL};
 	struct sandbox_record record;
-	struct daytona_pending_sandbox wait;
+	struct daytona_pending_sandbox sandbox;
 
 	if (daytona_pending_find(api_of(rq)->daytona_pending, rq->arena, ref.project_id,
-	                         ref.id_or_name, &wait))
-		build.id = wait.build_id;
+	                         ref.id_or_name, &sandbox))
+		build.id = sandbox.build_id;
 	else if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0 ||
 	         find_build(rq, record.template_name, &build, err) < 0)
 		return -1;
 	if (!build.id)
-		return FAIL(err, ERROR_NOT_FOUND, "nothing was built for sandbox '%s'",
+		return FAIL(err, ERROR_NOT_FOUND, "no image was built for sandbox '%s'",
 		            ref.id_or_name);
 	return answer_url(rq, reply, arena_format(rq->arena, SNAPSHOTS "/%s/build-logs", build.id));
 }
 
-/* Where a client would put files of an image. */
+/* The call in which clients ask for an upload address for the files of an image. */
 static int refuse_object_store(UNUSED struct request *rq, UNUSED const void *body,
                                UNUSED struct reply *reply, struct error *err)
 {
 	return refuse_files(err);
 }
 
-/* Of lines of NDJSON, what each says. */
+/* Writes the member "text" of each line of NDJSON. */
 static void write_texts(struct buf *out, struct span lines, UNUSED int64_t first)
 {
 	struct span line;
@@ -472,7 +477,7 @@ static void write_texts(struct buf *out, struct span lines, UNUSED int64_t first
 static const struct build_log_format as_text = {.content_type = "text/plain; charset=utf-8",
                                                 .write = write_texts};
 
-/* To its end while it runs: clients ask with ?follow=true, and for nothing else. */
+/* Follows a running build to its end: clients always send ?follow=true. */
 static int stream_build_logs(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
@@ -489,14 +494,14 @@ static int stream_build_logs(struct request *rq, UNUSED const void *body, struct
 #define TAG .tag = "daytona"
 const struct route daytona_images_routes[] = {
         {HTTP_POST, SNAPSHOTS, SCOPE_TEMPLATE_WRITE, ROUTE_HIDDEN, .body = &create_request,
-         .handle = create_snapshot, TAG, .summary = "Build a template of an image"},
+         .handle = create_snapshot, TAG, .summary = "Build a template from an image"},
         {HTTP_GET, SNAPSHOTS "/:id/build-logs-url", READ, .handle = get_snapshot_log_url, TAG,
-         .summary = "Where the log of its build is"},
+         .summary = "Get the URL of a snapshot's build log"},
         {HTTP_GET, SNAPSHOTS "/:id/build-logs", READ, .handle = stream_build_logs, TAG,
-         .summary = "What its build said, or says"},
+         .summary = "Stream the build log of a snapshot"},
         {HTTP_GET, DAYTONA_API "/object-storage/push-access", READ, .handle = refuse_object_store,
-         TAG, .summary = "Refused"},
+         TAG, .summary = "Not supported"},
         {HTTP_GET, SANDBOX "/build-logs-url", READ, .handle = get_sandbox_log_url, TAG,
-         .summary = "Where the log of its image's build is"},
+         .summary = "Get the URL of the build log of a sandbox's image"},
         {.path = NULL},
 };

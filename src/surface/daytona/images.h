@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/daytona/images.h — images, as Dockerfiles, that sandboxes and snapshots are to be made
- * of: templates by steps, once they are built. Private to this folder.
+/* surface/daytona/images.h — images, given as Dockerfiles, from which sandboxes and snapshots are
+ * made. A build turns an image into a template.
  *
- * A sandbox whose image has to be built is told of at once, with the state "pending_build", and is
- * made by the first who asks for it after the build (pending.h). */
+ * The create of a sandbox whose image must be built is answered at once, with the state
+ * "pending_build". The first request for the sandbox after the build makes it (pending.h). */
 #pragma once
 
 #include "http/http.h"
 
 struct daytona_image {
 	const char *template; /* its name */
-	const char *build_id; /* that makes it; NULL: it is there */
+	const char *build_id; /* the build that makes the template; NULL: the template exists */
 };
-/* Of a "buildInfo"; begins the build unless it, or one of just the same, is there or under way. */
+/* Finds the template of a "buildInfo". Starts the build unless the template exists or a build of
+ * the same Dockerfile runs. */
 MUST_CHECK int daytona_image_find(struct request *rq, struct span build_info,
                                   struct daytona_image *ret, struct error *err);
-/* The answer to the create, whose body is kept. */
+/* Stores the create request and answers it with the state "pending_build". */
 MUST_CHECK int daytona_image_reply_pending(struct request *rq, struct reply *reply,
                                            const struct daytona_image *image, const char *id,
                                            struct error *err);
-/* For the id of the path, when there is no sandbox of it, which `err` says: how far it is, or that.
- */
+/* Answers for the pending sandbox of the path's id. The caller has found no sandbox of this id and
+ * passes that error in `err`; it stays if no sandbox is pending either. */
 MUST_CHECK int daytona_image_reply(struct request *rq, struct reply *reply, struct error *err);
-/* It is not wanted any more. */
+/* Removes the pending sandbox of the path's id; `err` as above. */
 MUST_CHECK int daytona_image_cancel(struct request *rq, struct reply *reply, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox is and uses, and what of it cannot be changed. */
+/* Information about a sandbox, its metrics and limits, and calls that are not supported. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static const char *first_line(struct arena *a, struct span text)
 	return arena_copy(a, line);
 }
 
-/* Of the user that commands are run as: a process without a folder of its own begins there. */
+/* The home of the user that commands run as. A process without a working folder starts there. */
 static int get_home(struct request *rq, UNUSED const void *body, struct reply *reply,
                     struct error *err)
 {
@@ -77,7 +77,7 @@ struct listening_ports {
 	uint16_t wanted; /* 0 = none */
 };
 
-/* The next word of a line, without the blanks before it. */
+/* Takes the next word of a line, without the blanks before it. */
 static struct span next_word(struct span *line)
 {
 	struct span word;
@@ -88,7 +88,7 @@ static struct span next_word(struct span *line)
 	return word;
 }
 
-/* -1 for what is no hexadecimal number of at most four digits. */
+/* Returns -1 if the text is not a hexadecimal number of at most four digits. */
 static int parse_hex(struct span text)
 {
 	int value = 0;
@@ -107,7 +107,7 @@ static int parse_hex(struct span text)
 
 #define STATE_LISTEN 0x0a
 
-/* A line of /proc/net/tcp: "0: 0100007F:1F90 00000000:0000 0A …". */
+/* Reads a line of /proc/net/tcp: "0: 0100007F:1F90 00000000:0000 0A …". */
 static void take_line(struct listening_ports *p, struct span line)
 {
 	struct span number = next_word(&line), local = next_word(&line), remote = next_word(&line),
@@ -187,7 +187,7 @@ static int get_port_in_use(struct request *rq, UNUSED const void *body, struct r
 struct daytona_sample {
 	struct sandbox_record record;
 	struct provider_stats stats;
-	double cpu_percent; /* of what it may have, on average since its start */
+	double cpu_percent; /* of the sandbox's CPU limit, on average since its start */
 	uint64_t disk_used;
 };
 
@@ -239,13 +239,14 @@ static const struct json_member telemetry_query_members[] = {
         JSON_TEXT_MEMBER(telemetry_query, to, .max = 40),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(telemetry_query, "DaytonaTelemetryQuery", telemetry_query, "Of which time");
+static JSON_OPEN_SHAPE(telemetry_query, "DaytonaTelemetryQuery", telemetry_query, "The period");
 
 static int read_time(const char *name, const char *text, int64_t *ret, struct error *err)
 {
 	if (!text || json_time_parse(span_of(text), ret))
 		return 0;
-	return FAIL(err, ERROR_INVALID, "%s: '%s' is no time", name, text);
+	return FAIL(err, ERROR_INVALID, "%s: '%s' is not a time, such as 2026-01-31T12:00:00Z",
+	            name, text);
 }
 
 struct telemetry_source {
@@ -369,7 +370,7 @@ static int get_config(struct request *rq, UNUSED const void *body, struct reply 
 	return 0;
 }
 
-/* ---- what can be changed, and what cannot ---- */
+/* ---- changes, and calls that are not supported ---- */
 
 #define MB_PER_GB 1024
 
@@ -382,7 +383,7 @@ static const struct json_member resize_request_members[] = {
         JSON_NUMBER_MEMBER(sandbox_resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", sandbox_resize_body, "Other limits");
+static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", sandbox_resize_body, "The new limits");
 
 static int resize_sandbox(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -412,9 +413,10 @@ static const struct json_member env_request_members[] = {
                          .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(env_request, "DaytonaEnv", daytona_env_body, "Other variables");
+static JSON_OPEN_SHAPE(env_request, "DaytonaEnv", daytona_env_body,
+                       "The variables to set and unset");
 
-/* Of the sandbox's own variables: what its template gives cannot be told from here. */
+/* Answers with the sandbox's own variables. Those of its template are not included. */
 static int change_environment(struct request *rq, const void *body, struct reply *reply,
                               struct error *err)
 {
@@ -435,7 +437,7 @@ static int change_environment(struct request *rq, const void *body, struct reply
 static int refuse_ssh(UNUSED struct request *rq, UNUSED const void *body,
                       UNUSED struct reply *reply, struct error *err)
 {
-	(void)daytona_fail_unsupported("ssh to sandboxes", err);
+	(void)daytona_fail_unsupported("ssh access to sandboxes", err);
 	error_hint(err, "'atoll shell' and PTY sessions open a terminal");
 	return -1;
 }
@@ -444,7 +446,7 @@ static int refuse_secrets(UNUSED struct request *rq, UNUSED const void *body,
                           UNUSED struct reply *reply, struct error *err)
 {
 	(void)daytona_fail_unsupported("secrets of sandboxes", err);
-	error_hint(err, "the environment of a sandbox, envVars, takes values as they are");
+	error_hint(err, "pass the values as environment variables: envVars");
 	return -1;
 }
 
@@ -459,34 +461,36 @@ static int refuse_computer_use(UNUSED struct request *rq, UNUSED const void *bod
 #define TAG .tag = "daytona"
 const struct route daytona_info_routes[] = {
         {HTTP_GET, DAYTONA_API "/config", READ, .handle = get_config, TAG,
-         .summary = "About this server"},
+         .summary = "Get the server's configuration"},
         {HTTP_GET, SANDBOX "/toolbox-proxy-url", READ, .handle = get_toolbox_url, TAG,
-         .summary = "Where its toolbox is"},
+         .summary = "Get the URL of the toolbox"},
         {HTTP_GET, SANDBOX "/telemetry/metrics", READ, .query = &telemetry_query,
-         .handle = get_telemetry, TAG, .summary = "What a sandbox uses now"},
+         .handle = get_telemetry, TAG, .summary = "Get the resource usage of a sandbox over time"},
         {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize_sandbox,
-         TAG, .summary = "Give it other limits"},
-        {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = refuse_secrets, TAG, .summary = "Refused"},
-        {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = refuse_ssh, TAG, .summary = "Refused"},
+         TAG, .summary = "Change the limits of a sandbox"},
+        {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = refuse_secrets, TAG,
+         .summary = "Not supported"},
+        {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = refuse_ssh, TAG,
+         .summary = "Not supported"},
         {HTTP_DELETE, SANDBOX "/ssh-access", WRITE, .handle = refuse_ssh, TAG,
-         .summary = "Refused"},
+         .summary = "Not supported"},
         {HTTP_GET, DAYTONA_API "/sandbox/ssh-access/validate", READ, .handle = refuse_ssh, TAG,
-         .summary = "Refused"},
+         .summary = "Not supported"},
         {HTTP_GET, BASE "/user-home-dir", READ, .handle = get_home, TAG,
-         .summary = "The home of its user"},
+         .summary = "Get the home folder of the sandbox's user"},
         {HTTP_GET, BASE "/work-dir", READ, .handle = get_workdir, TAG,
-         .summary = "The folder of its commands"},
+         .summary = "Get the folder in which commands start"},
         {HTTP_GET, BASE "/version", READ, .handle = get_version, TAG,
-         .summary = "About this server"},
+         .summary = "Get the server's configuration"},
         {HTTP_GET, BASE "/system/metrics", READ, .handle = get_system_metrics, TAG,
-         .summary = "What a sandbox uses now"},
+         .summary = "Get the current resource usage of a sandbox"},
         {HTTP_GET, BASE "/port", READ, .handle = list_ports, TAG,
-         .summary = "Ports from 3000 to 9999 that something listens on"},
+         .summary = "List the ports from 3000 to 9999 on which a process listens"},
         {HTTP_GET, BASE "/port/:port/in-use", READ, .handle = get_port_in_use, TAG,
-         .summary = "Whether something listens on a port"},
+         .summary = "Get whether a process listens on a port"},
         {HTTP_POST, BASE "/env", WRITE, .body = &env_request, .handle = change_environment, TAG,
-         .summary = "Change its variables, for what is started from now on"},
+         .summary = "Change the environment of processes that start from now on"},
         {HTTP_ANY, BASE "/computeruse/*rest", WRITE, .handle = refuse_computer_use, TAG,
-         .summary = "Refused: there is no desktop"},
+         .summary = "Not supported: a sandbox has no desktop"},
         {.path = NULL},
 };

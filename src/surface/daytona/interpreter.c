@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/toolbox/:id/process/interpreter — contexts of code (code/code.h), and a WebSocket that
- * runs a block in one: the client's first message is the block, what it writes comes as messages.
- */
+ * runs a block in one. The client's first message is the block; its output comes as messages. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -81,7 +80,7 @@ static const struct json_member create_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", context_create_body,
-                       "A context to make");
+                       "A context to create");
 
 static int open_context(struct request *rq, const struct interpreter_call *p,
                         const struct context_create_body *b, const char *id,
@@ -195,7 +194,7 @@ static void write_event(UNUSED const struct code_outcome *told, const struct cod
 		write_message(out, "error", (struct span){NULL, 0}, event);
 }
 
-/* One that has run out of time is told by the close frame alone. */
+/* A timeout is reported by the close frame only. */
 static void write_end(const struct code_outcome *told, struct buf *out)
 {
 	if (!told->timed_out)
@@ -213,8 +212,9 @@ static int execute_code(struct request *rq, UNUSED const void *body, struct repl
 	struct code_list contexts;
 
 	if (!request_header(rq, "Upgrade"))
-		return FAIL(err, ERROR_INVALID, "this path wants a WebSocket upgrade");
-	/* Which context it is about is only said later: the default one is there then. */
+		return FAIL(err, ERROR_INVALID, "this path needs a WebSocket upgrade");
+	/* The client names the context in a later message, so the default context must exist by
+	 * then. */
 	if (open_interpreter(rq, &p, err) < 0 ||
 	    open_context(rq, &p, &defaults, DEFAULT_ID, &ignored, err) < 0 ||
 	    code_list(&p.at, rq->arena, &contexts, err) < 0)
@@ -233,7 +233,7 @@ static int execute_code(struct request *rq, UNUSED const void *body, struct repl
 const struct route daytona_interpreter_routes[] = {
         {HTTP_GET, BASE "/context", READ, .handle = list_contexts, TAG, .summary = "List contexts"},
         {HTTP_POST, BASE "/context", WRITE, .body = &create_request, .handle = create_context, TAG,
-         .summary = "Make a context"},
+         .summary = "Create a context"},
         {HTTP_DELETE, BASE "/context/:context", WRITE, .handle = delete_context, TAG,
          .summary = "End a context"},
         {HTTP_GET, BASE "/execute", WRITE, .handle = execute_code, TAG,

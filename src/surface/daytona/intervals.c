@@ -90,20 +90,20 @@ int daytona_interval_set(const struct daytona_change *change, struct fleet_setti
 	return 0;
 }
 
-/* To a create 0 says that others may decide. */
+/* In a create, 0 means the server's default; -1 means never. */
 static int64_t create_value_of(int64_t minutes)
 {
 	return minutes > 0 ? minutes * MINUTE_MS : -1;
 }
 
-int daytona_intervals_apply(const struct daytona_intervals *wish, struct fleet_create *create,
+int daytona_intervals_apply(const struct daytona_intervals *wanted, struct fleet_create *create,
                             struct error *err)
 {
 	int64_t minutes[DAYTONA_INTERVAL_COUNT];
-	bool may_archive = wish->can_archive || wish->given >> DAYTONA_AUTO_ARCHIVE & 1;
+	bool may_archive = wanted->can_archive || wanted->given >> DAYTONA_AUTO_ARCHIVE & 1;
 
 	for (unsigned i = 0; i < DAYTONA_INTERVAL_COUNT; i++) {
-		minutes[i] = wish->given >> i & 1 ? wish->minutes[i] : intervals[i].initial;
+		minutes[i] = wanted->given >> i & 1 ? wanted->minutes[i] : intervals[i].initial;
 		if (check_minutes(i, minutes[i], err) < 0)
 			return -1;
 	}

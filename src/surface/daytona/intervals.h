@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/daytona/intervals.h — Daytona's intervals, in minutes, and ours. Private to this folder;
- * pure.
+/* surface/daytona/intervals.h — Daytona's intervals, in minutes, as settings of a sandbox. Pure.
  *
- *   autostop     without use; 0 = never          idle_stop_ms
- *   autopause    the same                        idle_pause_ms
- *   autoarchive  of being stopped; 0 = 30 days   archive_after_ms
- *   autodelete   of being stopped; below 0 = never, 0 = at once
- *                                                delete_after_ms (0 = never)
- *   ttl          since it was made; 0 = never    timeout_at; deleted then, whatever its state
+ *   interval     counts from                           setting
+ *   autostop     the last use; 0 = never               idle_stop_ms
+ *   autopause    the last use; 0 = never               idle_pause_ms
+ *   autoarchive  the stop; 0 = 30 days                 archive_after_ms
+ *   autodelete   the stop; below 0 = never, 0 = at once
+ *                                                      delete_after_ms (0 = never)
+ *   ttl          the creation; 0 = never               timeout_at; deletes in any state
  *
- * Nothing else ends one: it is persistent, or has a ttl and ages of ten years. */
+ * Nothing else ends such a sandbox: it is persistent, or it has a ttl and other limits of ten
+ * years. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,22 +29,23 @@ enum daytona_interval {
 };
 #define DAYTONA_INTERVAL_MAX (3650 * 24 * 60) /* minutes */
 
-/* What we have as minutes: begun ones count. */
+/* Minutes, rounded up. */
 int64_t daytona_minutes(int64_t ms);
 int64_t daytona_delete_minutes(int64_t ms);
 
-/* What becomes of a sandbox that was made at `created_at` when one of them is set. */
+/* A change of one interval of a sandbox. */
 struct daytona_change {
 	enum daytona_interval interval;
-	int64_t minutes, created_at;
+	int64_t minutes;
+	int64_t created_at; /* of the sandbox, unix ms */
 };
 MUST_CHECK int daytona_interval_set(const struct daytona_change *change,
                                     struct fleet_settings *settings, struct error *err);
-/* The same of one that is to be made: those of `given`'s bits, the others as Daytona has them. */
+/* The intervals of a sandbox to create. Those whose bit in `given` is 0 get Daytona's default. */
 struct daytona_intervals {
 	int64_t minutes[DAYTONA_INTERVAL_COUNT];
 	unsigned given; /* 1 << enum daytona_interval */
 	bool can_archive;
 };
-MUST_CHECK int daytona_intervals_apply(const struct daytona_intervals *wish,
+MUST_CHECK int daytona_intervals_apply(const struct daytona_intervals *wanted,
                                        struct fleet_create *create, struct error *err);

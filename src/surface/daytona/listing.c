@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /daytona/api/sandbox — sandboxes by what they are. */
+/* GET /daytona/api/sandbox — lists the sandboxes that match a search. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -9,7 +9,7 @@
 
 #define MB_PER_GB 1024.0
 
-/* What has a least and a most. Times are unix ms. */
+/* Values that a search may bound from below and above. Times are unix ms. */
 enum sandbox_measure { CPU, MEMORY, DISK, CREATED, ACTIVE, DESTROY, MEASURE_COUNT };
 
 static double measure_sandbox(const struct sandbox_record *r, enum sandbox_measure which)
@@ -29,7 +29,7 @@ static double measure_sandbox(const struct sandbox_record *r, enum sandbox_measu
 enum list_order { NEWEST_FIRST, OLDEST_FIRST };
 static const char *const orders[] = {[NEWEST_FIRST] = "desc", [OLDEST_FIRST] = "asc", NULL};
 
-/* The rows of bounds are 2 * measure, and + 1 for the upper one. */
+/* The row of a lower bound is 2 * measure; that of the upper bound is one more. */
 enum { IS_PUBLIC = 2 * MEASURE_COUNT, IS_RECOVERABLE };
 struct daytona_list_query {
 	double numbers[2 * CREATED];
@@ -82,14 +82,14 @@ static const struct json_member list_query_members[] = {
 };
 static const struct json_shape list_query = {
         .name = "DaytonaListQuery",
-        .about = "Which sandboxes",
+        .about = "The sandboxes to list",
         .size = sizeof(struct daytona_list_query),
         .members = list_query_members,
         .present_offset = offsetof(struct daytona_list_query, present),
         .is_open = true,
 };
 
-/* A query that is understood. */
+/* A parsed query. */
 struct sandbox_search {
 	const struct daytona_list_query *query;
 	const struct json_value *labels;
@@ -111,8 +111,9 @@ static int read_bound(const struct daytona_list_query *q, unsigned row, double *
 		return 0;
 	}
 	if (!json_time_parse(span_of(q->times[row]), &at))
-		return FAIL(err, ERROR_INVALID, "%s: '%s' is no time", list_query_members[row].name,
-		            q->times[row]);
+		return FAIL(err, ERROR_INVALID,
+		            "%s: '%s' is not a time, such as 2026-01-31T12:00:00Z",
+		            list_query_members[row].name, q->times[row]);
 	*ret = (double)at;
 	return 0;
 }
@@ -148,7 +149,7 @@ static bool has_prefix(const char *text, const char *prefix)
 	return !prefix || strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Whether it has each of them. */
+/* Whether the sandbox has all wanted labels. */
 static bool has_labels(struct arena *a, const struct sandbox_record *r,
                        const struct json_value *wanted)
 {
@@ -168,7 +169,7 @@ static bool has_labels(struct arena *a, const struct sandbox_record *r,
 	return true;
 }
 
-/* What has no such measure is within no bounds. */
+/* A sandbox without a value is outside of any bounds. */
 static bool is_within(const struct sandbox_record *r, const struct sandbox_search *w)
 {
 	for (unsigned row = 0; row < COUNT_OF(w->bounds); row++) {
@@ -189,7 +190,7 @@ static bool is_wanted(struct arena *a, const struct sandbox_record *r,
 
 	if (has_row(q, IS_PUBLIC) && q->is_public != r->preview_public)
 		return false;
-	/* None is: what has failed keeps nothing to go on from. */
+	/* No sandbox is recoverable: a failed one keeps no state. */
 	if (has_row(q, IS_RECOVERABLE) && q->is_recoverable)
 		return false;
 	return has_prefix(r->id, q->id) && has_prefix(r->name, q->name) &&
@@ -220,7 +221,7 @@ static void write_page(struct request *rq, struct buf *out, const struct sandbox
 	buf_add_byte(out, '}');
 }
 
-/* A page may hold fewer than were asked for, none at all, and others come after it. */
+/* A page may have fewer items than the limit, or none, although more pages follow. */
 static int list_sandboxes(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -233,18 +234,17 @@ static int list_sandboxes(struct request *rq, UNUSED const void *body, struct re
 	        .oldest_first = q->order == OLDEST_FIRST,
 	};
 	struct sandbox_list found;
-	struct sandbox_search wish;
+	struct sandbox_search search;
 
-	if (read_search(rq, &wish, err) < 0 ||
+	if (read_search(rq, &search, err) < 0 ||
 	    store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	write_page(rq, reply_buf(reply, "application/json"), &found, &wish);
+	write_page(rq, reply_buf(reply, "application/json"), &found, &search);
 	return 0;
 }
 
 const struct route daytona_listing_routes[] = {
         {HTTP_GET, DAYTONA_API "/sandbox", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .query = &list_query,
-         .handle = list_sandboxes, .tag = "daytona",
-         .summary = "List sandboxes by their time of making"},
+         .handle = list_sandboxes, .tag = "daytona", .summary = "List sandboxes by creation time"},
         {.path = NULL},
 };

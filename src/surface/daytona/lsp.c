@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/toolbox/:id/lsp — a language server of the image's, one for each language and project.
+/* /daytona/toolbox/:id/lsp — language servers of the image, one for each language and project.
  *
- * It is a process of the sandbox's agent, known by its label, and nothing of it is kept here: each
- * call attaches behind what the server has written, asks, and reads until its own answer comes. */
+ * A language server is a process of the sandbox's agent. Its label identifies it, and this server
+ * keeps no state about it. Each call attaches behind the existing output, sends its request, and
+ * reads until the answer with its id comes. */
 #include <signal.h>
 #include <sodium.h>
 #include <string.h>
@@ -24,8 +25,8 @@
 #define READ_MAX (2 * LSP_MESSAGE_MAX)
 #define ANSWER_MS 20000
 #define END_MS 2000
-#define TURN_MS (ANSWER_MS + 10000)
-#define SERVERS_MAX 16 /* of one sandbox */
+#define PLACE_MS (ANSWER_MS + 10000)
+#define SERVERS_MAX 16 /* in one sandbox */
 #define ITEMS_MAX 10000
 #define DIGEST_BYTES 10
 
@@ -43,7 +44,7 @@ static const struct {
          "npm install -g typescript-language-server typescript"},
 };
 
-/* ---- which server ---- */
+/* ---- find a server ---- */
 
 struct lsp_project_body {
 	const char *language, *path, *uri, *query;
@@ -70,24 +71,24 @@ static const struct json_member completion_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(project, "DaytonaLspServer", lsp_project_body, "A language server");
-static JSON_OPEN_SHAPE(document, "DaytonaLspDocument", lsp_project_body,
-                       "A document of its project");
-static JSON_OPEN_SHAPE(search, "DaytonaLspSearch", lsp_project_body, "Symbols of its project");
+static JSON_OPEN_SHAPE(document, "DaytonaLspDocument", lsp_project_body, "A document of a project");
+static JSON_OPEN_SHAPE(search, "DaytonaLspSearch", lsp_project_body,
+                       "A search for symbols of a project");
 static JSON_OPEN_SHAPE(completion, "DaytonaLspCompletion", lsp_project_body,
-                       "A place in a document");
+                       "A position in a document");
 
 struct lsp_server {
 	struct api_target target;
-	struct lsp_place turn; /* of calls that start or end it */
+	struct lsp_place place; /* held by calls that start or end a server */
 	const char *const *args;
-	const char *hint, *language, *project, *label; /* of the process */
-	struct agent_process process;                  /* process 0 = it does not run */
-	unsigned count;                                /* of all servers */
+	const char *hint, *language, *project, *label; /* label of the process */
+	struct agent_process process;                  /* process 0 = the server does not run */
+	unsigned count;                                /* of all servers that run in the sandbox */
 };
 
 static void lsp_server_done(struct lsp_server *s)
 {
-	lsp_place_leave(&s->turn);
+	lsp_place_leave(&s->place);
 	api_target_done(&s->target);
 }
 #define SERVER AUTO(lsp_server_done) struct lsp_server
@@ -128,7 +129,8 @@ static int choose_language(struct lsp_server *s, const char *language, struct er
 		return 0;
 	}
 	return FAIL(err, ERROR_INVALID,
-	            "languageId '%.32s' is none of python, typescript, javascript", language);
+	            "unknown languageId '%.32s'; known ones: python, typescript, javascript",
+	            language);
 }
 
 /* `ret` is zeroed. */
@@ -150,13 +152,13 @@ static int find_process(struct request *rq, struct lsp_server *s, struct error *
 	                         rq->deadline, err);
 }
 
-/* For calls that start or end it: what is found stays so. */
+/* For calls that start or end a server: no other such call runs at the same time. */
 static int find_process_alone(struct request *rq, struct lsp_server *s, struct error *err)
 {
-	int64_t deadline = deadline_after(TURN_MS);
+	int64_t deadline = deadline_after(PLACE_MS);
 
 	if (lsp_place_take(api_of(rq)->daytona_lsp_queue, s->target.hold.id,
-	                   deadline < rq->deadline ? deadline : rq->deadline, &s->turn, err) < 0)
+	                   deadline < rq->deadline ? deadline : rq->deadline, &s->place, err) < 0)
 		return -1;
 	return find_process(rq, s, err);
 }
@@ -176,7 +178,7 @@ static int open_server(struct request *rq, const struct lsp_project_body *b, str
 	return ret->process.process ? 0 : refuse_absent(ret, b->path, err);
 }
 
-/* ---- addresses of files ---- */
+/* ---- file URIs ---- */
 
 static const char *uri_of(struct arena *a, const char *path)
 {
@@ -193,7 +195,7 @@ static const char *uri_of(struct arena *a, const char *path)
 	return arena_copy(a, buf_span(&uri));
 }
 
-/* Daytona's clients write "file://" before whatever path they were given. */
+/* Daytona's clients put "file://" before any path, even a relative one. */
 static int read_uri(struct request *rq, const struct lsp_server *s, const char *uri,
                     const char **ret, struct error *err)
 {
@@ -201,13 +203,13 @@ static int read_uri(struct request *rq, const struct lsp_server *s, const char *
 	size_t size = sizeof(scheme) - 1;
 
 	if (strncmp(uri, scheme, size) != 0)
-		return FAIL(err, ERROR_INVALID, "uri: 'file://' and a path");
+		return FAIL(err, ERROR_INVALID, "uri: '%.80s' does not begin with 'file://'", uri);
 	return files_resolve(rq, &s->target, uri + size, ret, err);
 }
 
 /* ---- the conversation ---- */
 
-/* One connection that is attached to the server's process. */
+/* A connection that is attached to the server's process. */
 struct lsp_session {
 	struct arena *arena;
 	const struct fleet_hold *hold;
@@ -215,7 +217,7 @@ struct lsp_session {
 	struct agent_reader agent;
 	int64_t deadline;
 	struct buf in;
-	size_t at; /* what of it was looked at */
+	size_t at; /* bytes of it that were parsed */
 };
 
 static void lsp_session_done(struct lsp_session *t)
@@ -254,7 +256,7 @@ static int check_size(const struct buf *message, struct error *err)
 	            AGENT_DATA_MAX);
 }
 
-/* In one piece: others may talk to the same server, and what was said before has come before. */
+/* Sends the message in one piece, because other calls may send to the same server. */
 static int send_message(struct lsp_session *t, struct span message, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(AGENT_DATA_MAX);
@@ -287,12 +289,12 @@ static int receive_output(struct lsp_session *t, struct error *err)
 	if (output.stream == AGENT_STDOUT)
 		buf_add_span(&t->in, output.bytes);
 	if (t->in.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "the language server says more than %zu bytes",
-		            READ_MAX);
+		return FAIL(err, ERROR_TOO_LARGE,
+		            "the language server has sent more than %zu bytes", READ_MAX);
 	return 0;
 }
 
-/* Some servers wait until what they ask is answered; none of it changes an answer of theirs. */
+/* Some servers wait for an answer to their own requests. An empty answer satisfies them. */
 static int answer_server_request(struct lsp_session *t, const struct json_value *message,
                                  struct error *err)
 {
@@ -316,7 +318,7 @@ static int answer_server_request(struct lsp_session *t, const struct json_value 
 
 static int fail_with_answer(struct arena *a, const struct json_value *error, struct error *err)
 {
-	char *text = arena_text(a, json_text(json_get(error, "message"), "it said no more"));
+	char *text = arena_text(a, json_text(json_get(error, "message"), "no message"));
 
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -324,7 +326,7 @@ static int fail_with_answer(struct arena *a, const struct json_value *error, str
 	return FAIL(err, ERROR_CONFLICT, "the language server: %.160s", text);
 }
 
-/* 1 = the answer with that id, 0 = something else. */
+/* Returns 1 for the answer with this id, 0 for another message. */
 static int take_message(struct lsp_session *t, struct span text, const char *id,
                         const struct json_value **ret, struct error *err)
 {
@@ -358,7 +360,7 @@ static int await_answer(struct lsp_session *t, const char *id, const struct json
 	return done < 0 ? -1 : 0;
 }
 
-/* `params` is JSON. */
+/* Sends a request and waits for its answer; `params` is JSON. */
 static int send_request(struct lsp_session *t, const char *method, struct span params,
                         const struct json_value **ret, struct error *err)
 {
@@ -399,7 +401,7 @@ static int check_program(struct request *rq, const struct lsp_server *s, struct 
 	if (result.process.exit_code == 0)
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED, "the sandbox has no language server '%s'", s->args[0]);
-	error_hint(err, "%s, in its template", s->hint);
+	error_hint(err, "install it in the template: %s", s->hint);
 	return -1;
 }
 
@@ -458,14 +460,14 @@ static int end_process(struct request *rq, const struct lsp_server *s, struct er
 	if (compute_call(s->target.hold.provider, s->target.hold.id, rq->arena, &call, rq->deadline,
 	                 err) == 0)
 		return 0;
-	/* It has ended by itself. */
+	/* The server has ended by itself. */
 	if (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
 	return 0;
 }
 
-/* Then the next call finds none, and may start another. */
+/* Waits until the process has ended, so that the next call can start another server. */
 static void await_end(struct lsp_session *t)
 {
 	struct error ended = {0};
@@ -475,7 +477,8 @@ static void await_end(struct lsp_session *t)
 		buf_reset(&t->in);
 }
 
-/* Who waits for its turn is not to find one that is about to end. */
+/* Ends a server that failed to initialize, and waits for its end: the next call in the queue must
+ * not find it. */
 static void end_failed_server(struct request *rq, const struct lsp_server *s)
 {
 	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
@@ -504,7 +507,7 @@ static int start_server(struct request *rq, const void *body, struct reply *repl
 	return -1;
 }
 
-/* As the protocol has it, and then for certain. */
+/* Asks the server to exit, as the protocol demands, and then kills it. */
 static int stop_server(struct request *rq, const void *body, UNUSED struct reply *reply,
                        struct error *err)
 {
@@ -579,7 +582,7 @@ static int close_document(struct request *rq, const void *body, UNUSED struct re
 	return send_notification(&t, "textDocument/didClose", buf_span(&params), err);
 }
 
-/* ---- what it knows ---- */
+/* ---- symbols and completions ---- */
 
 static void add_position(struct buf *out, const struct json_value *p)
 {
@@ -588,8 +591,7 @@ static void add_position(struct buf *out, const struct json_value *p)
 	         (long long)json_whole(json_get(p, "character"), 0));
 }
 
-/* A symbol of an older kind has a location; a newer one a range, in the document that was asked
- * for.
+/* An older kind of symbol has a location. A newer kind has a range in the document of the request.
  */
 static void add_symbol(struct buf *out, const struct json_value *symbol, const char *uri)
 {
@@ -608,7 +610,8 @@ static void add_symbol(struct buf *out, const struct json_value *symbol, const c
 	buf_add_text(out, "}}}");
 }
 
-/* Those below one come after it. `depth` bounds what a sandbox can make of it. */
+/* Children come after their parent. `depth` bounds the recursion, because the sandbox is not
+ * trusted. */
 static void add_symbols(struct buf *out, const struct json_value *list, const char *uri,
                         unsigned depth)
 {
@@ -694,7 +697,7 @@ static void add_item(struct buf *out, const struct json_value *item)
 	buf_add_byte(out, '}');
 }
 
-/* A list, or an object that has one. */
+/* The answer is a list, or an object with one. */
 static int answer_items(struct reply *reply, const struct json_value *found)
 {
 	const struct json_value *items = json_get(found, "items");
@@ -747,18 +750,18 @@ static int list_completions(struct request *rq, const void *body, struct reply *
 #define TAG .tag = "daytona"
 const struct route daytona_lsp_routes[] = {
         {HTTP_POST, BASE "/start", ROW, .body = &project, .handle = start_server, TAG,
-         .summary = "Start a language server of the image's"},
+         .summary = "Start a language server of the image"},
         {HTTP_POST, BASE "/stop", ROW, .body = &project, .handle = stop_server, TAG,
-         .summary = "End it"},
+         .summary = "Stop a language server"},
         {HTTP_POST, BASE "/did-open", ROW, .body = &document, .handle = open_document, TAG,
-         .summary = "It is to look at a document"},
+         .summary = "Tell the language server that a document is open"},
         {HTTP_POST, BASE "/did-close", ROW, .body = &document, .handle = close_document, TAG,
-         .summary = "It need not any more"},
+         .summary = "Tell the language server that a document is closed"},
         {HTTP_POST, BASE "/completions", ROW, .body = &completion, .handle = list_completions, TAG,
-         .summary = "How a word may go on"},
+         .summary = "List completions at a position"},
         {HTTP_GET, BASE "/document-symbols", ROW, .query = &document,
-         .handle = list_document_symbols, TAG, .summary = "What a document declares"},
+         .handle = list_document_symbols, TAG, .summary = "List the symbols of a document"},
         {HTTP_GET, BASE "/workspacesymbols", ROW, .query = &search,
-         .handle = list_workspace_symbols, TAG, .summary = "What the project declares"},
+         .handle = list_workspace_symbols, TAG, .summary = "Search the symbols of the project"},
         {.path = NULL},
 };

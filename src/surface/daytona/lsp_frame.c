@@ -13,13 +13,13 @@ void lsp_frame_add(struct buf *out, struct span message)
 	buf_add_span(out, message);
 }
 
-/* NULL when it is not there. */
+/* Returns NULL if the text does not occur. */
 static const char *find_bytes(struct span in, const char *text)
 {
 	return memmem(in.data, in.size, text, strlen(text));
 }
 
-/* What stands between "Content-Length:" and the end of its line. */
+/* Reads the number between "Content-Length:" and the end of the line. */
 static bool read_length(struct span head, int64_t *ret)
 {
 	struct error ignored;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Daytona's clients say of a sandbox's network: nobody, some addresses and hosts, or all.
+/* Daytona's network settings of a sandbox: no destination, some addresses and host names, or all.
  */
 #include "surface/daytona/network.h"
 
@@ -15,13 +15,13 @@
 
 static const char *const everything[] = {SANDBOX_EGRESS_ALL, NULL};
 
-/* What is allowed, out of both lists. */
+/* The allowed destinations of both lists. */
 struct allowed_destinations {
 	const char **items;
 	size_t count;
 };
 
-/* "10.0.0.0/8, 1.1.1.1", or "example.com, *.example.org": each has its own kind. */
+/* Adds "10.0.0.0/8, 1.1.1.1" or "example.com, *.example.org": a list has entries of one kind. */
 static int add_list(struct arena *a, const char *name, const char *list,
                     struct allowed_destinations *out, struct error *err)
 {
@@ -37,11 +37,11 @@ static int add_list(struct arena *a, const char *name, const char *list,
 			return FAIL(err, ERROR_LIMIT, "%s: more than %d entries", name,
 			            SANDBOX_EGRESS_ALLOW_MAX);
 		if (egress_name_is_valid(one) != wants_names) {
-			(void)FAIL(err, ERROR_INVALID, "%s: '%.*s' is no %s", name,
+			(void)FAIL(err, ERROR_INVALID, "%s: '%.*s' is not %s", name,
 			           one.size < 80 ? (int)one.size : 80, one.data,
-			           wants_names ? "host's name" : "address or range");
+			           wants_names ? "a host name" : "an address or range");
 			error_hint(err,
-			           "addresses go to " ADDRESSES ", names of hosts to " DOMAINS);
+			           "put addresses into " ADDRESSES " and host names into " DOMAINS);
 			return -1;
 		}
 		out->items[out->count++] = arena_copy(a, one);
@@ -119,26 +119,26 @@ static const struct json_shape network_request = {
         .is_open = true,
 };
 
-/* What is so already may be asked for of any sandbox. */
+/* A request for the current setting succeeds for every sandbox. */
 static int set_network(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct daytona_network_body *b = body;
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct daytona_network wanted = {b->block_all, b->allow_list, b->domain_list};
-	bool says_list = (b->present >> NETWORK_ALLOW_LIST & 1 && b->allow_list) ||
-	                 (b->present >> NETWORK_DOMAIN_LIST & 1 && b->domain_list);
+	bool gives_list = (b->present >> NETWORK_ALLOW_LIST & 1 && b->allow_list) ||
+	                  (b->present >> NETWORK_DOMAIN_LIST & 1 && b->domain_list);
 	struct sandbox_record r;
 	const char *egress;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
 	    daytona_egress_format(rq->arena, &wanted, &egress, err) < 0)
 		return -1;
-	if (!says_list && (!(b->present >> NETWORK_BLOCK_ALL & 1) ||
-	                   b->block_all == daytona_network_is_blocked(&r)))
+	if (!gives_list && (!(b->present >> NETWORK_BLOCK_ALL & 1) ||
+	                    b->block_all == daytona_network_is_blocked(&r)))
 		return daytona_sandbox_reply(rq, reply, &r, err);
 	if (r.network == SANDBOX_NETWORK_BLOCKED && !b->block_all)
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "sandbox '%s' was made without a network: it cannot be given one",
+		            "sandbox '%s' was made without a network and cannot get one later",
 		            r.name);
 	if (fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, egress, &r, err) < 0)
 		return -1;
@@ -148,6 +148,6 @@ static int set_network(struct request *rq, const void *body, struct reply *reply
 const struct route daytona_network_routes[] = {
         {HTTP_POST, SANDBOX "/network-settings", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_HIDDEN,
          .body = &network_request, .handle = set_network, .tag = "daytona",
-         .summary = "Whom it may reach"},
+         .summary = "Set the destinations that a sandbox may reach"},
         {.path = NULL},
 };

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/daytona/network.h — whom a sandbox may reach, in Daytona's words. Private to this folder.
- */
+/* surface/daytona/network.h — Daytona's rules for the network of a sandbox. */
 #pragma once
 
 #include "base/arena.h"
 #include "store/store.h"
 
-/* Lists of addresses and of hosts' names leave nothing else within reach; block_all goes before
- * them.
- */
+/* If a list is given, the sandbox reaches only what the lists contain. block_all overrides both
+ * lists. */
 struct daytona_network {
 	bool block_all;
-	const char *allow_list;  /* "10.0.0.0/8,1.1.1.1"; "" = no rule */
-	const char *domain_list; /* "example.com,*.example.org"; the same */
+	const char *allow_list;  /* "10.0.0.0/8,1.1.1.1"; "" = no list */
+	const char *domain_list; /* "example.com,*.example.org"; "" = no list */
 };
-/* As rules of sandbox/egress.h. */
+/* The same as rules of sandbox/egress.h. */
 MUST_CHECK int daytona_egress_format(struct arena *a, const struct daytona_network *network,
                                      const char **ret, struct error *err);
 bool daytona_network_is_blocked(const struct sandbox_record *r);
-/* "" when there is none. */
+/* The list of addresses or of host names of a sandbox; "" = no list. */
 const char *daytona_allow_list(struct arena *a, const struct sandbox_record *r);
 const char *daytona_domain_list(struct arena *a, const struct sandbox_record *r);

@@ -12,8 +12,8 @@ struct daytona_pending {
 	pthread_mutex_t mutex;
 	struct pending_entry {
 		struct arena arena; /* of the texts */
-		struct daytona_pending_sandbox wait;
-	} entries[DAYTONA_PENDING_MAX]; /* an id of NULL: unused */
+		struct daytona_pending_sandbox sandbox;
+	} entries[DAYTONA_PENDING_MAX]; /* an id of NULL: the entry is free */
 };
 
 struct daytona_pending *daytona_pending_new(void)
@@ -29,7 +29,7 @@ struct daytona_pending *daytona_pending_new(void)
 static void clear_entry(struct pending_entry *e)
 {
 	arena_done(&e->arena);
-	*e = (struct pending_entry){.wait = {.id = NULL}};
+	*e = (struct pending_entry){.sandbox = {.id = NULL}};
 }
 
 void daytona_pending_free(struct daytona_pending *p)
@@ -57,17 +57,17 @@ static void copy_sandbox(struct arena *a, const struct daytona_pending_sandbox *
 	};
 }
 
-/* With the mutex; NULL when there is none. */
+/* Called with the mutex held. Returns NULL if there is no such entry. */
 static struct pending_entry *find_entry(struct daytona_pending *p, const char *id)
 {
 	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++)
-		if (p->entries[i].wait.id && strcmp(p->entries[i].wait.id, id) == 0)
+		if (p->entries[i].sandbox.id && strcmp(p->entries[i].sandbox.id, id) == 0)
 			return &p->entries[i];
 	return NULL;
 }
 
-/* With the mutex. What one project asks for takes no other's place before it has many of its own.
- */
+/* Called with the mutex held. A project that has too many entries loses its own oldest one, so that
+ * it cannot take the entries of other projects. */
 static struct pending_entry *choose_entry(struct daytona_pending *p, const char *project_id)
 {
 	struct pending_entry *oldest = NULL, *own = NULL, *unused = NULL;
@@ -76,16 +76,16 @@ static struct pending_entry *choose_entry(struct daytona_pending *p, const char 
 	for (size_t i = 0; i < DAYTONA_PENDING_MAX; i++) {
 		struct pending_entry *e = &p->entries[i];
 
-		if (!e->wait.id) {
+		if (!e->sandbox.id) {
 			unused = e;
 			continue;
 		}
-		if (!oldest || e->wait.made_at < oldest->wait.made_at)
+		if (!oldest || e->sandbox.made_at < oldest->sandbox.made_at)
 			oldest = e;
-		if (strcmp(e->wait.project_id, project_id) != 0)
+		if (strcmp(e->sandbox.project_id, project_id) != 0)
 			continue;
 		count++;
-		if (!own || e->wait.made_at < own->wait.made_at)
+		if (!own || e->sandbox.made_at < own->sandbox.made_at)
 			own = e;
 	}
 	if (count >= DAYTONA_PENDING_OF_PROJECT)
@@ -93,14 +93,14 @@ static struct pending_entry *choose_entry(struct daytona_pending *p, const char 
 	return unused ? unused : oldest;
 }
 
-void daytona_pending_put(struct daytona_pending *p, const struct daytona_pending_sandbox *wait)
+void daytona_pending_put(struct daytona_pending *p, const struct daytona_pending_sandbox *sandbox)
 {
 	struct pending_entry *e;
 
 	pthread_mutex_lock(&p->mutex);
-	e = choose_entry(p, wait->project_id);
+	e = choose_entry(p, sandbox->project_id);
 	clear_entry(e);
-	copy_sandbox(&e->arena, wait, &e->wait);
+	copy_sandbox(&e->arena, sandbox, &e->sandbox);
 	pthread_mutex_unlock(&p->mutex);
 }
 
@@ -112,10 +112,10 @@ bool daytona_pending_find(struct daytona_pending *p, struct arena *a, const char
 
 	pthread_mutex_lock(&p->mutex);
 	e = find_entry(p, id);
-	is_there = e && strcmp(e->wait.project_id, project_id) == 0 &&
-	           clock_unix_ms() - e->wait.made_at < DAYTONA_PENDING_KEPT_MS;
+	is_there = e && strcmp(e->sandbox.project_id, project_id) == 0 &&
+	           clock_unix_ms() - e->sandbox.made_at < DAYTONA_PENDING_KEPT_MS;
 	if (is_there)
-		copy_sandbox(a, &e->wait, ret);
+		copy_sandbox(a, &e->sandbox, ret);
 	pthread_mutex_unlock(&p->mutex);
 	return is_there;
 }
@@ -127,9 +127,9 @@ bool daytona_pending_claim(struct daytona_pending *p, const char *id)
 
 	pthread_mutex_lock(&p->mutex);
 	e = find_entry(p, id);
-	is_ours = e && !e->wait.is_being_made;
+	is_ours = e && !e->sandbox.is_being_made;
 	if (is_ours)
-		e->wait.is_being_made = true;
+		e->sandbox.is_being_made = true;
 	pthread_mutex_unlock(&p->mutex);
 	return is_ours;
 }
@@ -141,7 +141,7 @@ void daytona_pending_put_back(struct daytona_pending *p, const char *id)
 	pthread_mutex_lock(&p->mutex);
 	e = find_entry(p, id);
 	if (e)
-		e->wait.is_being_made = false;
+		e->sandbox.is_being_made = false;
 	pthread_mutex_unlock(&p->mutex);
 }
 

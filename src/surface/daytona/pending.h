@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/daytona/pending.h — sandboxes that wait for their image to be built: a client has been
- * told their ids, and asks for them until they are there. Private to this folder.
+/* surface/daytona/pending.h — pending sandboxes: their images are being built. Clients know their
+ * ids and poll them.
  *
- * Kept in memory for some hours, the newest of them; with a restart of this server they are gone,
- * and so are the builds. Whoever asks when the build is done has the sandbox made. Any thread. */
+ * The newest are kept in memory for some hours. A restart of the server loses them together with
+ * the builds. The first request for a sandbox after its build makes it. Functions may be called on
+ * any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,9 +20,12 @@
 #define DAYTONA_PENDING_BODY_MAX ((size_t)128 * 1024)
 
 struct daytona_pending_sandbox {
-	const char *id, *project_id, *key_id;
-	const char *build_id, *template;
-	struct span body; /* of the request */
+	const char *id;
+	const char *project_id;
+	const char *key_id;
+	const char *build_id;
+	const char *template;
+	struct span body; /* of the create request */
 	int64_t made_at;  /* unix ms */
 	bool is_being_made;
 };
@@ -29,14 +33,16 @@ struct daytona_pending_sandbox {
 struct daytona_pending;
 struct daytona_pending *daytona_pending_new(void);
 void daytona_pending_free(struct daytona_pending *p); /* NULL is fine */
-/* In place of the project's oldest when it has too many, else of the oldest. All is copied. */
-void daytona_pending_put(struct daytona_pending *p, const struct daytona_pending_sandbox *wait);
-/* Copied into the arena; false when there is none of that project, or not any more. */
+
+/* Copies the sandbox. A full table loses its oldest entry; a project with too many entries loses
+ * its own oldest. */
+void daytona_pending_put(struct daytona_pending *p, const struct daytona_pending_sandbox *sandbox);
+/* Copies the entry into the arena. Returns false if the project has no such entry any more. */
 bool daytona_pending_find(struct daytona_pending *p, struct arena *a, const char *project_id,
                           const char *id, struct daytona_pending_sandbox *ret);
-/* True for the one who is to make it, once. */
+/* Returns true to one caller only, which then makes the sandbox. */
 bool daytona_pending_claim(struct daytona_pending *p, const char *id);
-/* It could not be made for now: the next who asks is to. */
+/* Gives the claim back after a failure that may pass: the next request makes the sandbox. */
 void daytona_pending_put_back(struct daytona_pending *p, const char *id);
-/* Fine when there is none. */
+/* Does nothing if there is no such entry. */
 void daytona_pending_drop(struct daytona_pending *p, const char *id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* …/ports/:port — addresses of servers inside a sandbox; and /daytona/preview/ID/PORT, where they
- * are seen by a token in a header, a query or a cookie, or by a key. */
+/* …/ports/:port — URLs of servers inside a sandbox; and /daytona/preview/ID/PORT, which leads to
+ * them. A token in a header, the query or a cookie, or a key, authorizes the request. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -18,9 +18,9 @@
 #define TOKEN_COOKIE "daytona-sandbox-auth-"
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 
-/* ---- addresses ---- */
+/* ---- URLs ---- */
 
-/* A token for the port that the path names. */
+/* A token for the port in the request's path. */
 struct preview_pass {
 	struct sandbox_record record;
 	struct fleet_grant grant;
@@ -55,15 +55,17 @@ struct preview_url_answer {
 	        JSON_TEXT_MEMBER(preview_url_answer, url),                                         \
 	        JSON_TEXT_MEMBER(preview_url_answer, token)
 static const struct json_member url_shape_members[] = {URL_ROWS, JSON_END};
-static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", preview_url_answer, "Where a server is seen");
+static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", preview_url_answer,
+                  "The URL of a server inside a sandbox");
 static const struct json_member signed_shape_members[] = {
         URL_ROWS,
         JSON_WHOLE_MEMBER(preview_url_answer, port),
         JSON_END,
 };
-static JSON_SHAPE(signed_shape, "DaytonaSignedUrl", preview_url_answer, "Where a server is seen");
+static JSON_SHAPE(signed_shape, "DaytonaSignedUrl", preview_url_answer,
+                  "The URL of a server inside a sandbox");
 
-/* By itself the address opens nothing: the token goes beside it. */
+/* The URL alone gives no access: clients send the token beside it. */
 static int get_preview_url(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
@@ -90,9 +92,10 @@ static const struct json_member signed_query_members[] = {
                           .max = FLEET_GRANT_MAX_MS / 1000),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedQuery", signed_url_query, "How long");
+static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedQuery", signed_url_query,
+                       "How long the URL is valid");
 
-/* Whoever has the address is let in. */
+/* Everyone with this URL has access. */
 static int get_signed_url(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
@@ -113,7 +116,7 @@ static int get_signed_url(struct request *rq, UNUSED const void *body, struct re
 	return 0;
 }
 
-/* A token is kept nowhere, so that to take one back is to take back all of its sandbox. */
+/* Tokens are not stored. To revoke one, all tokens of its sandbox are revoked. */
 static int expire_links(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                         struct error *err)
 {
@@ -127,7 +130,7 @@ static int expire_links(struct request *rq, UNUSED const void *body, UNUSED stru
 	    preview_grant_find(rq, span_of(request_param(rq, "token")), &grant, err) < 0)
 		return -1;
 	if (strcmp(grant.sandbox_id, r.id) != 0)
-		return FAIL(err, ERROR_NOT_FOUND, "the token is another sandbox's");
+		return FAIL(err, ERROR_NOT_FOUND, "the token belongs to another sandbox");
 	if (fleet_preview_set(api->fleet, rq->arena, &ref, &change, &r, err) < 0)
 		return -1;
 	preview_live_cut(api, r.id, true);
@@ -144,7 +147,7 @@ static int set_public(struct request *rq, UNUSED const void *body, struct reply 
 
 	change.is_public = span_equals_text(wanted, "true");
 	if (!change.is_public && !span_equals_text(wanted, "false"))
-		return FAIL(err, ERROR_INVALID, "public: true or false");
+		return FAIL(err, ERROR_INVALID, "public: must be true or false");
 	if (fleet_preview_set(api_of(rq)->fleet, rq->arena, &ref, &change, &r, err) < 0)
 		return -1;
 	if (!change.is_public)
@@ -154,7 +157,7 @@ static int set_public(struct request *rq, UNUSED const void *body, struct reply 
 
 /* ---- the servers ---- */
 
-/* The query without the member, whose value it answers. */
+/* Returns the token in the query, and the query without it. */
 static struct span take_query_token(struct request *rq, struct span *ret_rest)
 {
 	AUTO(buf_done) struct buf rest = BUF(rq->raw_query.size + 1);
@@ -192,7 +195,7 @@ static struct span cookie_of(struct request *rq)
 	return (struct span){NULL, 0};
 }
 
-/* By a token that is for this port, or by a key. */
+/* Authorizes the request by a token for this port, or by a key. */
 static int authorize_view(struct request *rq, struct preview_view *view, struct fleet_grant *grant,
                           struct error *err)
 {
@@ -217,7 +220,7 @@ static int authorize_view(struct request *rq, struct preview_view *view, struct 
 	return 0;
 }
 
-/* Behind "/daytona/preview/ID/PORT"; "/" when there is nothing. */
+/* The path behind "/daytona/preview/ID/PORT"; "/" if it is empty. */
 static struct span rest_of(struct span path)
 {
 	unsigned slashes = 5;
@@ -257,13 +260,13 @@ static int serve_preview(struct request *rq, UNUSED const void *body, struct rep
 	        .summary = "A server inside a sandbox"
 const struct route daytona_ports_routes[] = {
         {HTTP_GET, SANDBOX "/ports/:port/preview-url", WRITE, .handle = get_preview_url, TAG,
-         .summary = "The address of a port, and its token"},
+         .summary = "Get the URL of a port, and its token"},
         {HTTP_GET, SANDBOX "/ports/:port/signed-preview-url", WRITE, .query = &signed_query,
-         .handle = get_signed_url, TAG, .summary = "An address that lets in whoever has it"},
+         .handle = get_signed_url, TAG, .summary = "Get a URL that needs no token or key"},
         {HTTP_POST, SANDBOX "/ports/:port/signed-preview-url/:token/expire", WRITE,
-         .handle = expire_links, TAG, .summary = "End all addresses of the sandbox"},
+         .handle = expire_links, TAG, .summary = "Revoke all URLs of the sandbox"},
         {HTTP_POST, SANDBOX "/public/:public", WRITE, .handle = set_public, TAG,
-         .summary = "Whether addresses may be shared"},
+         .summary = "Set whether the sandbox's ports are public"},
         {HTTP_ANY, PREVIEW "/:id/:port", SEEN},
         {HTTP_ANY, PREVIEW "/:id/:port/*path", SEEN},
         {.path = NULL},

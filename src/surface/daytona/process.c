@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/toolbox/:id/process — commands that run to their end. */
+/* /daytona/toolbox/:id/process — runs commands to their end. */
 #include <string.h>
 
 #include "calls/command.h"
@@ -48,24 +48,25 @@ static int write_result(const struct output_collector *c, const struct agent_pro
 		output_collector_join(c, AGENT_STDERR, &text);
 	buf_addf(out, "{\"exitCode\":%lld,\"result\":", (long long)p->exit_code);
 	json_write_text(out, buf_span(&text));
-	/* No member of Daytona's own: only where there is more to say than the code does. */
+	/* Daytona has no such member: it is added only if a limit ended the command. */
 	if (agent_cause_is_limit(cause))
 		buf_addf(out, ",\"cause\":\"%s\"", cause);
 	buf_add_byte(out, '}');
 	return 0;
 }
 
-/* Daytona answers with one text, in the order of writing: so the shell has one pipe. */
+/* Daytona answers with one text in the order of writing, so the shell writes both streams to one
+ * pipe. */
 static void set_line(struct sandbox_command *c, struct arena *a, const char *line)
 {
 	command_set_line(c, a, arena_format(a, "exec 2>&1\n%s", line));
 }
 
-/* What both bodies have. */
+/* The members that both bodies have. */
 struct daytona_run_options {
 	const char *cwd;
 	const struct json_map *envs;
-	int64_t timeout_s; /* -1 = the server's */
+	int64_t timeout_s; /* -1 = the server's default */
 };
 
 static int fill_command(struct request *rq, const struct api_target *t,
@@ -136,19 +137,19 @@ static int write_code_result(const struct output_collector *c, const struct agen
 {
 	if (write_result(c, p, out, err) < 0)
 		return -1;
-	out->size--; /* more follows */
+	out->size--; /* another member follows */
 	buf_add_text(out, ",\"artifacts\":{\"charts\":[]}}");
 	return 0;
 }
 
-/* Behind the code, in each of the ways to run it. */
+/* Appends the arguments behind the code, in each alternative command line. */
 static void add_arguments(struct sandbox_command *c, struct arena *a, const char **argv)
 {
 	size_t more = 0;
 
 	while (argv && argv[more])
 		more++;
-	/* A warm interpreter knows of none. */
+	/* A warm interpreter accepts no arguments. */
 	c->may_be_warm = c->may_be_warm && more == 0;
 	for (unsigned i = 0; i < c->count && more > 0; i++) {
 		const char **args = c->alternatives[i].args, **all;

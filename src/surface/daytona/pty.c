@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/toolbox/:id/process/pty — terminals. Each is a process of the agent with the label
- * "pty:ID", which goes on when nobody looks. On its WebSocket bytes go both ways, and texts of the
- * server tell that it is there and how it ended. */
+ * "pty:ID", and it keeps running when no client is connected. Its WebSocket carries bytes in both
+ * directions; text messages of the server report the connection and the exit. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #define EXIT_TOKEN "X-Daytona-Pty-Exit-Control"
 #define ENVS_MAX ((size_t)32 * 1024)
 
-/* ---- found ---- */
+/* ---- find ---- */
 
 struct pty {
 	const char *id, *cwd;
@@ -58,14 +58,14 @@ static void on_process(void *context, const struct agent_process *p)
 	};
 }
 
-static int ask_size(struct request *rq, const struct api_target *t, struct agent_terminal *what,
+static int ask_size(struct request *rq, const struct api_target *t, struct agent_terminal *wanted,
                     struct pty *pty, struct error *err)
 {
-	what->process = pty->process;
+	wanted->process = pty->process;
 	const struct compute_call call = {
 	        .type = AGENT_TERMINAL,
 	        .shape = agent_terminal_shape,
-	        .message = what,
+	        .message = wanted,
 	        .reply_type = AGENT_TERMINAL_STATE,
 	        .reply_shape = agent_terminal_state_shape,
 	        .reply = &pty->size,
@@ -82,7 +82,7 @@ static int find_ptys(struct request *rq, const struct api_target *t, struct ptys
 	return compute_processes(t->hold.provider, t->hold.id, on_process, all, rq->deadline, err);
 }
 
-/* The one that the path names, its sandbox held. */
+/* Finds the terminal that the path names, and holds its sandbox. */
 static int open_pty(struct request *rq, struct api_target *t, struct pty *ret, struct error *err)
 {
 	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
@@ -109,7 +109,7 @@ static void write_pty(struct buf *out, const struct pty *p)
 	buf_add_text(out, "\"}");
 }
 
-/* ---- made ---- */
+/* ---- create ---- */
 
 struct pty_body {
 	const char *id, *cwd;
@@ -169,7 +169,7 @@ static int start_process(struct request *rq, const struct api_target *t,
 	return 0;
 }
 
-/* A login shell: bash, else sh. */
+/* Starts a login shell: bash, or sh if there is no bash. */
 static int make_pty(struct request *rq, const struct api_target *t, const struct pty_body *b,
                     struct pty *ret, struct error *err)
 {
@@ -184,7 +184,7 @@ static int make_pty(struct request *rq, const struct api_target *t, const struct
 		return -1;
 	for (size_t i = 0; i < all->count; i++)
 		if (strcmp(all->items[i].id, id) == 0)
-			return FAIL(err, ERROR_CONFLICT, "there is a PTY session '%s'", id);
+			return FAIL(err, ERROR_CONFLICT, "a PTY session '%s' exists already", id);
 	if (all->count >= PTYS_MAX)
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d PTY sessions", PTYS_MAX);
 	*ret = (struct pty){.id = id};
@@ -214,12 +214,12 @@ static int create_pty(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
-/* ---- seen ---- */
+/* ---- view ---- */
 
 struct pty_view {
 	struct stream stream;
-	uint64_t next;   /* of terminal_missed */
-	bool wants_exit; /* as a message, beside the close frame */
+	uint64_t next;   /* the offset for terminal_missed */
+	bool wants_exit; /* also as a message, before the close frame */
 };
 
 static int view_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
@@ -255,8 +255,8 @@ static void write_exit(struct pty_view *v, struct relay *relay, const struct age
 	relay_finish_websocket(relay, 1000, buf_text(&reason));
 }
 
-/* Its clients show every text that they do not know as output, so one that was too slow and missed
- * some cannot be told; but what was cut there is not completed by what comes now. */
+/* Daytona's clients show unknown text messages as output. A client that was too slow and missed
+ * output therefore gets no message; an escape sequence that was cut is cancelled. */
 static void write_output(struct pty_view *v, struct relay *relay, const struct agent_output *o)
 {
 	if (terminal_missed(&v->next, o) > 0)
@@ -296,7 +296,7 @@ static const struct stream_ops view_ops = {
         .on_client = view_on_client,
 };
 
-/* What the client offers with the WebSocket; one of them has to be taken. */
+/* The subprotocols that the client offers with the WebSocket; the server must accept one. */
 struct pty_offer {
 	const char *protocol;
 	struct span envs; /* base64url of a JSON object */
@@ -344,7 +344,7 @@ static int check_upgrade(const struct request *rq, struct error *err)
 {
 	if (request_header(rq, "Upgrade"))
 		return 0;
-	return FAIL(err, ERROR_INVALID, "this path wants a WebSocket upgrade");
+	return FAIL(err, ERROR_INVALID, "this path needs a WebSocket upgrade");
 }
 
 struct envs_body {
@@ -354,7 +354,7 @@ static const struct json_member envs_shape_members[] = {
         JSON_TEXT_MAP_MEMBER(envs_body, envs, .max = 256),
         JSON_END,
 };
-static JSON_SHAPE(envs_shape, "DaytonaPtyEnvs", envs_body, "Environment of a terminal");
+static JSON_SHAPE(envs_shape, "DaytonaPtyEnvs", envs_body, "The environment of a terminal");
 
 static int parse_envs(struct request *rq, struct span base64url, struct json_map *ret,
                       struct error *err)
@@ -400,7 +400,7 @@ static int connect_pty(struct request *rq, UNUSED const void *body, struct reply
 	return attach_viewer(rq, &t, pty.process, reply, err);
 }
 
-/* ---- listed, resized, ended ---- */
+/* ---- list, resize, delete ---- */
 
 static int list_ptys(struct request *rq, UNUSED const void *body, struct reply *reply,
                      struct error *err)
@@ -445,7 +445,8 @@ static const struct json_member resize_request_members[] = {
         JSON_WHOLE_MEMBER(pty_resize_body, rows, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(resize_request, "DaytonaPtyResize", pty_resize_body, "A size");
+static JSON_OPEN_SHAPE(resize_request, "DaytonaPtyResize", pty_resize_body,
+                       "The size of a terminal");
 
 static int resize_pty(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -486,13 +487,14 @@ const struct route daytona_pty_routes[] = {
         {HTTP_POST, BASE, WRITE, .body = &pty_request, .status = 201, .handle = create_pty, TAG,
          .summary = "Open a terminal"},
         {HTTP_GET, BASE "/create-connect", WRITE, .query = &pty_query,
-         .handle = create_and_connect_pty, TAG, .summary = "Open a terminal as a WebSocket"},
+         .handle = create_and_connect_pty, TAG,
+         .summary = "Open a terminal and connect to it by WebSocket"},
         {HTTP_GET, BASE "/:pty", READ, .handle = get_pty, TAG, .summary = "Get a terminal"},
         {HTTP_DELETE, BASE "/:pty", WRITE, .handle = delete_pty, TAG,
-         .summary = "End a terminal and all that runs in it"},
+         .summary = "End a terminal and all its processes"},
         {HTTP_GET, BASE "/:pty/connect", WRITE, .handle = connect_pty, TAG,
-         .summary = "A terminal as a WebSocket"},
+         .summary = "Connect to a terminal by WebSocket"},
         {HTTP_POST, BASE "/:pty/resize", WRITE, .body = &resize_request, .handle = resize_pty, TAG,
-         .summary = "Change its size"},
+         .summary = "Change the size of a terminal"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/api/sandbox — sandboxes themselves: made, found, started, stopped, deleted. */
+/* /daytona/api/sandbox — create, get, start, stop and delete sandboxes. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@
 #define BASE DAYTONA_API "/sandbox"
 #define MB_PER_GB 1024
 
-/* ---- a sandbox in Daytona's words ---- */
+/* ---- a sandbox as Daytona's JSON ---- */
 
 struct daytona_mount {
 	const char *volume_id, *mount_path, *subpath;
@@ -83,7 +83,7 @@ static const struct json_member whole_shape_members[] = {
 };
 static JSON_SHAPE(whole_shape, "DaytonaSandbox", sandbox_dto, "A sandbox");
 
-/* What a client waits for is what it asked for. */
+/* Clients wait until the state is the desired one. */
 static const struct {
 	const char *actual, *desired;
 } states[SANDBOX_STATE_COUNT] = {
@@ -101,9 +101,9 @@ static const struct {
 
 const char *daytona_state_name(const struct sandbox_record *r)
 {
-	bool comes_back = r->actual == SANDBOX_CREATING && r->started_at > 0;
+	bool is_restarting = r->actual == SANDBOX_CREATING && r->started_at > 0;
 
-	return comes_back ? "starting" : states[r->actual].actual;
+	return is_restarting ? "starting" : states[r->actual].actual;
 }
 
 /* The user that commands are run as. */
@@ -154,7 +154,7 @@ static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record
 	};
 }
 
-/* Those of `mounts` that are its own. */
+/* The mounts of this sandbox among `mounts`. */
 static struct json_list volumes_of(struct request *rq, const struct sandbox_record *r,
                                    const struct mount_list *mounts)
 {
@@ -170,8 +170,8 @@ static struct json_list volumes_of(struct request *rq, const struct sandbox_reco
 	return (struct json_list){items, count, true};
 }
 
-/* Who may run a command in it sees its environment anyway. */
-static void show_environment(const struct request *rq, const struct sandbox_record *r,
+/* Only callers that may run commands see the environment. */
+static void fill_environment(const struct request *rq, const struct sandbox_record *r,
                              struct sandbox_dto *dto)
 {
 	if (api_account(rq)->scopes & SCOPE_SANDBOX_WRITE && r->env_json[0])
@@ -184,7 +184,7 @@ static struct sandbox_dto whole_dto_of(struct request *rq, const struct sandbox_
 	struct sandbox_dto dto = dto_of(rq, r);
 
 	dto.volumes = volumes_of(rq, r, mounts);
-	show_environment(rq, r, &dto);
+	fill_environment(rq, r, &dto);
 	return dto;
 }
 
@@ -317,7 +317,7 @@ static const struct json_member create_request_members[] = {
 };
 static const struct json_shape create_request = {
         .name = "DaytonaCreate",
-        .about = "What to make",
+        .about = "The sandbox to create",
         .size = sizeof(struct daytona_create_body),
         .members = create_request_members,
         .present_offset = offsetof(struct daytona_create_body, present),
@@ -335,22 +335,22 @@ static bool has_items(struct span raw)
 	       !span_equals_text(raw, "{}");
 }
 
-/* What a sandbox would be made without, although somebody counts on it. */
+/* Refuses features that the caller asks for and the sandbox would not have. */
 static int check_supported(const struct daytona_create_body *b, struct error *err)
 {
 	const struct {
 		bool is_wanted;
-		const char *what;
-	} wishes[] = {
+		const char *name;
+	} features[] = {
 	        {b->gpu > 0, "gpu"},
 	        {is_given(b->linked), "linkedSandbox"},
 	        {is_given(b->proxy), "outboundProxyUrl"},
 	        {has_items(b->secrets), "secrets of sandboxes"},
 	};
 
-	for (size_t i = 0; i < COUNT_OF(wishes); i++)
-		if (wishes[i].is_wanted)
-			return daytona_fail_unsupported(wishes[i].what, err);
+	for (size_t i = 0; i < COUNT_OF(features); i++)
+		if (features[i].is_wanted)
+			return daytona_fail_unsupported(features[i].name, err);
 	return 0;
 }
 
@@ -368,7 +368,7 @@ static void fill_mounts(struct request *rq, const struct daytona_create_body *b,
 	ret->mount_count = b->volumes.count;
 }
 
-/* Daytona's snapshots are what sandboxes begin with: states of files here, and templates. */
+/* A snapshot of Daytona's is a snapshot or a template here. */
 static int choose_origin(struct request *rq, const char *snapshot, struct fleet_create *ret,
                          struct error *err)
 {
@@ -386,7 +386,8 @@ static int choose_origin(struct request *rq, const char *snapshot, struct fleet_
 	return 0;
 }
 
-/* The template decides it: another wish is refused before anything is made. */
+/* The template decides which user commands run as. Another user is refused before anything is made.
+ */
 static int check_user(struct request *rq, const struct fleet_create *request, const char *user,
                       struct error *err)
 {
@@ -395,7 +396,8 @@ static int check_user(struct request *rq, const struct fleet_create *request, co
 	struct template_record t;
 
 	if (request->snapshot)
-		return daytona_fail_unsupported("user beside a snapshot: its own is kept", err);
+		return daytona_fail_unsupported(
+		        "option user for a snapshot, which has its own user", err);
 	if (store_template_find(api_of(rq)->store, rq->arena, request->project_id, name, &t, err) <
 	    0)
 		return -1;
@@ -413,11 +415,11 @@ static bool can_archive(const struct api *api)
 static int fill_create(struct request *rq, const struct daytona_create_body *b,
                        struct fleet_create *ret, struct error *err)
 {
-	struct daytona_intervals wish = {.given = (unsigned)b->present,
-	                                 .can_archive = can_archive(api_of(rq))};
+	struct daytona_intervals intervals = {.given = (unsigned)b->present,
+	                                      .can_archive = can_archive(api_of(rq))};
 
-	memcpy(wish.minutes, b->minutes, sizeof(wish.minutes));
-	if (check_supported(b, err) < 0 || daytona_intervals_apply(&wish, ret, err) < 0)
+	memcpy(intervals.minutes, b->minutes, sizeof(intervals.minutes));
+	if (check_supported(b, err) < 0 || daytona_intervals_apply(&intervals, ret, err) < 0)
 		return -1;
 	fill_mounts(rq, b, ret);
 	if (is_given(b->snapshot) && !ret->template && choose_origin(rq, b->snapshot, ret, err) < 0)
@@ -460,22 +462,23 @@ static int make_sandbox(struct request *rq, const struct daytona_create_body *b,
 	return fleet_create(api_of(rq)->fleet, rq->arena, request, ret, err);
 }
 
-int daytona_sandbox_make(struct request *rq, const struct daytona_sandbox_request *birth,
+int daytona_sandbox_make(struct request *rq, const struct daytona_sandbox_request *wanted,
                          struct sandbox_record *ret, struct error *err)
 {
 	struct fleet_create request;
 	struct daytona_create_body b;
 
-	if (json_parse(rq->arena, birth->body, &create_request, &b, err) < 0)
+	if (json_parse(rq->arena, wanted->body, &create_request, &b, err) < 0)
 		return -1;
 	request = create_of(rq, &b);
-	request.id = birth->id;
-	request.key_id = birth->key_id;
-	request.template = birth->template;
+	request.id = wanted->id;
+	request.key_id = wanted->key_id;
+	request.template = wanted->template;
 	return make_sandbox(rq, &b, &request, ret, err);
 }
 
-/* Of an image, which may have to be built before: then its client asks until it is there. */
+/* Creates a sandbox from an image. If the image must be built first, the client polls the sandbox.
+ */
 static int create_from_image(struct request *rq, const struct daytona_create_body *b,
                              struct reply *reply, struct error *err)
 {
@@ -713,18 +716,18 @@ const struct route daytona_sandboxes_routes[] = {
         {HTTP_POST, BASE "/:id/recover", SLOW, .answer = &whole_shape, .handle = start_sandbox, TAG,
          .summary = "Start a sandbox whose processes were lost"},
         {HTTP_PUT, BASE "/:id/labels", WRITE, .body = &labels_shape, .answer = &labels_shape,
-         .handle = set_labels, TAG, .summary = "Replace the labels"},
+         .handle = set_labels, TAG, .summary = "Replace the labels of a sandbox"},
         {HTTP_POST, BASE "/:id/autostop/:minutes", WRITE, .handle = set_stop, TAG,
-         .summary = "Stop it after so long without use"},
+         .summary = "Set after how many idle minutes the sandbox stops"},
         {HTTP_POST, BASE "/:id/autopause/:minutes", WRITE, .handle = set_pause, TAG,
-         .summary = "Pause it after so long without use"},
+         .summary = "Set after how many idle minutes the sandbox is paused"},
         {HTTP_POST, BASE "/:id/autoarchive/:minutes", WRITE, .handle = set_archive, TAG,
-         .summary = "Archive it so long after a stop"},
+         .summary = "Set how many minutes after a stop the sandbox is archived"},
         {HTTP_POST, BASE "/:id/autodelete/:minutes", WRITE, .handle = set_delete, TAG,
-         .summary = "Delete it so long after a stop"},
+         .summary = "Set how many minutes after a stop the sandbox is deleted"},
         {HTTP_POST, BASE "/:id/ttl/:minutes", WRITE, .handle = set_ttl, TAG,
-         .summary = "Delete it so long after it was made"},
+         .summary = "Set how many minutes after its creation the sandbox is deleted"},
         {HTTP_POST, BASE "/:id/last-activity", WRITE, .status = 201, .handle = set_activity, TAG,
-         .summary = "Somebody uses it"},
+         .summary = "Record a use of the sandbox"},
         {.path = NULL},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/api/secret — named values of a project, the same that E2B's clients see: kept encrypted
- * and never told again. A sandbox would get a placeholder of one, which a proxy on its way out
- * replaces: there is none, so sandboxes take no secrets (info.c). */
+/* /daytona/api/secret — named values of a project, which E2B's clients see, too. They are stored
+ * encrypted and never returned. In Daytona a sandbox gets a placeholder that a proxy replaces in
+ * outgoing requests. Atoll has no such proxy, so sandboxes take no secrets (info.c). */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static const struct json_member secret_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(secret_request, "DaytonaSecretCreate", daytona_secret_body,
-                       "A secret to keep");
+                       "A secret to store");
 static const struct json_member secret_change_members[] = {
         JSON_TEXT_MEMBER(daytona_secret_body, value, .flags = JSON_SECRET, .min = 1,
                          .max = VALUE_MAX),
@@ -45,9 +45,10 @@ static const struct json_member secret_change_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(secret_change, "DaytonaSecretChange", daytona_secret_body,
-                       "What is given replaces");
+                       "The members to replace");
 
-/* How a record keeps what only Daytona's clients say: a map of texts, as E2B's show one. */
+/* Members that only Daytona has are stored in the record's metadata, a map of texts that E2B's
+ * clients see. */
 struct secret_metadata {
 	const char *description, *hosts; /* hosts: joined by commas */
 };
@@ -56,7 +57,8 @@ static const struct json_member secret_metadata_members[] = {
         JSON_TEXT_MEMBER(secret_metadata, hosts, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(secret_metadata, "DaytonaSecretMetadata", secret_metadata, "Kept");
+static JSON_OPEN_SHAPE(secret_metadata, "DaytonaSecretMetadata", secret_metadata,
+                       "Daytona's members of a secret");
 
 struct secret_dto {
 	const char *id, *name, *description, *placeholder;
@@ -85,10 +87,10 @@ struct secrets_page_query {
 	int sort, order;
 	uint64_t present;
 };
-enum { SAYS_SORT, SAYS_ORDER };
+enum { GIVEN_SORT, GIVEN_ORDER };
 static const struct json_member page_query_members[] = {
-        [SAYS_SORT] = JSON_CHOICE_MEMBER(secrets_page_query, sort, .choices = sorts),
-        [SAYS_ORDER] = JSON_CHOICE_MEMBER(secrets_page_query, order, .choices = orders),
+        [GIVEN_SORT] = JSON_CHOICE_MEMBER(secrets_page_query, sort, .choices = sorts),
+        [GIVEN_ORDER] = JSON_CHOICE_MEMBER(secrets_page_query, order, .choices = orders),
         JSON_TEXT_MEMBER(secrets_page_query, name, .max = NAME_SIZE_MAX),
         JSON_WHOLE_MEMBER(secrets_page_query, cursor, .min = 0, .max = STORE_VAULT_MAX),
         JSON_WHOLE_MEMBER(secrets_page_query, limit, .min = 1, .max = 200),
@@ -96,14 +98,14 @@ static const struct json_member page_query_members[] = {
 };
 static const struct json_shape page_query = {
         .name = "DaytonaSecretsQuery",
-        .about = "Which secrets",
+        .about = "The secrets to list",
         .size = sizeof(struct secrets_page_query),
         .members = page_query_members,
         .present_offset = offsetof(struct secrets_page_query, present),
         .is_open = true,
 };
 
-/* ---- what is said, and kept ---- */
+/* ---- members ---- */
 
 static int check_name(const char *name, struct error *err)
 {
@@ -116,7 +118,7 @@ static int check_name(const char *name, struct error *err)
 	                   "name: letters, digits, '_' and '-', the first a letter or '_'");
 }
 
-/* A name of a host, or "*." and one. */
+/* A host name, or "*." and a host name. */
 static int check_host(const char *host, struct error *err)
 {
 	const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
@@ -126,7 +128,8 @@ static int check_host(const char *host, struct error *err)
 		fine = fine && (isalnum((unsigned char)*c) || *c == '.' || *c == '-');
 	return fine ? 0
 	            : FAIL(err, ERROR_INVALID,
-	                   "hosts: '%.80s' is no name of a host, nor '*.' and one; ports are none",
+	                   "hosts: '%.80s' is not a host name, or '*.' and a host name; ports are "
+	                   "not allowed",
 	                   host);
 }
 
@@ -158,7 +161,7 @@ static const char **split_hosts(struct arena *a, const char *text)
 	return hosts;
 }
 
-/* One that E2B's clients have made may say anything. */
+/* The metadata of a secret that an E2B client has made may have any content. */
 static struct secret_metadata metadata_of(struct arena *a, const struct vault_record *r)
 {
 	struct secret_metadata said = {NULL, NULL};
@@ -184,7 +187,7 @@ static void write_pair(struct buf *out, const char *key, const char *value)
 	json_write_text(out, span_of(value));
 }
 
-/* What E2B's clients have said of it stays. */
+/* Keeps the metadata that E2B's clients have set. */
 static int write_metadata(struct arena *a, const struct secret_metadata *said,
                           struct vault_record *r, struct error *err)
 {
@@ -210,7 +213,7 @@ static int write_metadata(struct arena *a, const struct secret_metadata *said,
 	return 0;
 }
 
-/* What is left out stays. */
+/* Members that the body omits stay as they are. */
 static int change_record(struct arena *a, const struct daytona_secret_body *b,
                          struct vault_record *r, struct error *err)
 {
@@ -257,7 +260,7 @@ static int find_secret(struct request *rq, struct vault_record *ret, struct erro
 	                        request_param(rq, "id"), ret, err);
 }
 
-/* ---- one ---- */
+/* ---- one secret ---- */
 
 static int create_secret(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -312,7 +315,7 @@ static int delete_secret(struct request *rq, UNUSED const void *body, struct rep
 	return 0;
 }
 
-/* ---- many: a project has few enough to be sorted here ---- */
+/* ---- lists: a project has few secrets, so they are sorted here ---- */
 
 struct secret_sorting {
 	int sort, order;
@@ -377,9 +380,9 @@ static int list_secrets_page(struct request *rq, UNUSED const void *body, struct
 	if (store_vault_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	found.count = keep_named(&found, q->name);
-	if (q->present & 1u << SAYS_SORT)
+	if (q->present & 1u << GIVEN_SORT)
 		sorting.sort = q->sort;
-	if (q->present & 1u << SAYS_ORDER)
+	if (q->present & 1u << GIVEN_ORDER)
 		sorting.order = q->order;
 	if (found.count > 1)
 		qsort_r(found.items, found.count, sizeof(*found.items), compare_secrets, &sorting);
@@ -405,12 +408,12 @@ const struct route daytona_secrets_routes[] = {
         {HTTP_GET, BASE "/paginated", READ, .query = &page_query, .handle = list_secrets_page, TAG,
          .summary = "List secrets in pages"},
         {HTTP_POST, BASE, WRITE, .body = &secret_request, .status = 201, .handle = create_secret,
-         TAG, .summary = "Keep a secret"},
+         TAG, .summary = "Store a secret"},
         {HTTP_GET, BASE "/:id", READ, .handle = get_secret, TAG,
-         .summary = "Get a secret, but its value"},
+         .summary = "Get a secret without its value"},
         {HTTP_PATCH, BASE "/:id", WRITE, .body = &secret_change, .handle = update_secret, TAG,
-         .summary = "Replace what is given"},
+         .summary = "Replace members of a secret"},
         {HTTP_DELETE, BASE "/:id", WRITE, .status = 204, .handle = delete_secret, TAG,
-         .summary = "Forget a secret"},
+         .summary = "Delete a secret"},
         {.path = NULL},
 };

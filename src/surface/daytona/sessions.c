@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/toolbox/:id/process/session — shells that are kept (shell/shell.h), and what the
- * template's own program writes, which is the session "entrypoint". */
+/* /daytona/toolbox/:id/process/session — persistent shells (shell/shell.h), and the output of the
+ * template's own program as the session "entrypoint". */
 #include <string.h>
 
 #include "calls/stream.h"
@@ -14,7 +14,7 @@
 #define ENTRYPOINT "entrypoint"
 #define TEXT_MAX ((size_t)2 * SHELL_RING)
 
-/* ---- what it writes, as it comes ---- */
+/* ---- the output of a command ---- */
 
 enum follow_form { FORM_EXEC, FORM_LOGS, FORM_FOLLOW };
 struct follow {
@@ -23,15 +23,14 @@ struct follow {
 	struct shell_marks marks[2];
 	struct follow_side {
 		struct follow *follow;
-		bool is_inside;      /* what comes is the command's */
-		bool has_ended;      /* on this stream */
-		bool is_within_line; /* of a WebSocket */
+		bool is_inside; /* the output belongs to the command */
+		bool has_ended; /* on this stream */
 		struct buf text;
 	} sides[2];
 	struct buf both, out;
-	char id[ID_SIZE + 1]; /* of the command; "" = all there is */
+	char id[ID_SIZE + 1]; /* of the command; "" = all output */
 	int64_t exit_code;
-	struct relay *relay; /* while a message is dealt with */
+	struct relay *relay; /* while a message is handled */
 };
 
 static struct follow *follow_of(struct stream *s)
@@ -51,7 +50,7 @@ static void follow_done(struct stream *s)
 	buf_done(&f->out);
 }
 
-/* In front of each line: \1\1\1 of stdout, \2\2\2 of stderr. */
+/* Writes a prefix before each line: \1\1\1 for stdout, \2\2\2 for stderr. */
 static void write_prefixed_lines(struct follow_side *side, struct span bytes)
 {
 	struct follow *f = side->follow;
@@ -143,7 +142,7 @@ static int on_output(struct follow *f, struct span payload, struct error *err)
 	return 0;
 }
 
-/* The shell has ended, and the command with it, or all that was there is told. */
+/* The shell has ended, and the command with it; or all existing output was sent. */
 static int on_end(struct follow *f, struct relay *relay, uint16_t type, struct span payload,
                   struct error *err)
 {
@@ -175,13 +174,13 @@ static int follow_on_message(struct stream *s, struct relay *relay, uint16_t typ
 		return stream_unexpected(type, err);
 	if (on_output(f, payload, err) < 0)
 		return -1;
-	/* The connection is still attached: it is closed with the stream. */
+	/* The connection to the agent is still attached; closing the stream closes it. */
 	if (f->sides[0].has_ended && f->sides[1].has_ended)
 		finish_reply(f, relay);
 	return 0;
 }
 
-/* Of a WebSocket: nothing that it says matters. */
+/* The client's messages on a WebSocket are ignored. */
 static int follow_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                             struct error *err)
 {
@@ -242,7 +241,7 @@ static int follow_start(struct request *rq, struct follow *f, const struct agent
 
 /* ---- one session ---- */
 
-/* What the path names, its sandbox held. */
+/* The session that the path names; its sandbox is held. */
 struct daytona_session {
 	struct api_target target;
 	struct shell_call call;
@@ -319,7 +318,7 @@ static int delete_session(struct request *rq, UNUSED const void *body, struct re
 	return 0;
 }
 
-/* ---- what was run ---- */
+/* ---- commands ---- */
 
 static void write_command(struct buf *out, const struct shell_command *c)
 {
@@ -482,7 +481,7 @@ static const struct json_member input_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(input_request, "DaytonaSessionInput", session_input_body,
-                       "For standard input");
+                       "Text for the standard input of a command");
 
 static int write_command_input(struct request *rq, const void *body, struct reply *reply,
                                struct error *err)
@@ -584,9 +583,9 @@ const struct route daytona_sessions_routes[] = {
          TAG, .summary = "Open a session"},
         {HTTP_GET, BASE, READ, .handle = list_sessions, TAG, .summary = "List sessions"},
         {HTTP_GET, BASE "/entrypoint", READ, .handle = get_entrypoint, TAG,
-         .summary = "The template's own program"},
+         .summary = "Get the session of the template's own program"},
         {HTTP_GET, BASE "/entrypoint/logs", READ, .handle = get_entrypoint_logs, TAG,
-         .summary = "What the template's own program wrote"},
+         .summary = "Get the output of the template's own program"},
         {HTTP_GET, BASE "/:session", READ, .handle = get_session, TAG, .summary = "Get a session"},
         {HTTP_DELETE, BASE "/:session", WRITE, ROUTE_CANCEL, .status = 204,
          .handle = delete_session, TAG, .summary = "End a session"},
@@ -595,9 +594,9 @@ const struct route daytona_sessions_routes[] = {
         {HTTP_GET, BASE "/:session/command/:command", READ, .handle = get_command, TAG,
          .summary = "Get a command"},
         {HTTP_GET, BASE "/:session/command/:command/logs", READ, .handle = get_command_logs, TAG,
-         .summary = "What a command wrote, at once or as it comes"},
+         .summary = "Get the output of a command; over a WebSocket, as it is written"},
         {HTTP_POST, BASE "/:session/command/:command/input", WRITE, .body = &input_request,
          .status = 204, .handle = write_command_input, TAG,
-         .summary = "Write to its standard input"},
+         .summary = "Write to the standard input of a command"},
         {.path = NULL},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of one file that are good without a key: clients sign them themselves, with a key of
- * the sandbox that …/signing-key tells them. */
+/* URLs of a file that are valid without an API key. Clients sign them with a key of the sandbox,
+ * which they get from …/signing-key. */
 #include <sodium.h>
 #include <string.h>
 
@@ -21,7 +21,8 @@
 #define SIGNATURE_MAX 128
 #define EXPIRES_MAX INT64_C(1000000000000)
 
-/* ---- the key: worked out of the sandbox's id, and of how often its links were taken back ---- */
+/* ---- the key: derived from the sandbox's id and the number of times its links were revoked ----
+ */
 
 static void find_key(struct request *rq, const struct sandbox_record *r,
                      char ret[FLEET_ACCESS_TOKEN_SIZE + 1])
@@ -52,7 +53,7 @@ static int get_signing_key(struct request *rq, UNUSED const void *body, struct r
 	return reply_key(rq, reply, &r);
 }
 
-/* Links to its previews end as well. */
+/* This also revokes the links to the sandbox's previews. */
 static int rotate_key(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
@@ -79,11 +80,11 @@ static const struct json_member signed_query_members[] = {
         JSON_WHOLE_MEMBER(signed_file_query, expires, .max = EXPIRES_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedFile", signed_file_query, "Which file");
+static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedFile", signed_file_query, "The file");
 
 static int refuse_signature(struct error *err)
 {
-	return FAIL(err, ERROR_UNAUTHENTICATED, "this signature is not valid, or not any more");
+	return FAIL(err, ERROR_UNAUTHENTICATED, "this signature is invalid or has expired");
 }
 
 static int check_signature(struct request *rq, const struct sandbox_record *r, struct error *err)
@@ -110,7 +111,7 @@ static int check_signature(struct request *rq, const struct sandbox_record *r, s
 	return 0;
 }
 
-/* By the signature, which is looked at before anything is woken. */
+/* Checks the signature before it wakes the sandbox. */
 static int open_signed(struct request *rq, struct api_target *ret, struct error *err)
 {
 	const struct fleet_use use = {.reason = USAGE_FILE_OPS};
@@ -127,7 +128,7 @@ static int open_signed(struct request *rq, struct api_target *ret, struct error 
 	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
 }
 
-/* By a key, where nothing is signed. */
+/* Without a signature a key authorizes the request. */
 static int open_file(struct request *rq, struct api_target *ret, struct files_call *call,
                      struct error *err)
 {
@@ -168,10 +169,9 @@ static int upload_file(struct request *rq, UNUSED const void *body, struct reply
 #define TAG .tag = "daytona"
 const struct route daytona_signed_routes[] = {
         {HTTP_GET, SANDBOX "/signing-key", SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN,
-         .handle = get_signing_key, TAG,
-         .summary = "The key that addresses of files are signed with"},
+         .handle = get_signing_key, TAG, .summary = "Get the key for signing URLs of files"},
         {HTTP_POST, SANDBOX "/signing-key/rotate", SCOPE_SANDBOX_WRITE, ROUTE_HIDDEN,
-         .handle = rotate_key, TAG, .summary = "End all such addresses"},
+         .handle = rotate_key, TAG, .summary = "Revoke all signed URLs"},
         {HTTP_GET, BASE "/download", SCOPE_SANDBOX_READ, ROUTE_HIDDEN | ROUTE_PUBLIC,
          .query = &signed_query, .handle = download_file, TAG, .summary = "Read a file"},
         {HTTP_POST, BASE "/upload-v2", SCOPE_SANDBOX_WRITE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/api/snapshots — what sandboxes begin with: templates, and states of sandboxes' files;
- * and what makes the latter. */
+/* /daytona/api/snapshots — Daytona's snapshots, from which sandboxes are created: Atoll's templates
+ * and snapshots. Also the calls that take a snapshot or make a fork. */
 #include "fleet/snapshots.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static const struct json_member snapshot_dto_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(snapshot_dto_shape, "DaytonaSnapshot", snapshot_dto,
-                  "What a sandbox begins with");
+                  "A snapshot or template from which sandboxes are created");
 
 static const char *const states[] = {
         [SNAPSHOT_MAKING] = "snapshotting",
@@ -52,7 +52,7 @@ static const char *const states[] = {
         [SNAPSHOT_REMOVING] = "removing",
         [SNAPSHOT_LOST] = "error",
 };
-/* One that nobody has built yet is built by its first use. */
+/* The first use of a pending template builds it. */
 static const char *const template_states[] = {
         [TEMPLATE_PENDING] = "inactive",
         [TEMPLATE_BUILDING] = "building",
@@ -97,7 +97,7 @@ static struct snapshot_dto dto_of_template(const struct template_record *t)
 	};
 }
 
-/* Once it is ready, its template is what is found. */
+/* A finished build is shown as its template. */
 static const char *const build_states[BUILD_STATE_COUNT] = {
         [BUILD_WAITING] = "building",       [BUILD_BUILDING] = "building",
         [BUILD_READY] = "building",         [BUILD_ERROR] = "build_failed",
@@ -131,18 +131,18 @@ int daytona_build_reply(struct reply *reply, const struct build_record *r)
 	return reply_dto(reply, dto_of_build(r));
 }
 
-/* ---- one ---- */
+/* ---- one snapshot or template ---- */
 
 enum origin_kind { ORIGIN_SNAPSHOT, ORIGIN_TEMPLATE, ORIGIN_BUILD };
-/* What a name or id stands for: of these the first that there is. */
+/* What a name or id refers to: the first of these that exists. */
 struct origin {
 	enum origin_kind kind;
 	struct snapshot_record snapshot;
 	struct template_record template;
-	struct build_record build; /* of a template that is not there */
+	struct build_record build; /* of a template that does not exist */
 };
 
-/* One that is done leads to its template, which may have been removed since. */
+/* For a finished build, finds its template, which may have been removed since. */
 static int find_build(struct request *rq, const struct fleet_ref *ref, struct origin *ret,
                       struct error *err)
 {
@@ -227,7 +227,7 @@ static int remove_origin(struct request *rq, UNUSED const void *body, UNUSED str
 	return fleet_template_remove(api_of(rq)->fleet, ref.project_id, found.template.id, err);
 }
 
-/* A template is built, should it not be yet. */
+/* Builds a template that is not built yet. */
 static int activate_origin(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
@@ -242,7 +242,7 @@ static int activate_origin(struct request *rq, UNUSED const void *body, struct r
 	return reply_dto(reply, dto_of(&found));
 }
 
-/* ---- all ---- */
+/* ---- list ---- */
 
 struct origin_list_query {
 	int64_t page, limit;
@@ -255,9 +255,10 @@ static const struct json_member list_query_members[] = {
         JSON_TEXT_MEMBER(origin_list_query, name, .max = 128),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(list_query, "DaytonaSnapshotQuery", origin_list_query, "Which snapshots");
+static JSON_OPEN_SHAPE(list_query, "DaytonaSnapshotQuery", origin_list_query,
+                       "The snapshots to list");
 
-/* The page at hand of all that there are. */
+/* The requested page, and the count of all items. */
 struct origin_listing {
 	struct buf *out;
 	const struct origin_list_query *q;
@@ -323,7 +324,7 @@ static int list_origins(struct request *rq, UNUSED const void *body, struct repl
 	return 0;
 }
 
-/* ---- of a sandbox ---- */
+/* ---- snapshots and forks of a sandbox ---- */
 
 struct snapshot_take_body {
 	const char *name;
@@ -336,7 +337,8 @@ static const struct json_member take_request_members[] = {
                          .flags = JSON_NULLABLE),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(take_request, "DaytonaSnapshotTake", snapshot_take_body, "How to take one");
+static JSON_OPEN_SHAPE(take_request, "DaytonaSnapshotTake", snapshot_take_body,
+                       "The snapshot to take");
 
 static int take_snapshot(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -385,14 +387,15 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 const struct route daytona_snapshots_routes[] = {
         {HTTP_GET, BASE, READ, .query = &list_query, .handle = list_origins, TAG,
          .summary = "List snapshots and templates"},
-        {HTTP_GET, BASE "/:id", READ, .handle = get_origin, TAG, .summary = "Get one of them"},
+        {HTTP_GET, BASE "/:id", READ, .handle = get_origin, TAG,
+         .summary = "Get a snapshot or template"},
         {HTTP_DELETE, BASE "/:id", FILES, .handle = remove_origin, TAG,
-         .summary = "Delete one of them"},
+         .summary = "Delete a snapshot or template"},
         {HTTP_POST, BASE "/:id/activate", SLOW, .handle = activate_origin, TAG,
          .summary = "Build a template that is not built yet"},
         {HTTP_POST, SANDBOX "/snapshot", FILES, .body = &take_request, .handle = take_snapshot, TAG,
          .summary = "Take a snapshot of a sandbox's files"},
         {HTTP_POST, SANDBOX "/fork", SLOW, .body = &fork_request, .handle = fork_sandbox, TAG,
-         .summary = "Make another sandbox like it"},
+         .summary = "Fork a sandbox"},
         {.path = NULL},
 };

@@ -79,7 +79,7 @@ static const struct json_member create_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaVolumeCreate", daytona_volume_body,
-                       "A volume to make");
+                       "A volume to create");
 
 static int create_volume(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -131,7 +131,7 @@ static int delete_volume(struct request *rq, UNUSED const void *body, UNUSED str
 const struct route daytona_volumes_routes[] = {
         {HTTP_GET, BASE, READ, .handle = list_volumes, TAG, .summary = "List volumes"},
         {HTTP_POST, BASE, SLOW, .body = &create_request, .handle = create_volume, TAG,
-         .summary = "Make a volume"},
+         .summary = "Create a volume"},
         {HTTP_GET, BASE "/by-name/:name", READ, .handle = get_volume_by_name, TAG,
          .summary = "Get a volume by its name"},
         {HTTP_GET, BASE "/:id", READ, .handle = get_volume, TAG, .summary = "Get a volume"},

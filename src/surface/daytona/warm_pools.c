@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /daytona/api/warm-pools — sandboxes that are prepared: the pools of templates, whose ids are
- * those of the templates. */
+/* /daytona/api/warm-pools — pools of prepared sandboxes, one for each template. The id of a pool is
+ * that of its template. */
 #include <string.h>
 
 #include "fleet/pools.h"
@@ -35,9 +35,9 @@ static const struct json_member pool_dto_shape_members[] = {
         JSON_TIME_MEMBER(pool_dto, updated_at, .name = "updatedAt"),
         JSON_END,
 };
-static JSON_SHAPE(pool_dto_shape, "DaytonaWarmPool", pool_dto, "Sandboxes that are prepared");
+static JSON_SHAPE(pool_dto_shape, "DaytonaWarmPool", pool_dto, "A pool of prepared sandboxes");
 
-/* One that is not held yet is of what its template says. */
+/* A pool that is not filled yet shows the template's resources. */
 static int describe_pool(struct request *rq, const struct fleet_pool *pool, struct pool_dto *ret,
                          struct error *err)
 {
@@ -69,7 +69,7 @@ static int describe_pool(struct request *rq, const struct fleet_pool *pool, stru
 	return 0;
 }
 
-/* NULL: the template has none. */
+/* Returns NULL if the template has no pool. */
 static const struct fleet_pool *find_pool(const struct fleet_pools *pools, const char *name)
 {
 	for (size_t i = 0; i < pools->count; i++) {
@@ -111,7 +111,7 @@ static int list_pools(struct request *rq, UNUSED const void *body, struct reply 
 	return 0;
 }
 
-/* Just so many, whether anybody asks or not. */
+/* Sets a fixed size, independent of demand. */
 static int set_pool_size(struct request *rq, const char *template, int64_t count,
                          struct pool_dto *ret, struct error *err)
 {
@@ -140,7 +140,7 @@ static const struct json_member create_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaWarmPoolCreate", warm_pool_create_body,
-                       "What to prepare");
+                       "The pool to create");
 
 static int create_pool(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -155,7 +155,7 @@ static int create_pool(struct request *rq, const void *body, struct reply *reply
 	if (load_pools(rq, &found, err) < 0)
 		return -1;
 	if (find_pool(&found, b->snapshot))
-		return FAIL(err, ERROR_CONFLICT, "'%s' has a warm pool: change that one",
+		return FAIL(err, ERROR_CONFLICT, "'%s' has a warm pool already: change its size",
 		            b->snapshot);
 	if (set_pool_size(rq, b->snapshot, b->pool, &dto, err) < 0)
 		return -1;
@@ -187,7 +187,7 @@ static const struct json_member update_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(update_request, "DaytonaWarmPoolUpdate", warm_pool_update_body,
-                       "Another size");
+                       "The new size");
 
 static int update_pool(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -221,10 +221,10 @@ const struct route daytona_warm_pools_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = list_pools, TAG,
          .summary = "List warm pools"},
         {HTTP_POST, BASE, WRITE, .body = &create_request, .answer = &pool_dto_shape, .status = 201,
-         .handle = create_pool, TAG, .summary = "Prepare sandboxes of a template"},
+         .handle = create_pool, TAG, .summary = "Create a warm pool for a template"},
         {HTTP_PATCH, BASE "/:id", WRITE, .body = &update_request, .answer = &pool_dto_shape,
-         .handle = update_pool, TAG, .summary = "Prepare more or fewer"},
+         .handle = update_pool, TAG, .summary = "Change the size of a warm pool"},
         {HTTP_DELETE, BASE "/:id", WRITE, .status = 204, .handle = remove_pool, TAG,
-         .summary = "Prepare none"},
+         .summary = "Delete a warm pool"},
         {.path = NULL},
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Templates by steps: announced, given files, begun, watched. */
+/* Builds of templates from steps: a client announces a build, uploads its files, starts it and
+ * polls its status. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,15 +17,15 @@
 #define LINES_BYTES ((size_t)1 << 20)
 #define LINES_MAX 100
 #define UPLOAD_MS (3600 * INT64_C(1000))
-/* What E2B's clients begin with when they are told nothing, and how it is called here. */
+/* The default base image of E2B's clients, and the name of the template that stands for it here. */
 #define BASE_IMAGE "e2bdev/base"
 #define BASE_TEMPLATE "base"
 #define GOOGLE_USERNAME "_json_key"
 #define LOST                                                                                       \
-	"nothing is known of this build any more: it did not begin within an hour, or before the " \
-	"server was started again, or it ended long ago"
+	"this build is not known any more: it did not start within an hour, the server was "       \
+	"restarted, or the build ended long ago"
 
-/* ---- announced ---- */
+/* ---- announce ---- */
 
 struct announce_body {
 	const char *name, *alias;
@@ -54,7 +55,8 @@ struct announce_answer {
 	const char *template_id, *build_id;
 	bool is_public;
 	const char **names, **tags, **aliases;
-	/* Of the second generation alone, whose answer is a template that is not there yet. */
+	/* Only in the second generation of paths, whose answer is a template that does not exist
+	 * yet. */
 	int64_t cpu_count, memory_mb, disk_mb, created_at, last_spawned_at, spawn_count,
 	        build_count;
 	const char *created_by, *envd_version;
@@ -68,7 +70,8 @@ static const struct json_member announced_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(announce_answer, aliases),
         JSON_END,
 };
-static JSON_SHAPE(announced_shape, "E2bBuildAnnounced", announce_answer, "Where its build will be");
+static JSON_SHAPE(announced_shape, "E2bBuildAnnounced", announce_answer,
+                  "The build that was announced");
 static const struct json_member announced_v2_shape_members[] = {
         JSON_TEXT_MEMBER(announce_answer, template_id, .name = "templateID"),
         JSON_TEXT_MEMBER(announce_answer, build_id, .name = "buildID"),
@@ -88,7 +91,7 @@ static const struct json_member announced_v2_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(announced_v2_shape, "E2bBuildAnnouncedV2", announce_answer,
-                  "The same, as it was told");
+                  "The build that was announced, as in version 2");
 
 static int copy_name(char out[E2B_BUILD_NAME_SIZE], const char *name, struct error *err)
 {
@@ -98,7 +101,7 @@ static int copy_name(char out[E2B_BUILD_NAME_SIZE], const char *name, struct err
 	return 0;
 }
 
-/* Templates are called in lower case. */
+/* Names of templates are in lower case. */
 static const char *copy_lower_case(struct arena *a, const char *text)
 {
 	char *copy = arena_text(a, text);
@@ -108,10 +111,9 @@ static const char *copy_lower_case(struct arena *a, const char *text)
 	return copy;
 }
 
-/* The first of "name:tag" and of the tags is what the template is called; the others are further
- * names. */
+/* "name:tag" is the template's name; the name with each further tag is an additional name. */
 static int name_build(struct request *rq, const struct announce_body *b,
-                      struct e2b_announced_build *draft, struct announce_answer *out,
+                      struct e2b_announced_build *announced, struct announce_answer *out,
                       struct error *err)
 {
 	const char *text = b->name ? b->name : b->alias;
@@ -121,7 +123,7 @@ static int name_build(struct request *rq, const struct announce_body *b,
 	if (!text)
 		return FAIL(err, ERROR_INVALID, "name: required");
 	if (e2b_name_parse(rq->arena, copy_lower_case(rq->arena, text), &name, err) < 0 ||
-	    copy_name(draft->name, name.own, err) < 0)
+	    copy_name(announced->name, name.own, err) < 0)
 		return -1;
 	out->template_id = name.name;
 	out->names[count] = e2b_name_format(rq->arena, name.own);
@@ -135,7 +137,7 @@ static int name_build(struct request *rq, const struct announce_body *b,
 			return -1;
 		if (strcmp(other.own, name.own) == 0)
 			continue;
-		if (copy_name(draft->also[draft->also_count++], other.own, err) < 0)
+		if (copy_name(announced->also[announced->also_count++], other.own, err) < 0)
 			return -1;
 		out->names[count] = e2b_name_format(rq->arena, other.own);
 		out->tags[count++] = other.tag;
@@ -143,8 +145,8 @@ static int name_build(struct request *rq, const struct announce_body *b,
 	return 0;
 }
 
-/* By which a build that was announced to this project, and of which nothing is known any more, is
- * told from one that never was. */
+/* The mark in the id of a build that this project announced. It distinguishes a build that is
+ * forgotten from one that was never announced. */
 static uint32_t mark_of(struct request *rq, const char *id)
 {
 	const char *what = arena_format(rq->arena, "announced %s %s", api_project(rq), id);
@@ -158,7 +160,7 @@ static uint32_t mark_of(struct request *rq, const char *id)
 	return mark;
 }
 
-/* What its sandboxes will get, as far as that is known. */
+/* The resources that its sandboxes will get, as far as they are known. */
 static void fill_resources(struct request *rq, const struct announce_body *b,
                            struct announce_answer *out)
 {
@@ -180,7 +182,7 @@ static int announce_build(struct request *rq, const struct announce_body *b,
                           const struct json_shape *shape, struct reply *reply, struct error *err)
 {
 	struct id id = id_new();
-	struct e2b_announced_build draft = {
+	struct e2b_announced_build announced = {
 	        .cpu = b->cpu,
 	        .memory_mb = b->memory_mb,
 	        .disk_mb = b->disk_mb,
@@ -196,11 +198,11 @@ static int announce_build(struct request *rq, const struct announce_body *b,
 	        .envd_version = E2B_ENVD_VERSION,
 	};
 
-	if (name_build(rq, b, &draft, &out, err) < 0)
+	if (name_build(rq, b, &announced, &out, err) < 0)
 		return -1;
-	memcpy(draft.id, id.text, sizeof(draft.id));
-	(void)snprintf(draft.project_id, sizeof(draft.project_id), "%s", api_project(rq));
-	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &draft);
+	memcpy(announced.id, id.text, sizeof(announced.id));
+	(void)snprintf(announced.project_id, sizeof(announced.project_id), "%s", api_project(rq));
+	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &announced);
 	fill_resources(rq, b, &out);
 	reply_status(reply, 202);
 	reply_json(reply, shape, &out);
@@ -230,15 +232,16 @@ static const struct json_member files_answer_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_files_answer, url, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_SHAPE(files_answer_shape, "E2bFilesUpload", e2b_files_answer, "Where files are to go");
+static JSON_SHAPE(files_answer_shape, "E2bFilesUpload", e2b_files_answer,
+                  "The address to upload files to");
 
-/* What is signed: who may put what, until when. */
+/* The text to sign: the project, the files and the time until which the upload is allowed. */
 static const char *permit_of(struct arena *a, const struct build_upload *files, int64_t expires_s)
 {
 	return arena_format(a, "%s %s %lld", files->project_id, files->hash, (long long)expires_s);
 }
 
-/* The clients send no key there. */
+/* The URL of an upload, with a token, because clients send no key with it. */
 static const char *upload_url(struct request *rq, const struct build_upload *files)
 {
 	int64_t expires_s = (clock_unix_ms() + UPLOAD_MS) / 1000;
@@ -286,7 +289,8 @@ static const struct json_member upload_query_members[] = {
         JSON_WHOLE_MEMBER(e2b_upload_query, expires, .flags = JSON_REQUIRED, .min = 0),
         JSON_END,
 };
-static JSON_SHAPE(upload_query, "E2bUploadQuery", e2b_upload_query, "A signed permit");
+static JSON_SHAPE(upload_query, "E2bUploadQuery", e2b_upload_query,
+                  "A signed permission to upload");
 
 static int upload_build_files(struct request *rq, const void *body, struct reply *reply,
                               struct error *err)
@@ -299,12 +303,11 @@ static int upload_build_files(struct request *rq, const void *body, struct reply
 	if (!fleet_access_check(api_of(rq)->fleet, permit, FLEET_ACCESS_UPLOAD,
 	                        span_of(q->token)) ||
 	    q->expires * 1000 < clock_unix_ms())
-		return FAIL(err, ERROR_FORBIDDEN,
-		            "this upload address is not valid, or not any more");
+		return FAIL(err, ERROR_FORBIDDEN, "this upload address is invalid or has expired");
 	return build_upload_start(rq, &files, reply, err);
 }
 
-/* ---- begun ---- */
+/* ---- start ---- */
 
 struct build_start_body {
 	const char *from_image, *from_template, *start, *ready;
@@ -345,9 +348,10 @@ static const struct json_member registry_shape_members[] = {
                          .flags = JSON_SECRET),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(registry_shape, "E2bRegistry", registry_body, "Who asks for an image");
+static JSON_OPEN_SHAPE(registry_shape, "E2bRegistry", registry_body,
+                       "Credentials for a registry of images");
 
-/* An image is a template here, once it was imported: "python:3.12" is called python-3.12. */
+/* The template of an imported image: that of "python:3.12" is python-3.12. */
 static const char *image_template(struct arena *a, const char *image)
 {
 	size_t size = strlen(BASE_IMAGE);
@@ -357,8 +361,8 @@ static const char *image_template(struct arena *a, const char *image)
 	return build_image_template(a, image);
 }
 
-/* Google's registries take a service account's key in place of a password. Amazon's want one that
- * its API gives out for hours. */
+/* Google's registries accept a service account's key as the password. Amazon's need a password from
+ * Amazon's API that expires after hours. */
 static int read_registry(struct request *rq, struct span text, struct image_login *ret,
                          struct error *err)
 {
@@ -413,7 +417,8 @@ static int find_announced(struct request *rq, struct e2b_announced_build *ret, s
 		return -1;
 	if (!e2b_announced_build_find(api_of(rq)->e2b_announced_builds, api_project(rq), id.text,
 	                              ret))
-		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s' was announced here lately",
+		return FAIL(err, ERROR_NOT_FOUND,
+		            "no build '%.60s' was announced here within the last hour",
 		            request_param(rq, "build"));
 	return 0;
 }
@@ -430,36 +435,37 @@ static int begin_build(struct request *rq, const void *body, struct reply *reply
 	        .also = also,
 	};
 	struct build_record made;
-	struct e2b_announced_build draft;
+	struct e2b_announced_build announced;
 	const struct fleet_build request = {.project_id = api_project(rq),
-	                                    .id = draft.id,
+	                                    .id = announced.id,
 	                                    .key_id = api_account(rq)->key_id,
 	                                    .spec = &spec};
 
-	if (find_announced(rq, &draft, err) < 0)
+	if (find_announced(rq, &announced, err) < 0)
 		return -1;
-	if (draft.is_started)
+	if (announced.is_started)
 		return FAIL(err, ERROR_CONFLICT, "this build has begun already");
-	spec.name = draft.name;
-	spec.resources = (struct build_resources){
-	        .cpu = (double)draft.cpu, .memory_mb = draft.memory_mb, .disk_mb = draft.disk_mb};
-	for (unsigned i = 0; i < draft.also_count; i++)
-		also[i] = draft.also[i];
+	spec.name = announced.name;
+	spec.resources = (struct build_resources){.cpu = (double)announced.cpu,
+	                                          .memory_mb = announced.memory_mb,
+	                                          .disk_mb = announced.disk_mb};
+	for (unsigned i = 0; i < announced.also_count; i++)
+		also[i] = announced.also[i];
 	if (choose_source(rq, b, &spec, err) < 0 ||
-	    e2b_steps_read(rq->arena, &b->steps, &spec, &draft, err) < 0)
+	    e2b_steps_read(rq->arena, &b->steps, &spec, &announced, err) < 0)
 		return -1;
 	if (!starts && b->ready && b->ready[0])
 		e2b_steps_add_ready(rq->arena, b->ready, &spec);
 	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
-	draft.is_started = true;
-	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &draft);
+	announced.is_started = true;
+	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &announced);
 	reply_status(reply, 202);
 	reply_text(reply, "application/json", (struct span){"", 0});
 	return 0;
 }
 
-/* ---- watched ---- */
+/* ---- status and logs ---- */
 
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 
@@ -486,7 +492,7 @@ static const struct json_member reason_shape_members[] = {
         JSON_LIST_MEMBER(e2b_build_reason, entries, &line_shape, .name = "logEntries"),
         JSON_END,
 };
-static JSON_SHAPE(reason_shape, "E2bBuildReason", e2b_build_reason, "Why it failed");
+static JSON_SHAPE(reason_shape, "E2bBuildReason", e2b_build_reason, "Why the build failed");
 
 struct e2b_build_status {
 	const char *template_id, *build_id, *status;
@@ -501,25 +507,26 @@ struct e2b_build_status {
 	        JSON_TEXT_LIST_MEMBER(e2b_build_status, logs),                                     \
 	        JSON_LIST_MEMBER(e2b_build_status, entries, &line_shape, .name = "logEntries")
 static const struct json_member status_shape_members[] = {STATUS_ROWS, JSON_END};
-static JSON_SHAPE(status_shape, "E2bBuildStatus", e2b_build_status, "How far it is");
+static JSON_SHAPE(status_shape, "E2bBuildStatus", e2b_build_status, "The status of a build");
 static const struct json_member failed_shape_members[] = {
         STATUS_ROWS,
         JSON_OBJECT_MEMBER(e2b_build_status, reason, &reason_shape),
         JSON_END,
 };
-static JSON_SHAPE(failed_shape, "E2bBuildFailed", e2b_build_status, "How it failed");
+static JSON_SHAPE(failed_shape, "E2bBuildFailed", e2b_build_status, "The status of a failed build");
 
-/* Its own word is "base" for what comes before the first step. */
-static const char *step_name(struct arena *a, const struct e2b_announced_build *draft, int64_t step)
+/* E2B calls the phase before the first step "base". */
+static const char *step_name(struct arena *a, const struct e2b_announced_build *announced,
+                             int64_t step)
 {
 	if (step < 1)
 		return "base";
-	if (step <= BUILD_STEPS_MAX && draft->step_of[step - 1])
-		step = draft->step_of[step - 1];
+	if (step <= BUILD_STEPS_MAX && announced->step_of[step - 1])
+		step = announced->step_of[step - 1];
 	return arena_format(a, "%lld", (long long)step);
 }
 
-static struct e2b_log_line line_of(struct arena *a, const struct e2b_announced_build *draft,
+static struct e2b_log_line line_of(struct arena *a, const struct e2b_announced_build *announced,
                                    const struct json_value *v)
 {
 	const char *level = json_text(json_get(v, "level"), "info");
@@ -528,13 +535,13 @@ static struct e2b_log_line line_of(struct arena *a, const struct e2b_announced_b
 	return (struct e2b_log_line){
 	        .at = json_text(json_get(v, "at"), ""),
 	        .message = json_text(json_get(v, "text"), ""),
-	        .step = step > 0 ? step_name(a, draft, step) : NULL,
+	        .step = step > 0 ? step_name(a, announced, step) : NULL,
 	        .level = strcmp(level, "warning") == 0 ? 2 : 1,
 	};
 }
 
-static int fill_lines(struct request *rq, const struct e2b_announced_build *draft, int64_t since,
-                      struct json_list *ret, struct error *err)
+static int fill_lines(struct request *rq, const struct e2b_announced_build *announced,
+                      int64_t since, struct json_list *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(LINES_BYTES);
 	struct e2b_log_line *items = ARENA_ARRAY(rq->arena, struct e2b_log_line, LINES_MAX);
@@ -542,7 +549,7 @@ static int fill_lines(struct request *rq, const struct e2b_announced_build *draf
 	int64_t next;
 
 	*ret = (struct json_list){items, 0, true};
-	if (build_log_read(rq, draft->id, since, &text, &next, err) < 0)
+	if (build_log_read(rq, announced->id, since, &text, &next, err) < 0)
 		return -1;
 	rest = buf_span(&text);
 	while (ret->count < LINES_MAX && span_split(&rest, '\n', &part)) {
@@ -550,7 +557,7 @@ static int fill_lines(struct request *rq, const struct e2b_announced_build *draf
 
 		if (json_load(rq->arena, part, &v, err) < 0)
 			return -1;
-		items[ret->count++] = line_of(rq->arena, draft, v);
+		items[ret->count++] = line_of(rq->arena, announced, v);
 	}
 	return 0;
 }
@@ -569,10 +576,10 @@ static const struct json_member status_query_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(status_query, "E2bStatusQuery", e2b_build_status_query,
-                       "From which line on");
+                       "The first line of the log to show");
 
-/* A build of before is found without its draft, which only knows its steps. */
-static int find_build(struct request *rq, struct e2b_announced_build *draft,
+/* An older build is found without its announcement, which is only needed to number the steps. */
+static int find_build(struct request *rq, struct e2b_announced_build *announced,
                       struct build_record *ret, struct error *err)
 {
 	const char *text = request_param(rq, "build");
@@ -583,20 +590,20 @@ static int find_build(struct request *rq, struct e2b_announced_build *draft,
 	if (e2b_uuid_parse(text, &id, &mark, err) < 0)
 		return -1;
 	if (!e2b_announced_build_find(api_of(rq)->e2b_announced_builds, ref.project_id, id.text,
-	                              draft)) {
-		*draft = (struct e2b_announced_build){.is_started = true};
-		memcpy(draft->id, id.text, sizeof(draft->id));
+	                              announced)) {
+		*announced = (struct e2b_announced_build){.is_started = true};
+		memcpy(announced->id, id.text, sizeof(announced->id));
 	}
-	if (!draft->is_started) {
+	if (!announced->is_started) {
 		*ret = (struct build_record){.state = BUILD_WAITING};
 		return 0;
 	}
-	ref.id_or_name = draft->id;
+	ref.id_or_name = announced->id;
 	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, ret, err) == 0)
 		return 0;
-	if (err->code != ERROR_NOT_FOUND || mark != mark_of(rq, draft->id))
+	if (err->code != ERROR_NOT_FOUND || mark != mark_of(rq, announced->id))
 		return -1;
-	/* A client that polls must come to an end. */
+	/* A polling client must see a final state. */
 	error_clear(err);
 	*ret = (struct build_record){.state = BUILD_ERROR, .message = LOST};
 	return 0;
@@ -608,13 +615,13 @@ static int get_build_status(struct request *rq, const void *body, struct reply *
 	const struct e2b_build_status_query *q = rq->query;
 	struct e2b_build_status out = {.template_id = request_param(rq, "id"),
 	                               .build_id = request_param(rq, "build")};
-	struct e2b_announced_build draft;
+	struct e2b_announced_build announced;
 	struct build_record r;
 	const struct e2b_log_line *lines;
 
 	(void)body;
-	if (find_build(rq, &draft, &r, err) < 0 ||
-	    fill_lines(rq, &draft, q->logs_offset, &out.entries, err) < 0)
+	if (find_build(rq, &announced, &r, err) < 0 ||
+	    fill_lines(rq, &announced, q->logs_offset, &out.entries, err) < 0)
 		return -1;
 	lines = out.entries.items;
 	out.status = statuses[r.state];
@@ -623,7 +630,7 @@ static int get_build_status(struct request *rq, const void *body, struct reply *
 		out.logs[i] = lines[i].message;
 	if (r.state == BUILD_ERROR || r.state == BUILD_CANCELLED)
 		out.reason = (struct e2b_build_reason){r.message[0] ? r.message : "cancelled",
-		                                       step_name(rq->arena, &draft, r.step),
+		                                       step_name(rq->arena, &announced, r.step),
 		                                       {NULL, 0, true}};
 	reply_json(reply, out.reason.message ? &failed_shape : &status_shape, &out);
 	return 0;
@@ -643,12 +650,12 @@ static int get_build_logs(struct request *rq, const void *body, struct reply *re
 {
 	const struct e2b_build_status_query *q = rq->query;
 	struct e2b_build_logs out;
-	struct e2b_announced_build draft;
+	struct e2b_announced_build announced;
 	struct build_record r;
 
 	(void)body;
-	if (find_build(rq, &draft, &r, err) < 0 ||
-	    fill_lines(rq, &draft, q->logs_offset, &out.logs, err) < 0)
+	if (find_build(rq, &announced, &r, err) < 0 ||
+	    fill_lines(rq, &announced, q->logs_offset, &out.logs, err) < 0)
 		return -1;
 	reply_json(reply, &logs_shape, &out);
 	return 0;

@@ -8,8 +8,8 @@
 #include "surface/e2b/announced.h"
 #include "surface/e2b/routes.h"
 
-/* {"code":404,"message":"…"}: the code is the status, which clients look at; of the contents of
- * volumes, which have a specification of their own, it is a text. */
+/* Writes {"code":404,"message":"…"}, where clients check the code. The calls for the content of
+ * volumes have a specification of their own, in which the code is a text. */
 bool e2b_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
 {
 	static const char content[] = "/volumecontent/";
@@ -92,7 +92,8 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 	        .client_id = r->node[0] ? r->node : "atoll",
 	        .envd_version = E2B_ENVD_VERSION,
 	        .envd_access_token = token_of(rq, r->id, FLEET_ACCESS_AGENT),
-	        /* Guarded ports want it, and the code interpreter's contexts in any sandbox. */
+	        /* Guarded ports need this token; the code interpreter's contexts need it in every
+	           sandbox. */
 	        .traffic_access_token = token_of(rq, r->id, FLEET_ACCESS_TRAFFIC),
 	        .domain = domain[0] ? domain : NULL,
 	};
@@ -104,7 +105,7 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 
 #define TAG_DEFAULT "default"
 #define MCP_TEMPLATE "mcp-gateway"
-/* Between name and tag in what is called so here; neither has it. */
+/* Separates name and tag in the store's name; neither contains it. */
 #define TAG_MARK ".."
 
 static bool is_plain(struct span text)
@@ -166,10 +167,10 @@ int e2b_template_find(struct request *rq, const struct e2b_name *name, struct te
 	if (store_template_find(api->store, rq->arena, api_project(rq), name->own, ret, err) == 0)
 		return 0;
 	if (err->code == ERROR_NOT_FOUND && strcmp(name->own, MCP_TEMPLATE) == 0)
-		error_hint(err, "E2B's option mcp wants a template of that name with its gateway; "
+		error_hint(err, "E2B's option mcp needs a template of that name with its gateway; "
 		                "this server's own tools are at /mcp");
-	/* What @e2b/code-interpreter asks for when nothing else is said: contexts need no template
-	 * of their own. */
+	/* The default template of @e2b/code-interpreter. The server's default template replaces it,
+	 * because contexts need no special template. */
 	if (err->code != ERROR_NOT_FOUND || strcmp(name->own, "code-interpreter-v1") != 0)
 		return -1;
 	return store_template_find(api->store, rq->arena, api_project(rq),
@@ -187,11 +188,11 @@ int e2b_snapshot_find(struct request *rq, const struct e2b_name *name, struct sn
 /* ---- ids of builds, which clients expect to be UUIDs ---- */
 
 #define GROUPS 4
-/* Of the eight digits of a group: an id has the lower ones. */
+/* Bits of the eight hexadecimal digits of a group; an id uses the lower ones. */
 #define GROUP_BITS 25
 #define GROUP_MARK_BITS (32 - GROUP_BITS)
 #define GROUP_MARK ((1U << GROUP_MARK_BITS) - 1)
-_Static_assert(GROUPS *GROUP_MARK_BITS == E2B_MARK_BITS, "all of it fits");
+_Static_assert(GROUPS *GROUP_MARK_BITS == E2B_MARK_BITS, "the mark fits into the free bits");
 
 static const char digits[] = "0123456789abcdef";
 
@@ -204,7 +205,7 @@ const char *e2b_uuid_format(struct arena *a, const char *id, uint32_t mark)
 		uint32_t bits = mark >> GROUP_MARK_BITS * group & GROUP_MARK;
 		char *at = hex + (size_t)8 * group;
 
-		/* The id's first bit is the lowest of the second digit. */
+		/* The group's first bit of the id is the lowest bit of the second digit. */
 		at[0] = digits[bits >> 3];
 		at[1] = digits[(bits & 7) << 1 | (at[1] == '1')];
 	}

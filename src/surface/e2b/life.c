@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /sandboxes/:id/… — connected to, resumed, given time, paused. */
+/* /sandboxes/:id/… — connect, resume, set the timeout, pause, set the network. */
 #include "fleet/egress.h"
 #include "fleet/settings.h"
 #include "surface/e2b/e2b.h"
@@ -38,7 +38,7 @@ static const struct json_member wake_members[] = {
 };
 static const struct json_shape wake_request = {
         .name = "E2bWake",
-        .about = "Seconds from now, and whether its processes go on",
+        .about = "Seconds from now, and whether the processes are resumed",
         .size = sizeof(struct e2b_wake_body),
         .members = wake_members,
         .present_offset = offsetof(struct e2b_wake_body, present),
@@ -80,7 +80,7 @@ static int64_t wake_seconds(const struct e2b_wake_body *b, int64_t otherwise)
 	return b->present >> WAKE_TIMEOUT & 1 ? b->timeout : otherwise;
 }
 
-/* Its time first, so that it is not paused again as soon as it runs. */
+/* Sets the timeout first, so that the sandbox is not paused again at once. */
 static int wake_sandbox(struct request *rq, const struct e2b_wake_body *b, int64_t seconds,
                         struct sandbox_record *ret, struct error *err)
 {
@@ -105,7 +105,7 @@ static int connect_sandbox(struct request *rq, const void *body, struct reply *r
 
 	if (e2b_sandbox_find(rq, &record, err) < 0)
 		return -1;
-	/* This very call may have started it, and awaited that. */
+	/* A start that this call has awaited does not count as running before. */
 	runs = record.actual == SANDBOX_STARTED && !api_awaited(rq).key;
 	if ((runs ? set_timeout(rq, seconds, true, &record, err)
 	          : wake_sandbox(rq, b, seconds, &record, err)) < 0)
@@ -168,14 +168,14 @@ static const struct json_member pause_members[] = {
 };
 static const struct json_shape pause_request = {
         .name = "E2bPause",
-        .about = "How to pause",
+        .about = "Whether to keep the memory",
         .size = sizeof(struct e2b_pause_body),
         .members = pause_members,
         .present_offset = offsetof(struct e2b_pause_body, present),
         .is_open = true,
 };
 
-/* Without its memory it is stopped: its files are kept, and it begins anew from them. */
+/* A pause without memory is a stop: the files are kept, and the next start begins from them. */
 static int pause_sandbox(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -198,7 +198,7 @@ static int pause_sandbox(struct request *rq, const void *body, struct reply *rep
 
 /* ---- network ---- */
 
-/* All rules at once: what is not said any more holds no longer. */
+/* Replaces all rules: a rule that the body does not repeat ends. */
 static int set_sandbox_network(struct request *rq, const void *body, struct reply *reply,
                                struct error *err)
 {

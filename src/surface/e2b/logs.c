@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened to a sandbox, as E2B's clients read its logs: its events, and the processes that
- * its agent knows of while it runs. What commands say goes to who runs them, and is not kept here.
- */
+/* The logs of a sandbox: its events and, while it runs, the processes that its agent knows. The
+ * output of commands goes to the client that runs them and is not part of the logs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -17,7 +16,7 @@
 #define LOGS_MAX 1000
 #define ASK_AGENT_MS 2000
 #define LINES_MAX ((size_t)2 * COMPUTE_PROCESSES_MAX)
-#define COMMAND_MAX 256 /* bytes that are shown of one */
+#define COMMAND_MAX 256 /* bytes of a command that a line shows */
 
 enum e2b_log_level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR };
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
@@ -30,14 +29,14 @@ static const struct json_member fields_shape_members[] = {
         JSON_TEXT_MEMBER(log_fields, reason),
         JSON_END,
 };
-static JSON_SHAPE(fields_shape, "E2bLogFields", log_fields, "What kind of event it was");
+static JSON_SHAPE(fields_shape, "E2bLogFields", log_fields, "The kind of an event, and its reason");
 
 struct log_entry {
 	int64_t timestamp;
 	int level;
 	const char *message;
 	struct log_fields fields;
-	size_t order; /* of what happened in the same millisecond */
+	size_t order; /* order within the same millisecond */
 };
 static const struct json_member entry_shape_members[] = {
         JSON_TIME_MEMBER(log_entry, timestamp),
@@ -46,14 +45,14 @@ static const struct json_member entry_shape_members[] = {
         JSON_OBJECT_MEMBER(log_entry, fields, &fields_shape),
         JSON_END,
 };
-static JSON_SHAPE(entry_shape, "E2bLogEntry", log_entry, "A line");
+static JSON_SHAPE(entry_shape, "E2bLogEntry", log_entry, "A line of a sandbox's log");
 
 static const struct json_member line_shape_members[] = {
         JSON_TIME_MEMBER(log_entry, timestamp),
         JSON_TEXT_MEMBER(log_entry, message, .name = "line"),
         JSON_END,
 };
-static JSON_SHAPE(line_shape, "E2bLogLine", log_entry, "A line");
+static JSON_SHAPE(line_shape, "E2bLogLine", log_entry, "A line of a sandbox's log");
 
 struct e2b_logs_answer {
 	struct json_list logs, entries;
@@ -63,12 +62,12 @@ static const struct json_member v1_shape_members[] = {
         JSON_LIST_MEMBER(e2b_logs_answer, entries, &entry_shape, .name = "logEntries"),
         JSON_END,
 };
-static JSON_SHAPE(v1_shape, "E2bLogs", e2b_logs_answer, "Lines");
+static JSON_SHAPE(v1_shape, "E2bLogs", e2b_logs_answer, "The log of a sandbox");
 static const struct json_member v2_shape_members[] = {
         JSON_LIST_MEMBER(e2b_logs_answer, logs, &entry_shape),
         JSON_END,
 };
-static JSON_SHAPE(v2_shape, "E2bLogsV2", e2b_logs_answer, "Lines");
+static JSON_SHAPE(v2_shape, "E2bLogsV2", e2b_logs_answer, "The log of a sandbox");
 
 static const char *const directions[] = {"forward", "backward", NULL};
 
@@ -86,7 +85,8 @@ static const struct json_member logs_query_members[] = {
         JSON_TEXT_MEMBER(e2b_logs_query, search, .max = 256),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(logs_query, "E2bLogsQuery", e2b_logs_query, "Which lines; times in unix ms");
+static JSON_OPEN_SHAPE(logs_query, "E2bLogsQuery", e2b_logs_query,
+                       "The lines to show; times in unix milliseconds");
 
 static struct log_entry entry_of(const struct event_record *event)
 {
@@ -112,7 +112,7 @@ static bool is_wanted(const struct e2b_logs_query *q, const struct log_entry *en
 	return entry->timestamp >= q->start;
 }
 
-/* ---- what there is ---- */
+/* ---- collect ---- */
 
 struct collected_logs {
 	struct arena *arena;
@@ -140,13 +140,13 @@ static const char *command_of(struct arena *a, const struct agent_process *p)
 static void on_process(void *context, const struct agent_process *p)
 {
 	struct collected_logs *c = context;
-	const char *who =
+	const char *process =
 	        arena_format(c->arena, "process %" PRIu64 " (pid %" PRIu32 ")", p->process, p->pid);
 
 	add_log_entry(c, (struct log_entry){
 	                         .timestamp = (int64_t)p->started_unix_ms,
 	                         .level = LEVEL_INFO,
-	                         .message = arena_format(c->arena, "%s started: %s", who,
+	                         .message = arena_format(c->arena, "%s started: %s", process,
 	                                                 command_of(c->arena, p)),
 	                         .fields = {"process.started", ""},
 	                 });
@@ -157,7 +157,7 @@ static void on_process(void *context, const struct agent_process *p)
 	                      .timestamp = (int64_t)(p->started_unix_ms + p->duration_ms),
 	                      .level = LEVEL_INFO,
 	                      .message = arena_format(c->arena, "%s ended with exit code %" PRId64,
-	                                              who, p->exit_code),
+	                                              process, p->exit_code),
 	                      .fields = {"process.exited", ""},
 	              });
 }
@@ -171,8 +171,8 @@ static int compare_log_entries(const void *a, const void *b)
 	return one->order < other->order ? -1 : one->order > other->order;
 }
 
-/* Oldest first. Looking is no use of a sandbox: one that rests is not woken, and an agent that does
- * not answer leaves the events. */
+/* Oldest first. Reading logs does not count as use and wakes no sandbox. If the agent does not
+ * answer, the logs contain the events only. */
 static int collect_logs(struct request *rq, struct collected_logs *ret, struct error *err)
 {
 	struct event_page page = {.limit = LOGS_MAX, .newest = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sandboxes use, and have used lately. */
+/* The resources that sandboxes use now and have used recently. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -27,7 +27,7 @@ static const struct json_member metric_shape_members[] = {
         JSON_WHOLE_MEMBER(e2b_metric, disk_total, .name = "diskTotal"),
         JSON_END,
 };
-static JSON_SHAPE(metric_shape, "E2bMetric", e2b_metric, "What a sandbox uses");
+static JSON_SHAPE(metric_shape, "E2bMetric", e2b_metric, "The resources that a sandbox uses");
 
 static int64_t clamp_whole(uint64_t value)
 {
@@ -57,12 +57,13 @@ static const struct json_member metrics_query_members[] = {
         JSON_WHOLE_MEMBER(metrics_query, end, .min = 0, .max = UNIX_S_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query, "Of which time, in unix s");
+static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query,
+                       "The period, in unix seconds");
 
 static int get_metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct metrics_query *q = rq->query;
-	/* All of the last second. */
+	/* The end includes its whole second. */
 	const struct fleet_period period = {q->start * 1000, q->end ? q->end * 1000 + 999 : 0};
 	struct buf *out = reply_buf(reply, "application/json");
 	struct sandbox_record record;
@@ -94,9 +95,10 @@ static const struct json_member many_query_members[] = {
                          .max = SANDBOXES_MAX * (ID_SIZE + 1)),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(many_query, "E2bManyMetricsQuery", many_metrics_query, "Of which sandboxes");
+static JSON_OPEN_SHAPE(many_query, "E2bManyMetricsQuery", many_metrics_query,
+                       "The sandboxes to measure");
 
-/* One that is gone or does not run is left out. */
+/* Skips a sandbox that does not exist or does not run. */
 static void add_sample(struct request *rq, struct span id, struct buf *out)
 {
 	const struct fleet_ref ref = {api_project(rq), arena_copy(rq->arena, id)};

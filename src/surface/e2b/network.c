@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What E2B's clients say of a sandbox's network: whom it may reach, by address and by name.
- * Proxies, rules that change requests and TLS of its own inside are refused by name. */
+/* E2B's network settings of a sandbox: the destinations that it may reach, by address and by host
+ * name. Proxies, rules that change requests and TLS on the sandbox's ports are refused. */
 #include "surface/e2b/e2b.h"
 
 #include "sandbox/egress.h"
@@ -40,7 +40,7 @@ static const struct json_member network_members[] = {
 };
 const struct json_shape e2b_network_shape = {
         .name = "E2bNetwork",
-        .about = "Who may be reached from inside, and what from outside",
+        .about = "Destinations that a sandbox may reach, and access to its ports",
         .size = sizeof(struct e2b_network),
         .members = network_members,
         .present_offset = offsetof(struct e2b_network, present),
@@ -52,7 +52,7 @@ static bool has_row(const struct e2b_network *n, enum network_row row)
 	return n->present >> row & 1;
 }
 
-/* "null", "{}" and "[]" ask for nothing. */
+/* "null", "{}" and "[]" count as not given. */
 static bool is_given(struct span raw)
 {
 	return raw.size > 0 && !span_equals_text(raw, "null") && !span_equals_text(raw, "{}") &&
@@ -77,7 +77,7 @@ static const struct unsupported {
         {offsetof(struct e2b_network, egress_proxy), "egressProxy", BY_LISTS},
         {offsetof(struct e2b_network, rules), "rules", BY_LISTS},
         {offsetof(struct e2b_network, https_ports), "httpsPorts",
-         "what listens inside is spoken to without TLS"},
+         "this server connects to ports of a sandbox without TLS"},
 };
 
 static int check_supported(const struct e2b_network *n, struct error *err)
@@ -95,9 +95,9 @@ static int check_supported(const struct e2b_network *n, struct error *err)
 	return 0;
 }
 
-/* "No internet" denies all, of which some may be allowed again. With nothing left there is no
- * network to be made. */
-int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
+/* allow_internet_access false denies all destinations; allowOut makes exceptions. Without an
+ * exception the sandbox gets no network. */
+int e2b_network_access(struct arena *a, const struct e2b_network *n, int internet,
                        struct e2b_access *ret, struct error *err)
 {
 	static const char *const everything[] = {SANDBOX_EGRESS_ALL, NULL};
@@ -107,9 +107,9 @@ int e2b_network_access(struct arena *a, const struct e2b_network *n, int said,
 
 	if (check_supported(n, err) < 0)
 		return -1;
-	ret->internet = has_row(n, NETWORK_INTERNET) ? n->allow_internet : said;
+	ret->internet = has_row(n, NETWORK_INTERNET) ? n->allow_internet : internet;
 	if (ret->internet == 0) {
-		/* Said in vain, but not said wrongly. */
+		/* denyOut has no effect here, but an invalid entry is still an error. */
 		if (sandbox_egress_format(a,
 		                          &(struct sandbox_egress){.deny = lists.deny,
 		                                                   .deny_name = lists.deny_name},

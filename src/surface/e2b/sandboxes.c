@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /sandboxes and /v2/sandboxes — made, listed, shown, ended. */
+/* /sandboxes and /v2/sandboxes — create, list, show and delete sandboxes. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define SECOND_MS INT64_C(1000)
 #define YEAR_S (365 * 24 * 3600)
-/* When none is asked for; the clients of each generation count on theirs. */
+/* Default timeouts. The clients of each generation of paths rely on theirs. */
 #define TIMEOUT_V1_S 15
 #define TIMEOUT_V2_S 300
 #define IDLE_NEVER_MS (YEAR_S * SECOND_MS)
@@ -28,7 +28,7 @@ static const struct json_member auto_resume_shape_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(auto_resume_shape, "E2bAutoResume", e2b_auto_resume,
-                       "Whether traffic wakes it");
+                       "Whether a request to the sandbox wakes it");
 
 struct e2b_volume_mount {
 	const char *name, *path;
@@ -41,7 +41,7 @@ static const struct json_member volume_mount_shape_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(volume_mount_shape, "E2bVolumeMount", e2b_volume_mount,
-                       "A volume, and where it is");
+                       "A volume and the folder where it is mounted");
 
 struct e2b_create_body {
 	const char *template_id;
@@ -76,7 +76,7 @@ static const struct json_member create_members[] = {
 };
 static const struct json_shape create_request = {
         .name = "E2bNewSandbox",
-        .about = "What to make",
+        .about = "The sandbox to create",
         .size = sizeof(struct e2b_create_body),
         .members = create_members,
         .present_offset = offsetof(struct e2b_create_body, present),
@@ -106,7 +106,8 @@ static int decide_traits(const struct e2b_create_body *b, unsigned *ret, struct 
 	return 0;
 }
 
-/* A template, or a snapshot, which E2B's clients take for one. */
+/* The source is a template or a snapshot: E2B's clients create sandboxes from both in the same way.
+ */
 static int choose_source(struct request *rq, const char *text, struct fleet_create *ret,
                          struct error *err)
 {
@@ -154,7 +155,7 @@ static int create_sandbox(struct request *rq, const struct e2b_create_body *b, i
 	        .env = b->env,
 	        .timeout_ms = timeout_s > 0 ? timeout_s * SECOND_MS : 1,
 	        .network_json = e2b_network_format(rq->arena, &b->network),
-	        /* Time ends it, not idleness. */
+	        /* The timeout ends the sandbox; idleness does not. */
 	        .idle_pause_ms = -1,
 	        .idle_stop_ms = -1,
 	        .idle_reap_ms = IDLE_NEVER_MS,
@@ -207,7 +208,8 @@ static const struct json_member lifecycle_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_lifecycle, on_timeout, .name = "onTimeout"),
         JSON_END,
 };
-static JSON_SHAPE(lifecycle_shape, "E2bLifecycle", e2b_lifecycle, "What its timeout does");
+static JSON_SHAPE(lifecycle_shape, "E2bLifecycle", e2b_lifecycle,
+                  "What the timeout of the sandbox does");
 
 struct e2b_sandbox_detail {
 	const char *template_id, *sandbox_id, *alias, *client_id, *envd_version, *state,
@@ -246,7 +248,7 @@ static const struct json_member detail_shape_members[] = {
 };
 static JSON_SHAPE(detail_shape, "E2bSandboxDetail", e2b_sandbox_detail, "A sandbox");
 
-/* One that nothing ends, as the native API makes them, has its end in a year. */
+/* A sandbox of the native API may have no end; the answer says one year from now. */
 static int64_t end_of(const struct sandbox_record *r)
 {
 	int64_t last = r->lifetime_max_ms > 0 ? r->created_at + r->lifetime_max_ms : 0;
@@ -256,7 +258,8 @@ static int64_t end_of(const struct sandbox_record *r)
 	return last > 0 ? last : clock_unix_ms() + IDLE_NEVER_MS;
 }
 
-/* The token opens all that the agent does, without a key: it is for callers who may do that. */
+/* The token allows all calls of the agent without a key. Only callers that may run commands get it.
+ */
 static bool may_run_commands(const struct request *rq)
 {
 	struct error ignored = {0};
@@ -355,12 +358,12 @@ static const struct json_member list_query_members[] = {
 };
 static JSON_OPEN_SHAPE(list_query, "E2bListQuery", e2b_list_query, "Which sandboxes");
 
-/* Pages of the store that one page here may cost. */
-#define LOOKS_MAX 64
+/* The number of the store's pages that are read for one page of the answer. */
+#define STORE_PAGES_MAX 64
 
 struct e2b_listing {
 	struct request *rq;
-	struct json_map labels; /* all of them are wanted */
+	struct json_map labels; /* a listed sandbox has all of them */
 	bool running, paused;
 	int64_t started_after;
 	struct sandbox_filter filter;
@@ -449,11 +452,11 @@ static bool is_listed(struct e2b_listing *l, const struct sandbox_record *r)
 	return r->created_at >= l->started_after && has_labels(l->rq->arena, r, &l->labels);
 }
 
-/* As many rows of the store at a time as are wanted still, so that a page ends where one of the
- * store's does. */
+/* Reads as many rows as the page still lacks, so that the page ends where a page of the store ends.
+ */
 static int fill_page(struct e2b_listing *l, const char **ret_next, struct error *err)
 {
-	unsigned looks = 0;
+	unsigned pages = 0;
 
 	do {
 		struct sandbox_list found;
@@ -466,7 +469,7 @@ static int fill_page(struct e2b_listing *l, const char **ret_next, struct error 
 			if (is_listed(l, &found.items[i]))
 				l->items[l->count++] = detail_of(l->rq, &found.items[i]);
 		l->filter.page = found.next_page;
-	} while (l->filter.page && l->count < l->limit && ++looks < LOOKS_MAX);
+	} while (l->filter.page && l->count < l->limit && ++pages < STORE_PAGES_MAX);
 	*ret_next = l->filter.page;
 	return 0;
 }
@@ -531,7 +534,7 @@ static int list_sandboxes_v2(struct request *rq, const void *body, struct reply 
 	return 0;
 }
 
-/* All that run, in one page. */
+/* Lists all running sandboxes in one page. */
 #define LIST_V1_MAX 1000
 
 static int list_sandboxes_v1(struct request *rq, const void *body, struct reply *reply,

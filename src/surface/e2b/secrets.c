@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /secrets — named values of a project. They are kept encrypted and never told again; what E2B has
- * them for, rules of a sandbox's network, is not there yet. */
+/* /secrets — named values of a project. They are stored encrypted and never returned. E2B uses them
+ * in network rules of a sandbox, which Atoll does not have yet. */
 #include <ctype.h>
 #include <string.h>
 
@@ -31,9 +31,10 @@ static const struct json_member secret_request_members[] = {
         VALUE_ROWS,
         JSON_END,
 };
-static JSON_OPEN_SHAPE(secret_request, "E2bNewSecret", e2b_secret_body, "A secret to keep");
+static JSON_OPEN_SHAPE(secret_request, "E2bNewSecret", e2b_secret_body, "A secret to store");
 static const struct json_member value_request_members[] = {VALUE_ROWS, JSON_END};
-static JSON_OPEN_SHAPE(value_request, "E2bSecretUpdate", e2b_secret_body, "Another value");
+static JSON_OPEN_SHAPE(value_request, "E2bSecretUpdate", e2b_secret_body,
+                       "A new value of a secret");
 
 struct e2b_secret_answer {
 	const char *secret_id, *name;
@@ -155,9 +156,10 @@ static const struct json_member secrets_query_members[] = {
         JSON_WHOLE_MEMBER(secrets_query, limit, .min = 1, .max = E2B_PAGE_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(secrets_query, "E2bSecretsQuery", secrets_query, "Which secrets");
+static JSON_OPEN_SHAPE(secrets_query, "E2bSecretsQuery", secrets_query, "The secrets to list");
 
-/* By name, and a page begins after the last name of the one before: a project has few. */
+/* Sorted by name; a page starts after the last name of the previous one. All secrets are loaded,
+ * because a project has few. */
 static int list_secrets(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
@@ -198,7 +200,7 @@ static int get_secret(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
-/* Metadata that is not said stays. */
+/* Metadata stay unless the body gives new ones. */
 static int update_secret(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {

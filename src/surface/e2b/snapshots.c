@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots and forks: a snapshot is called "NAME:TAG" or "ID:default", and is made into sandboxes
- * as a template is. It holds files, no processes: see docs/use/migrate-e2b.md. */
+/* Snapshots and forks. A snapshot has the name "NAME:TAG" or "ID:default", and sandboxes are
+ * created from it as from a template. It holds files but no processes: see docs/use/migrate-e2b.md.
+ */
 #include "base/log.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
@@ -16,7 +17,8 @@ static const struct json_member name_request_members[] = {
         JSON_TEXT_MEMBER(e2b_snapshot_body, name, .max = 256),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(name_request, "E2bSnapshotCreate", e2b_snapshot_body, "Its name");
+static JSON_OPEN_SHAPE(name_request, "E2bSnapshotCreate", e2b_snapshot_body,
+                       "The name of the snapshot");
 
 struct e2b_snapshot_info {
 	const char *snapshot_id;
@@ -77,7 +79,8 @@ static const struct json_member snapshots_query_members[] = {
         JSON_WHOLE_MEMBER(snapshots_query, limit, .min = 1, .max = E2B_PAGE_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(snapshots_query, "E2bSnapshotsQuery", snapshots_query, "Which snapshots");
+static JSON_OPEN_SHAPE(snapshots_query, "E2bSnapshotsQuery", snapshots_query,
+                       "The snapshots to list");
 
 static void write_info(struct buf *out, struct arena *a, const struct snapshot_record *r)
 {
@@ -90,7 +93,7 @@ static void write_info(struct buf *out, struct arena *a, const struct snapshot_r
 	json_write(out, &info_shape, &info);
 }
 
-/* By name there is one or none. */
+/* Lists the snapshot of this name, if it exists. */
 static int list_named_snapshot(struct request *rq, const char *text, struct buf *out,
                                struct error *err)
 {
@@ -158,14 +161,14 @@ static const struct json_member fork_members[] = {
 };
 static const struct json_shape fork_request = {
         .name = "E2bFork",
-        .about = "How many, and for how long",
+        .about = "The number of forks and their timeout in seconds",
         .size = sizeof(struct e2b_fork_body),
         .members = fork_members,
         .present_offset = offsetof(struct e2b_fork_body, present),
         .is_open = true,
 };
 
-/* The forks do not need its name any more. */
+/* The forks keep the files when the snapshot is removed. */
 static void drop_snapshot(struct request *rq, const char *id)
 {
 	const struct fleet_ref ref = {api_project(rq), id};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/e2b/steps.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* What a copy step has brought lies here until the next step has put it where it is to be. */
+/* A copy step unpacks its files here; the next step moves them to their destination. */
 #define COPY_FOLDER "/.atoll-copy"
 #define READY_TIMEOUT_MS 60000
 
@@ -16,8 +17,8 @@ static const struct json_member e2b_step_shape_members[] = {
 };
 JSON_OPEN_SHAPE(e2b_step_shape, "E2bStep", e2b_step, "A step of a template");
 
-/* $1 from the archive, to $2, owned by $3, with the mode $4: a file to its new name, or into a
- * folder; of a folder, or of what a pattern has found, what is in it. */
+/* Copies $1 of the archive to $2, with the owner $3 and the mode $4. A file is copied to a new name
+ * or into a folder. Of a folder, or of the matches of a pattern, the content is copied. */
 static const char place_files[] =
         "set -e\n"
         "from=" COPY_FOLDER "; src=$1; to=$2\n"
@@ -32,7 +33,7 @@ static const char place_files[] =
         "else into \"$from/$(dirname \"$src\")\"; fi\n"
         "rm -rf \"$from\"\n";
 
-/* Of all images, few have no timeout(1); there the step's own time is the only bound. */
+/* In the few images without timeout(1) the step's own time limit is the only one. */
 static const char wait_ready[] =
         "try() { /bin/sh -c \"$1\"; }\n"
         "command -v timeout >/dev/null && try() { timeout -s KILL 30 /bin/sh -c \"$1\"; }\n"
@@ -43,8 +44,8 @@ struct step_reader {
 	const struct e2b_step *step;
 	size_t arg_count;
 	struct build_step *out;
-	size_t count;     /* of out */
-	const char *user; /* of what follows, as a step has said */
+	size_t count, capacity; /* of out */
+	const char *user;       /* the user that the last USER step has set, for later steps */
 };
 
 static const char *get_argument(const struct step_reader *r, size_t i)
@@ -56,6 +57,7 @@ static struct build_step *add_step(struct step_reader *r, enum build_step_type t
 {
 	struct build_step *step = &r->out[r->count++];
 
+	assert(r->count <= r->capacity);
 	step->type = (int)type;
 	step->force = r->step->force;
 	return step;
@@ -66,7 +68,7 @@ static int read_env(struct step_reader *r, struct error *err)
 	struct build_step *step = add_step(r, BUILD_ENV);
 
 	if (r->arg_count == 0 || r->arg_count % 2 != 0)
-		return FAIL(err, ERROR_INVALID, "ENV wants names and values, in turn");
+		return FAIL(err, ERROR_INVALID, "ENV needs pairs of a name and a value");
 	step->env.pairs = ARENA_ARRAY(r->arena, struct json_pair, r->arg_count / 2);
 	for (size_t i = 0; i < r->arg_count; i += 2)
 		step->env.pairs[step->env.count++] =
@@ -80,7 +82,7 @@ static int read_run(struct step_reader *r, struct error *err)
 	struct build_step *step = add_step(r, BUILD_RUN);
 
 	if (!get_argument(r, 0)[0])
-		return FAIL(err, ERROR_INVALID, "RUN wants a command");
+		return FAIL(err, ERROR_INVALID, "RUN needs a command");
 	step->args = ARENA_ARRAY(r->arena, const char *, 4);
 	step->args[0] = "/bin/bash";
 	step->args[1] = "-c";
@@ -103,9 +105,9 @@ static int read_copy(struct step_reader *r, struct error *err)
 	                       NULL};
 
 	if (!get_argument(r, 0)[0] || !get_argument(r, 1)[0])
-		return FAIL(err, ERROR_INVALID, "COPY wants what, and where to");
+		return FAIL(err, ERROR_INVALID, "COPY needs a source and a destination");
 	if (!r->step->files_hash)
-		return FAIL(err, ERROR_INVALID, "COPY wants a filesHash");
+		return FAIL(err, ERROR_INVALID, "COPY needs a filesHash");
 	files->files = r->step->files_hash;
 	files->path = COPY_FOLDER;
 	place->user = "root";
@@ -117,13 +119,13 @@ static int read_copy(struct step_reader *r, struct error *err)
 static int read_workdir(struct step_reader *r, struct error *err)
 {
 	add_step(r, BUILD_WORKDIR)->path = get_argument(r, 0);
-	return get_argument(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "WORKDIR wants a path");
+	return get_argument(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "WORKDIR needs a path");
 }
 
 static int read_user(struct step_reader *r, struct error *err)
 {
 	r->user = add_step(r, BUILD_USER)->user = get_argument(r, 0);
-	return get_argument(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "USER wants a name");
+	return get_argument(r, 0)[0] ? 0 : FAIL(err, ERROR_INVALID, "USER needs a name");
 }
 
 static const struct {
@@ -147,14 +149,16 @@ static int read_step(struct step_reader *r, struct error *err)
 }
 
 int e2b_steps_read(struct arena *a, const struct json_list *steps, struct build_spec *spec,
-                   struct e2b_announced_build *draft, struct error *err)
+                   struct e2b_announced_build *announced, struct error *err)
 {
 	const struct e2b_step *items = steps->items;
 	struct step_reader r = {.arena = a, .user = ""};
 
 	if (steps->count > BUILD_STEPS_MAX / 2)
 		return FAIL(err, ERROR_LIMIT, "steps: at most %d", BUILD_STEPS_MAX / 2);
-	r.out = ARENA_ARRAY(a, struct build_step, 2 * steps->count + 1);
+	/* A COPY becomes two steps of the build. */
+	r.capacity = 2 * steps->count;
+	r.out = ARENA_ARRAY(a, struct build_step, r.capacity + 1);
 	for (size_t i = 0; i < steps->count; i++) {
 		size_t before = r.count;
 
@@ -162,7 +166,7 @@ int e2b_steps_read(struct arena *a, const struct json_list *steps, struct build_
 		if (read_step(&r, err) < 0)
 			return FAIL_CONTEXT(err, "steps[%zu]", i);
 		for (size_t own = before; own < r.count; own++)
-			draft->step_of[own] = (uint8_t)(i + 1);
+			announced->step_of[own] = (uint8_t)(i + 1);
 	}
 	spec->steps = (struct json_list){r.out, r.count, true};
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/e2b/steps.h — E2B's steps of a template as ours. Private to this folder. */
+/* surface/e2b/steps.h — E2B's steps of a template as steps of a build. */
 #pragma once
 
 #include "surface/e2b/announced.h"
@@ -12,10 +12,11 @@ struct e2b_step {
 };
 extern const struct json_shape e2b_step_shape;
 
-/* Fills spec->steps, and the draft's step_of. */
+/* Fills spec->steps and build->step_of. */
 MUST_CHECK int e2b_steps_read(struct arena *a, const struct json_list *steps,
-                              struct build_spec *spec, struct e2b_announced_build *draft,
+                              struct build_spec *spec, struct e2b_announced_build *build,
                               struct error *err);
-/* As a last step: what has to succeed within a minute, where nothing is started before it. A try
- * that hangs is ended after half of that. */
+/* Appends a step that runs `ready` until it succeeds, for at most one minute; for templates that
+ * start no program. If the image has timeout(1), each
+ * try is killed after 30 seconds. */
 void e2b_steps_add_ready(struct arena *a, const char *ready, struct build_spec *spec);

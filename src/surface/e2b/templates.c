@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Templates: found, listed, tagged, removed. A tag of a template is a template of its own that is
- * the same: "name:tag" is called NAME..TAG here, and "name:default" NAME. */
+/* Templates: find, list, tag and remove them. A tag of a template is a separate template with the
+ * same content. The store's name of "name:tag" is NAME..TAG, and that of "name:default" is NAME. */
 #include <math.h>
 #include <string.h>
 
@@ -72,20 +72,20 @@ static const struct json_member whole_template_members[] = {
 };
 static const struct json_shape whole_template_shape = {
         .name = "E2bTemplateWithBuilds",
-        .about = "A template, and what it is of",
+        .about = "A template and its builds",
         .size = sizeof(struct e2b_template_answer),
         .members = whole_template_members,
         .present_offset = SIZE_MAX,
 };
 
 static const char *const states[] = {
-        [TEMPLATE_PENDING] = "ready", /* it is made when it is used first */
+        [TEMPLATE_PENDING] = "ready", /* its first use builds it */
         [TEMPLATE_BUILDING] = "building",
         [TEMPLATE_READY] = "ready",
         [TEMPLATE_FAILED] = "error",
 };
 
-/* What its sandboxes get, as far as it is known before one is made. */
+/* The resources that its sandboxes get, as far as they are known before one is created. */
 static struct sandbox_resources resources_of(struct request *rq, const struct template_record *t)
 {
 	const struct config *config = api_of(rq)->config;
@@ -150,7 +150,7 @@ static int list_templates(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-/* What stands there now; earlier builds are told by the native API. */
+/* Shows the current build only; the native API lists earlier ones. */
 static int get_template(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
@@ -176,7 +176,7 @@ static int get_template(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-/* A snapshot is removed as a template is. */
+/* E2B's clients delete snapshots with this call, too. */
 static int delete_template(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
@@ -204,7 +204,8 @@ static const struct json_member update_request_members[] = {
         JSON_BOOL_MEMBER(template_update_body, is_public, .name = "public"),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(update_request, "E2bTemplateUpdate", template_update_body, "Whose it is");
+static JSON_OPEN_SHAPE(update_request, "E2bTemplateUpdate", template_update_body,
+                       "Whether all projects may use the template");
 
 struct names_answer {
 	const char **names;
@@ -213,7 +214,7 @@ static const struct json_member names_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(names_answer, names),
         JSON_END,
 };
-static JSON_SHAPE(names_shape, "E2bTemplateNames", names_answer, "What it is called");
+static JSON_SHAPE(names_shape, "E2bTemplateNames", names_answer, "The names of a template");
 
 static int update_template(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
@@ -226,7 +227,7 @@ static int update_template(struct request *rq, const void *body, struct reply *r
 		return -1;
 	if (b->is_public != (t.project_id[0] == '\0'))
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "whose a template is cannot be changed: public is %s",
+		            "public is %s and cannot be changed: a template keeps its project",
 		            b->is_public ? "false" : "true");
 	out.names = answer_of(rq, &t).names;
 	reply_json(reply, &names_shape, &out);
@@ -244,7 +245,7 @@ static const struct json_member alias_shape_members[] = {
         JSON_BOOL_MEMBER(alias_answer, is_public, .name = "public"),
         JSON_END,
 };
-static JSON_SHAPE(alias_shape, "E2bAlias", alias_answer, "What is called so");
+static JSON_SHAPE(alias_shape, "E2bAlias", alias_answer, "The template of an alias");
 
 static int get_alias(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -272,14 +273,16 @@ static const struct json_member assign_request_members[] = {
         TAGS_ROW,
         JSON_END,
 };
-static JSON_OPEN_SHAPE(assign_request, "E2bTagsAssign", tags_body, "What is to have which tags");
+static JSON_OPEN_SHAPE(assign_request, "E2bTagsAssign", tags_body,
+                       "A template and the tags to add");
 static const struct json_member untag_request_members[] = {
         JSON_TEXT_MEMBER(tags_body, target, .name = "name", .flags = JSON_REQUIRED, .min = 1,
                          .max = 256),
         TAGS_ROW,
         JSON_END,
 };
-static JSON_OPEN_SHAPE(untag_request, "E2bTagsRemove", tags_body, "What is to lose which tags");
+static JSON_OPEN_SHAPE(untag_request, "E2bTagsRemove", tags_body,
+                       "A template and the tags to remove");
 
 struct tags_assigned {
 	const char **tags;
@@ -291,7 +294,7 @@ static const struct json_member assigned_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(assigned_shape, "E2bTagsAssigned", tags_assigned,
-                  "The tags, and what they are of");
+                  "The tags that were added, and their build");
 
 static int parse_tagged_name(struct request *rq, const char *name, const char *tag,
                              struct e2b_name *ret, struct error *err)
@@ -299,7 +302,7 @@ static int parse_tagged_name(struct request *rq, const char *name, const char *t
 	return e2b_name_parse(rq->arena, arena_format(rq->arena, "%s:%s", name, tag), ret, err);
 }
 
-/* In place of what had the tag before, unless that is used. */
+/* Replaces the template that had the tag before; fails if that one is in use. */
 static int assign_tag(struct request *rq, const struct template_record *target,
                       const struct e2b_name *name, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /volumecontent/:id — the files of a volume, by the token that its creation or GET /volumes/:id
- * tells, and by no key. A small sandbox that has the volume does all of it, as with the native
- * calls: no path of a caller is ever followed on the host. */
+/* /volumecontent/:id — the files of a volume. The volume's token authorizes the calls; clients get
+ * it when they create the volume or call GET /volumes/:id. As with the native calls, a small
+ * sandbox with the volume does the work: the host never follows a client's path. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static const struct json_member content_query_members[] = {
 };
 static const struct json_shape content_query = {
         .name = "E2bContentQuery",
-        .about = "Which file",
+        .about = "The file",
         .size = sizeof(struct content_query),
         .members = content_query_members,
         .present_offset = offsetof(struct content_query, present),
@@ -53,7 +53,7 @@ static const struct json_member attributes_members[] = {
 };
 static const struct json_shape attributes_request = {
         .name = "E2bAttributes",
-        .about = "Whose a file is, and its mode",
+        .about = "Owner, group and mode of a file",
         .size = sizeof(struct content_query),
         .members = attributes_members,
         .present_offset = offsetof(struct content_query, present),
@@ -65,7 +65,7 @@ static bool has_row(const struct content_query *q, enum content_row row)
 	return q->present >> row & 1;
 }
 
-/* ---- who asks ---- */
+/* ---- authorization ---- */
 
 static int authorize_token(struct request *rq, const char **ret_project, struct error *err)
 {
@@ -79,7 +79,7 @@ static int authorize_token(struct request *rq, const char **ret_project, struct 
 	if (store_volume_find(api_of(rq)->store, rq->arena, NULL, id, &volume, err) < 0)
 		return -1;
 	*ret_project = volume.project_id;
-	if (rq->caller) /* the handler is run again */
+	if (rq->caller) /* the handler runs again after a park or on a worker */
 		return 0;
 	caller = ARENA_NEW(rq->arena, struct api_caller);
 	caller->account = (struct account_caller){
@@ -91,7 +91,7 @@ static int authorize_token(struct request *rq, const char **ret_project, struct 
 	return 0;
 }
 
-/* Opens the volume, and makes of the query's path one below it. */
+/* Opens the volume and makes the query's path relative to its root. */
 static int open_volume(struct request *rq, bool for_writing, struct api_target *t,
                        struct files_call *call, struct error *err)
 {
@@ -132,7 +132,7 @@ static void write_stat(struct buf *out, const struct agent_file *file, const cha
 	json_write_text(out, span_equals_text(rest, ".") ? SPAN("/") : span_of(path));
 	buf_addf(out, ",\"size\":%" PRIu64 ",\"mode\":%u,\"uid\":%u,\"gid\":%u",
 	         file->size > INT64_MAX ? INT64_MAX : file->size, file->mode, file->uid, file->gid);
-	/* What changed last is all that the agent tells. */
+	/* The agent reports one time only, that of the last modification. */
 	for (size_t i = 0; i < COUNT_OF(times); i++) {
 		buf_addf(out, ",\"%s\":\"", times[i]);
 		clock_format(out, file->modified_unix_ms);
@@ -145,7 +145,7 @@ static void write_stat(struct buf *out, const struct agent_file *file, const cha
 	buf_add_byte(out, '}');
 }
 
-/* The path as E2B's clients write it: from the volume's root. */
+/* Writes the path as E2B's clients do: absolute from the volume's root. */
 static void write_absolute(struct buf *out, const struct agent_file *file, const char *path)
 {
 	AUTO(buf_done) struct buf text = BUF(8192);
@@ -198,7 +198,7 @@ static int download_file(struct request *rq, const void *body, struct reply *rep
 
 struct volume_folder_listing {
 	struct buf *out;
-	const char *folder; /* from the root, without '/' at the end */
+	const char *folder; /* absolute, without '/' at the end */
 	size_t count;
 };
 
@@ -251,7 +251,7 @@ static int list_folder(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-/* ---- whose it is ---- */
+/* ---- owner and mode ---- */
 
 static int run_program(struct request *rq, struct api_target *t, const char **args,
                        struct error *err)
@@ -269,7 +269,7 @@ static int run_program(struct request *rq, struct api_target *t, const char **ar
 	            (int)(result.out[1].size < 160 ? result.out[1].size : 160), result.out[1].data);
 }
 
-/* In the sandbox that has the volume, where a link leads no further than that. */
+/* Runs in the sandbox with the volume, so that a symbolic link cannot lead out of it. */
 static int change_attributes(struct request *rq, struct api_target *t,
                              const struct files_call *call, const struct content_query *to,
                              struct error *err)
@@ -355,7 +355,7 @@ static int upload_file(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (has_row(q, CONTENT_UID) || has_row(q, CONTENT_GID)) {
 		(void)FAIL(err, ERROR_UNSUPPORTED, "uid and gid of an upload are not supported");
-		error_hint(err, "change them when it is there: PATCH /volumecontent/ID/path");
+		error_hint(err, "change them after the upload: PATCH /volumecontent/ID/path");
 		return -1;
 	}
 	if (open_volume(rq, true, &t, &call, err) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /volumes — made, listed, removed. What is in them: volume_content.c. */
+/* /volumes — create, list and remove volumes. volume_content.c serves their files. */
 #include "fleet/access.h"
 #include "fleet/volume.h"
 #include "surface/e2b/e2b.h"
@@ -13,7 +13,7 @@ static const struct json_member volume_request_members[] = {
                          .max = SANDBOX_NAME_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(volume_request, "E2bNewVolume", e2b_volume_body, "A volume to make");
+static JSON_OPEN_SHAPE(volume_request, "E2bNewVolume", e2b_volume_body, "A volume to create");
 
 struct e2b_volume_answer {
 	const char *volume_id, *name, *token;
@@ -37,7 +37,7 @@ static const struct json_member volume_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(volume_shape, "E2bVolumeAndToken", e2b_volume_answer,
-                  "A volume, and what opens its files");
+                  "A volume and the token for its files");
 
 static void reply_volume(struct request *rq, struct reply *reply, const struct volume_record *r)
 {
@@ -114,7 +114,7 @@ const struct route e2b_volumes_routes[] = {
         {HTTP_POST, "/volumes", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN,
          .body = &volume_request, .status = 201, .handle = create_volume, E2B_ROW},
         {HTTP_GET, "/volumes", SCOPE_SANDBOX_READ, ROUTE_HIDDEN, .handle = list_volumes, E2B_ROW},
-        /* Its answer opens the files. */
+        /* The answer contains the token, so the call needs the write scope. */
         {HTTP_GET, "/volumes/:id", WRITE, ROUTE_HIDDEN, .handle = get_volume, E2B_ROW},
         {HTTP_DELETE, "/volumes/:id", WRITE, ROUTE_SLOW | ROUTE_FILES | ROUTE_HIDDEN, .status = 204,
          .handle = delete_volume, E2B_ROW},

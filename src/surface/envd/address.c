@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a request is: by two headers, by the host, or by both when they agree. */
+/* The sandbox and port that a request is for: two headers name them, or the host, or both if they
+ * agree. */
 #include <string.h>
 
 #include "sandbox/preview.h"
@@ -10,7 +11,7 @@ static const char *host_of(const struct request *rq)
 {
 	const char *host = request_header(rq, "Host");
 
-	/* Over a unix socket a Host says nothing. */
+	/* On a unix socket the Host has no meaning. */
 	return host && strcmp(rq->peer, "unix") != 0 ? host : "";
 }
 
@@ -27,7 +28,7 @@ static int read_headers(const struct request *rq, struct envd_address *ret, stru
 	}
 	if (preview_port_parse(port, &ret->port, err) < 0)
 		return FAIL_CONTEXT(err, "E2b-Sandbox-Port");
-	/* What is no id is nobody's. */
+	/* An invalid id stays empty: no sandbox has it. */
 	ret->id[0] = '\0';
 	if (id_is_valid(id))
 		memcpy(ret->id, id, size + 1);
@@ -46,10 +47,11 @@ int envd_address_find(const struct request *rq, struct envd_address *ret, struct
 		return -1;
 	if (has_headers && read_headers(rq, &of_headers, err) < 0)
 		return -1;
-	/* One who checks the host before us must not be led past by a header. */
+	/* A proxy may check the host before this server: a header must not override it. */
 	if (has_host && has_headers &&
 	    (strcmp(of_host.id, of_headers.id) != 0 || of_host.port != of_headers.port))
-		return FAIL(err, ERROR_INVALID, "the headers and the host name different places");
+		return FAIL(err, ERROR_INVALID,
+		            "the headers and the host name different sandboxes or ports");
 	*ret = has_host ? of_host : of_headers;
 	return 0;
 }
@@ -83,7 +85,7 @@ static int refuse_mismatch(struct request *rq, const void *body, struct reply *r
 	(void)reply;
 	if (envd_address_find(rq, &place, err) < 0)
 		return -1;
-	return FAIL(err, ERROR_NOT_FOUND, "there is nothing here");
+	return FAIL(err, ERROR_NOT_FOUND, "no route for this request");
 }
 
 const struct route envd_mismatch_route = {
@@ -92,10 +94,10 @@ const struct route envd_mismatch_route = {
         .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN,
         .handle = refuse_mismatch,
         .tag = ENVD_TAG,
-        .summary = "A request whose sandbox cannot be told",
+        .summary = "A request with contradictory headers and host",
 };
 
-/* Of requests that are for the inside of a sandbox. */
+/* Routes of the ports of a sandbox that this server answers itself. */
 const struct route *const interpreter_routes[] = {envd_interpreter_routes, NULL};
 
 const struct route *const envd_routes[] = {

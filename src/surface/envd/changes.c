@@ -26,9 +26,10 @@ static int take_change(struct changes *c, const struct agent_change *change, str
 	};
 
 	if (change->kind == AGENT_LOST)
-		return FAIL(err, ERROR_LIMIT, "there were more changes than could be told");
+		return FAIL(err, ERROR_LIMIT,
+		            "events were lost: there were too many changes at once");
 	if (change->kind >= COUNT_OF(names))
-		return FAIL(err, ERROR_SYSTEM, "the agent told of a change of kind %u",
+		return FAIL(err, ERROR_SYSTEM, "the agent sent a change of unknown kind %u",
 		            change->kind);
 	buf_reset(&c->event);
 	buf_add_text(&c->event, "{\"name\":");
@@ -56,7 +57,7 @@ int changes_take_message(struct changes *c, struct arena *a, uint16_t type, stru
 		return take_change(c, &change, ret, err);
 	}
 	if (type != AGENT_ENTRY)
-		return FAIL(err, ERROR_SYSTEM, "the agent sent message %u out of place", type);
+		return FAIL(err, ERROR_SYSTEM, "the agent sent the unexpected message %u", type);
 	if (wire_decode(a, payload, agent_entry_shape, &entry, sizeof(entry), err) < 0)
 		return -1;
 	buf_reset(&c->entry);

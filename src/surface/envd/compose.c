@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /files/compose: several files become one, and are gone. It is put together under another
- * name first: the destination is the old one or the whole new one. */
+/* POST /files/compose: joins several files into one and removes them. The new file is written under
+ * a temporary name and then renamed, so that the destination is never incomplete. */
 #include <string.h>
 
 #include "base/path.h"
@@ -15,7 +15,7 @@ struct compose {
 	struct request *rq;
 	struct api_target target;
 	const char *user, *destination, *partial;
-	const char **sources; /* as the caller has them; NULL-terminated */
+	const char **sources; /* as the caller sent them; NULL-terminated */
 	size_t count;
 };
 
@@ -61,7 +61,7 @@ static int remove_file(struct compose *c, const char *name, struct error *err)
 	return call_for_path(c, AGENT_REMOVE, &path, NULL, err);
 }
 
-/* But for one that is the destination itself. */
+/* Keeps a source that is the destination itself. */
 static int remove_sources(struct compose *c, const char *made, struct error *err)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -92,7 +92,7 @@ static int join_sources(struct compose *c, const char **ret_made, struct error *
 		return 0;
 	(void)!remove_file(c, c->partial, &ignored);
 	envd_error_translate(err);
-	/* A folder where a file is to be. */
+	/* The destination is a folder. */
 	if (err->code == ERROR_CONFLICT)
 		err->code = ERROR_INVALID;
 	return -1;
@@ -153,6 +153,6 @@ const struct route envd_compose_routes[] = {
          .body_max = BODY_MAX_BYTES,
          .handle = compose_files,
          .tag = ENVD_TAG,
-         .summary = "Several files as one"},
+         .summary = "Join files into one"},
         {.path = NULL},
 };

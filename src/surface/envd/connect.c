@@ -57,7 +57,7 @@ void connect_end_envelope(struct buf *out, size_t begun, unsigned flags)
 	size_t size = out->size - begun - CONNECT_HEAD_SIZE;
 	char *head;
 
-	/* What did not fit is found out when the buffer is used. */
+	/* The user of the buffer checks for overflow. */
 	if (out->overflowed)
 		return;
 	head = out->data + begun;

@@ -8,7 +8,7 @@
 
 #define PING_S 90
 #define PING_S_MAX 3600
-/* How exactly the time of a stream is kept. */
+/* The precision of a stream's deadline. */
 #define TICK_MS 1000
 
 static struct connect_stream *connect_stream_of(struct stream *s)
@@ -58,7 +58,8 @@ int connect_stream_start(struct request *rq, struct connect_stream *c,
 	if (compute_open(s->hold.provider, s->hold.id, request, rq->deadline, &options.fd, err) <
 	    0) {
 		stream_free(s);
-		/* On the loop's thread time is over as soon as the agent keeps us waiting. */
+		/* On the loop's thread the deadline passes as soon as the agent does not answer at
+		 * once. */
 		if (err->code == ERROR_TIMEOUT)
 			(void)!request_may_block(rq, err);
 		return -1;
@@ -109,7 +110,7 @@ void connect_stream_on_tick(struct stream *s, struct relay *relay)
 		connect_stream_finish(c, relay, &late);
 		return;
 	}
-	/* As often as asked for, whatever else was said. */
+	/* Sent at the interval that the client asked for, whatever other messages were sent. */
 	if (!c->begun || (c->end_ms && now - c->pinged_ms < c->ping_ms))
 		return;
 	c->pinged_ms = now;

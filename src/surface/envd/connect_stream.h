@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/envd/connect_stream.h — a stream of an agent's messages (api/stream.h) that answers a
- * call of the Connect protocol: what its messages have in common, its time, its signs of life.
- * Private to this folder. */
+/* surface/envd/connect_stream.h — a stream of the agent's messages (calls/stream.h) that answers a
+ * call of the Connect protocol: its envelopes, its deadline and its keepalive messages. */
 #pragma once
 
 #include "calls/stream.h"
@@ -11,44 +10,47 @@
 struct compute_request;
 
 struct connect_stream {
-	struct stream stream; /* first */
-	struct buf out;       /* envelopes on their way */
-	const char *ping;     /* the message that only says that the stream lives */
-	int64_t end_ms;       /* monotonic: then the stream ends; 0 = never */
-	int64_t ping_ms, pinged_ms;
-	bool begun;
+	struct stream stream; /* must be first */
+	struct buf out;       /* envelopes that are not sent yet */
+	const char *ping;     /* the keepalive message */
+	int64_t end_ms;       /* monotonic time at which the stream ends; 0 = never */
+	int64_t ping_ms;      /* between two keepalive messages */
+	int64_t pinged_ms;    /* monotonic time of the last one */
+	bool begun;           /* the head of the reply is sent */
 };
 
 struct connect_stream_options {
 	const char *ping;
-	size_t out_max;    /* of what is written between two flushes */
-	int64_t within_ms; /* then it ends with deadline_exceeded; 0 = never */
+	size_t out_max;    /* bytes that are written between two flushes */
+	int64_t within_ms; /* the stream ends with deadline_exceeded after this; 0 = never */
 };
-/* Zeroed but for what the options say. `ops->size` is that of a struct that begins with struct
- * connect_stream; `ops` has connect_stream_on_tick and _done, or calls them. */
+/* `ops->size` is the size of a struct that begins with struct connect_stream; the members that the
+ * options do not set are zero. `ops` has connect_stream_on_tick and connect_stream_done, or calls
+ * them. */
 struct connect_stream *connect_stream_new(struct request *rq, const struct stream_ops *ops,
                                           struct fleet_hold *hold,
                                           const struct connect_stream_options *options);
 void connect_stream_done(struct stream *s);
 void connect_stream_on_tick(struct stream *s, struct relay *relay);
-/* Sends the agent its request. The stream is the reply's from here on, and gone when this fails. */
+/* Sends the agent its request. Afterwards the reply owns the stream; on failure it is freed. */
 MUST_CHECK int connect_stream_start(struct request *rq, struct connect_stream *c,
                                     const struct compute_request *request, struct reply *reply,
                                     struct error *err);
 
 void connect_stream_flush(struct connect_stream *c, struct relay *relay);
-/* The last message; `err` NULL: all went well. */
+/* Sends the last message; `err` NULL = success. */
 void connect_stream_finish(struct connect_stream *c, struct relay *relay, const struct error *err);
-/* AGENT_FAILED: the last message as well. */
+/* For AGENT_FAILED: sends the failure as the last message. */
 void connect_stream_fail(struct connect_stream *c, struct relay *relay, struct span payload);
 
-/* envd_target_open for a stream: what refuses it is told by a message, as clients take a stream's
- * HTTP status for less: 429 for "unavailable". But who may not come in gets 401. */
+/* envd_target_open for a stream. A failure is sent as a message, because clients turn the HTTP
+ * status of a stream into a less exact code: 429 becomes "unavailable". A request without access
+ * gets the status 401. */
 MUST_CHECK int connect_stream_open(struct request *rq, struct reply *reply, struct api_target *ret,
                                    struct error *err);
-/* The request's one message; {} when it is empty. */
+/* Reads the request's only message; {} if it is empty. */
 MUST_CHECK int connect_stream_read(struct request *rq, const struct json_value **ret,
                                    struct error *err);
-/* A stream that fails before its first message ends by a message all the same: 0, or -1 when a
- * worker has to try. */
+/* Answers a failure before the first message by the message that ends the stream. Returns 0, or -1
+ * if a worker has to run the handler again. */
 int connect_stream_refuse(struct request *rq, struct reply *reply, const struct error *err);

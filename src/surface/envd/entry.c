@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files as EntryInfo says them. */
+/* Files as envd's EntryInfo. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +19,7 @@ static const char *type_name(uint32_t type)
 	return names[type < COUNT_OF(names) ? type : AGENT_FILE_OTHER];
 }
 
-/* "-rw-r--r--", "drwxr-xr-x", "Lrwxrwxrwx", "ugtrwx…": special bits are letters before. */
+/* "-rw-r--r--", "drwxr-xr-x", "Lrwxrwxrwx", "ugtrwx…": letters for special bits come first. */
 static void write_permissions(struct buf *out, const struct agent_entry *entry)
 {
 	static const char letters[] = "rwxrwxrwx";
@@ -44,7 +44,7 @@ static void write_permissions(struct buf *out, const struct agent_entry *entry)
 		buf_add_byte(out, entry->mode & (0400U >> i) ? letters[i] : '-');
 }
 
-/* RFC 3339 with nanoseconds; what no year of four digits has is its edge. */
+/* RFC 3339 with nanoseconds. Times outside the years 1970 to 9999 are clamped. */
 static void write_time(struct buf *out, const struct agent_entry *entry)
 {
 	static const int64_t last = INT64_C(253402300799);

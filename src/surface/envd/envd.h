@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/envd/envd.h — the inside of a sandbox as E2B's SDKs know it: files over HTTP, processes
- * and folders over the Connect protocol. Private to this folder.
+/* surface/envd/envd.h — the daemon inside a sandbox as E2B's SDKs know it: files over HTTP,
+ * processes and folders over the Connect protocol.
  *
- * A request is for a port of a sandbox when it has the headers E2b-Sandbox-Id and E2b-Sandbox-Port,
- * or comes to the host PORT-ID.DOMAIN. Port 49983 is these routes; any other but those of our own
- * is a server inside, see ports.c. Nobody has a key here: a sandbox's own token (fleet/access.h)
- * lets in, whoever has it, to that sandbox alone. */
+ * A request is for a port of a sandbox if it has the headers E2b-Sandbox-Id and E2b-Sandbox-Port,
+ * or if its host is PORT-ID.DOMAIN. Port 49983 leads to these routes and port 49999 to the code
+ * interpreter's. Any other port is a server inside the sandbox (ports.c).
+ *
+ * These requests carry no API key. The sandbox's own token (fleet/access.h) admits the request,
+ * to that sandbox only. */
 #pragma once
 
 #include "base/id.h"
@@ -17,17 +19,17 @@
 
 #define ENVD_PORT 49983
 #define INTERPRETER_PORT 49999 /* interpreter_routes.c */
-/* Of every row: their reference is E2B's. */
+/* Each route row has one of these tags: E2B documents the calls. */
 #define ENVD_TAG "envd"
 #define CONNECT_TAG "envd-connect"
 
-/* ---- place.c: which sandbox, and which of its ports ---- */
+/* ---- address.c: the sandbox and port that a request is for ---- */
 
 struct envd_address {
-	char id[ID_SIZE + 1];
+	char id[ID_SIZE + 1]; /* empty: the request names no valid id */
 	uint16_t port;
 };
-/* Of a request that was found to be for one. */
+/* For a request that envd_host_find has assigned to a port of a sandbox. */
 MUST_CHECK int envd_address_find(const struct request *rq, struct envd_address *ret,
                                  struct error *err);
 
@@ -41,41 +43,43 @@ bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const 
 
 /* ---- target.c ---- */
 
-/* The sandbox's own token, as the headers have it. */
+/* Checks the sandbox's own token in the header X-Access-Token. */
 MUST_CHECK int envd_token_check(struct request *rq, const char *id, struct error *err);
-/* The sandbox that the request is for, held, if the token is right. 1 = answered already: there is
- * none that runs. */
+/* Checks the token and holds the sandbox of the request. Returns 1 if the reply is already
+ * written, because the sandbox does not run or another server answers. */
 MUST_CHECK int envd_target_open(struct request *rq, struct reply *reply, struct api_target *ret,
                                 struct error *err);
-/* The same for who has been let in. */
+/* The same without the check of the token, for a request that was authorized otherwise. */
 MUST_CHECK int envd_target_hold(struct request *rq, struct reply *reply, const char *id,
                                 struct api_target *ret, struct error *err);
-/* 502, as the SDKs know a sandbox that has gone. */
+/* Answers 502, by which the SDKs recognize a sandbox that does not exist any more. */
 void envd_reply_gone(struct reply *reply, const char *id);
-/* The user that is named by "Basic NAME:", or by `given`; else whom the sandbox has for that. */
+/* The user to act as: `given` if not NULL, else the name of "Basic NAME:", else the sandbox's
+ * default. */
 MUST_CHECK int envd_user_find(struct request *rq, const struct api_target *t, const char *given,
                               const char **ret, struct error *err);
-/* Where its commands begin; "" = at their user's home. */
+/* The folder in which commands start; "" = the user's home. */
 const char *envd_workdir_of(const struct api_target *t);
-/* An agent's failure in the words of envd: an unknown user is an unknown caller. */
+/* Gives an agent's failure the code that envd has for it: an unknown user is "unauthenticated". */
 void envd_error_translate(struct error *err);
 
 /* ---- calls ---- */
 
-/* A body of JSON in which unknown members are let pass. */
+/* Reads a JSON body; unknown members are ignored. */
 MUST_CHECK int envd_read_json(struct request *rq, const struct json_value **ret, struct error *err);
 
-/* A path of that user's, and root's work. */
+/* A path of the agent's. A relative path starts at `user`'s home, and new files belong to `user`;
+ * the agent itself works as root. */
 struct agent_path envd_path_of(const char *path, const char *user);
 
 /* entry.c */
 void envd_write_entry(struct buf *out, const struct agent_entry *entry);
-#define ENVD_METADATA "user.e2b."
+#define ENVD_METADATA "user.e2b." /* prefix of the extended attributes that hold metadata */
 
-/* process.c: {"size":{"rows":24,"cols":80}} */
+/* process.c: reads {"size":{"rows":24,"cols":80}}. */
 MUST_CHECK int envd_pty_size(const struct json_value *pty, uint32_t *ret_rows,
                              uint32_t *ret_columns, struct error *err);
-/* selector.c: the process that {"pid":…} or {"tag":…} means. */
+/* selector.c: finds the process that {"pid":…} or {"tag":…} selects. */
 MUST_CHECK int envd_process_find(struct request *rq, const struct api_target *t,
                                  const struct json_value *selector, struct agent_process *ret,
                                  struct error *err);

@@ -27,8 +27,8 @@ void events_write_data(struct buf *out, const char *stream, struct span bytes)
 	connect_end_envelope(out, begun, 0);
 }
 
-/* In the words that clients of E2B may look for. */
-static void name_signal(uint32_t signal, char *out, size_t size)
+/* Writes the signal's name as E2B's daemon writes it: clients may compare it. */
+static void format_signal(uint32_t signal, char *out, size_t size)
 {
 	static const char *const names[] = {
 	        [SIGHUP] = "hangup",
@@ -54,7 +54,7 @@ static void name_signal(uint32_t signal, char *out, size_t size)
 		(void)snprintf(out, size, "signal: signal %u", signal);
 }
 
-/* Defaults are left out, as JSON of protocol buffers does: exit code 0, and no error. */
+/* Omits the defaults, as the JSON form of protocol buffers does: exit code 0 and no error. */
 void events_write_end(struct buf *out, const struct agent_process *p)
 {
 	const char *cause = agent_process_cause(p);
@@ -63,7 +63,7 @@ void events_write_end(struct buf *out, const struct agent_process *p)
 	char status[64];
 
 	if (p->signal)
-		name_signal(p->signal, status, sizeof(status));
+		format_signal(p->signal, status, sizeof(status));
 	else
 		(void)snprintf(status, sizeof(status), "exit status %" PRId64, p->exit_code);
 	buf_add_text(out, "{\"event\":{\"end\":{");

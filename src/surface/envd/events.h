@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/envd/events.h — what happens to a process as messages of Connect streams. Private to this
- * folder; pure. */
+/* surface/envd/events.h — the start, output and end of a process as messages of Connect streams.
+ * Pure. */
 #pragma once
 
 #include "base/buf.h"

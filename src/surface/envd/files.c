@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET and POST /files: by the sandbox's token, or by a signature that it has made. */
+/* GET and POST /files, authorized by the sandbox's token or by a signature made with it. */
 #include "surface/envd/files.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 #define PAGE 500
-/* An address without a sandbox is compared with those of so many. */
+/* A signed URL without a sandbox is compared with at most this many sandboxes. */
 #define SEARCHED_MAX 20000
 
 static const struct json_member files_query_members[] = {
@@ -21,7 +21,8 @@ static const struct json_member files_query_members[] = {
         JSON_TEXT_MEMBER(envd_files_query, signature_expiration, .max = 20),
         JSON_END,
 };
-static JSON_SHAPE(files_query, "EnvdFilesQuery", envd_files_query, "A file, and who wants it");
+static JSON_SHAPE(files_query, "EnvdFilesQuery", envd_files_query,
+                  "A file and the user that accesses it");
 
 static const char *text_or_empty(const char *text)
 {
@@ -74,12 +75,13 @@ static bool is_refused(struct span weight)
 	return true;
 }
 
-/* To pack takes longer than to send it as it is, on one machine: it is done for who lists nothing
- * else, as the SDK does when it is told to, and for who refuses what is as it is. */
+/* On one machine compression takes longer than sending the file as it is. The file is compressed
+ * only if gzip is the sole coding in the header, as the SDK sends it on request, or if the client
+ * refuses the identity coding. */
 static enum coding choose_coding(const char *accept)
 {
 	struct span rest = span_of(accept), item, name;
-	bool takes_gzip = false, refuses_identity = false, says_identity = false;
+	bool takes_gzip = false, refuses_identity = false, names_identity = false;
 	unsigned count = 0;
 
 	while (rest.size > 0) {
@@ -91,9 +93,9 @@ static enum coding choose_coding(const char *accept)
 		count++;
 		takes_gzip |=
 		        !is_off && (span_equals_text(name, "gzip") || span_equals_text(name, "*"));
-		says_identity |= span_equals_text(name, "identity");
+		names_identity |= span_equals_text(name, "identity");
 		refuses_identity |= is_off && (span_equals_text(name, "identity") ||
-		                               (span_equals_text(name, "*") && !says_identity));
+		                               (span_equals_text(name, "*") && !names_identity));
 	}
 	if (refuses_identity)
 		return takes_gzip ? CODING_GZIP : CODING_NONE;
@@ -159,9 +161,10 @@ static int handle_files(struct request *rq, const void *body, struct reply *repl
 	return serve_file(rq, reply, place.id, err);
 }
 
-/* ---- addresses that say no sandbox ---- */
+/* ---- signed URLs without a sandbox ---- */
 
-/* The one whose token has signed it: there is no other way to tell, and nobody else's fits. */
+/* Finds the sandbox whose token made the signature, by trying all of them. No other token matches.
+ */
 static int find_signer(struct request *rq, const struct signed_file *file, const char *signature,
                        const char **ret, struct error *err)
 {
@@ -197,9 +200,11 @@ static int search_signer(struct request *rq, const char **ret, struct error *err
 		return FAIL(err, ERROR_UNAUTHENTICATED, "missing signature query parameter");
 	if (signature_check_time(&file, clock_unix_ms() / 1000, err) < 0)
 		return -1;
-	/* Strangers may ask: their searches keep not so many workers that others find none. */
+	/* Callers without access may start searches: a search is refused if a quarter of the
+	 * workers search already. */
 	if (atomic_fetch_add(&api->envd_searches, 1) > (unsigned)api->config->workers / 4)
-		result = FAIL(err, ERROR_UNAVAILABLE, "too many signatures are being looked for");
+		result = FAIL(err, ERROR_UNAVAILABLE,
+		              "too many requests with signatures are being checked");
 	else
 		result = find_signer(rq, &file, q->signature, ret, err);
 	atomic_fetch_sub(&api->envd_searches, 1);
@@ -222,7 +227,7 @@ static int handle_signed_files(struct request *rq, const void *body, struct repl
 	{                                                                                          \
 		.method = (method_), .path = "/files", .flags = FLAGS | (flags_),                  \
 		.body_max = BODY_MAX_BYTES, .query = &files_query, .handle = (handle_),            \
-		.tag = ENVD_TAG, .summary = "A file's content"                                     \
+		.tag = ENVD_TAG, .summary = "The content of a file"                                \
 	}
 const struct route envd_file_routes[] = {
         ROW(HTTP_GET, 0, handle_files),

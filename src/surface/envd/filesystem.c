@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* filesystem.Filesystem/{Stat,MakeDir,Move,ListDir,Remove}. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #define DEPTH_MAX 64
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 
-/* A call that has been let in. */
+/* An authorized call. */
 struct filesystem_call {
 	struct request *rq;
 	struct api_target target;
@@ -71,7 +72,8 @@ static int add_entry(void *context, const void *reply, struct error *err)
 	struct envd_entry_listing *l = context;
 
 	if (l->count == ENTRIES_MAX)
-		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many files");
+		return FAIL(err, ERROR_LIMIT,
+		            "the folder has more than the allowed number of entries");
 	if (l->count++ > 0)
 		buf_add_byte(l->out, ',');
 	envd_write_entry(l->out, reply);
@@ -205,7 +207,7 @@ static int run_call(struct request *rq, struct reply *reply,
 	return -1;
 }
 
-/* What is there already is told by a code of its own. */
+/* An existing folder has an error code of its own. */
 static int reply_exists(struct reply *reply, const struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
@@ -231,8 +233,9 @@ static int handle_call(struct request *rq, const void *body, struct reply *reply
 	size_t i = 0;
 
 	(void)body;
-	while (strcmp(calls[i].name, name) != 0)
+	while (i < COUNT_OF(calls) && strcmp(calls[i].name, name) != 0)
 		i++;
+	assert(i < COUNT_OF(calls)); /* every route row has a call */
 	if (run_call(rq, reply, calls[i].call, err) == 0)
 		return 0;
 	if (!request_is_deferred(rq) && err->code == ERROR_CONFLICT && calls[i].call == make_dir)

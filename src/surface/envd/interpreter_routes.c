@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Port 49999 of a sandbox: E2B's code interpreter, a translation onto contexts (code/code.h). Its
- * default contexts are those that native callers name "default". */
+/* Port 49999 of a sandbox: E2B's code interpreter, translated to contexts (code/code.h). Its
+ * default contexts have the ids "default-python" and "default-javascript". */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -14,10 +14,10 @@
 #define KEEPALIVE_MS 10000
 #define HOME "/home/user"
 
-/* ---- who may ---- */
+/* ---- authorization ---- */
 
-/* Code wants the token of commands. Contexts are asked for without it by E2B's SDK, which has the
- * one of ports: that is enough to make and end them. */
+/* Running code needs the token for commands. E2B's SDK makes and ends contexts with the token for
+ * ports only, so that token is enough for those calls. */
 static int check_access(struct request *rq, const char *id, bool is_code, struct error *err)
 {
 	const char *given = request_header(rq, "E2B-Traffic-Access-Token");
@@ -29,7 +29,7 @@ static int check_access(struct request *rq, const char *id, bool is_code, struct
 	return envd_token_check(rq, id, err);
 }
 
-/* As envd_target_open. */
+/* Works as envd_target_open. */
 static int open_sandbox(struct request *rq, struct reply *reply, bool is_code,
                         struct api_target *ret, struct error *err)
 {
@@ -80,7 +80,7 @@ static bool has_context(const struct code_list *list, const char *id)
 	return false;
 }
 
-/* The default ones are always there: their first block starts them. */
+/* The default contexts are always listed: their first block of code starts them. */
 static void write_defaults(struct request *rq, const struct code_list *list, const char *cwd,
                            struct buf *out)
 {
@@ -118,12 +118,13 @@ static int list_contexts(struct request *rq, const void *body, struct reply *rep
 		write_context(out, list.items[i].id, list.items[i].language, list.items[i].cwd);
 		buf_add_byte(out, ',');
 	}
-	/* At least the default ones stand there. */
+	/* The list is never empty, because it has the default contexts: its last comma becomes the
+	 * bracket. */
 	out->data[out->size - 1] = ']';
 	return 0;
 }
 
-/* As envd runs commands: its user, from that user's home. */
+/* Contexts run like envd's commands: as the same user, in that user's home. */
 static int start_options(struct request *rq, const struct api_target *t, struct code_open *ret,
                          struct error *err)
 {
@@ -170,7 +171,7 @@ static int create_context(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-/* A default one that has not begun has nothing to end. */
+/* A default context that has not started: there is nothing to end. */
 static bool is_unstarted_default(struct arena *a, const char *id, const struct error *err)
 {
 	return err->code == ERROR_NOT_FOUND &&
@@ -223,7 +224,7 @@ static int delete_context(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-/* ---- what a block tells ---- */
+/* ---- the output of a block ---- */
 
 static const struct json_member interpreter_result_shape_members[] = {
         JSON_BOOL_MEMBER(code_result, is_main, .name = "is_main_result"),
@@ -243,9 +244,9 @@ static const struct json_member interpreter_result_shape_members[] = {
         JSON_END,
 };
 static JSON_SHAPE(interpreter_result_shape, "E2bResult", code_result,
-                  "A result as E2B's SDKs read it");
+                  "A result in the form that E2B's SDKs read");
 
-/* A text's quotes are Python's, not its own. */
+/* Removes the quotes that Python's repr puts around a text. */
 static void write_result(const struct code_outcome *told, const struct code_result *given,
                          struct buf *out)
 {
@@ -290,7 +291,7 @@ static void write_failure(const char *name, const char *value, const char *trace
 	buf_add_text(out, "}\n");
 }
 
-/* A shell's status is an error without a name. */
+/* A shell block that fails has no error: its exit status is reported as one. */
 static void write_status(int64_t status, struct buf *out)
 {
 	AUTO(buf_done) struct buf value = BUF(32);
@@ -345,7 +346,7 @@ static const struct code_writer writer = {
 /* ---- a block ---- */
 
 struct execute_request {
-	const char *code, *context; /* NULL: the language's own */
+	const char *code, *context; /* NULL: the default context of the language */
 	enum code_language language;
 	struct json_map env;
 };
@@ -361,7 +362,8 @@ static int read_env(struct arena *a, const struct json_value *given, struct json
 		const struct json_value *value = json_member_at(given, i, &key);
 
 		if (!key || !json_text(value, NULL))
-			return FAIL(err, ERROR_INVALID, "env_vars: not an object of texts");
+			return FAIL(err, ERROR_INVALID,
+			            "env_vars: must be an object whose values are texts");
 		ret->pairs[i] = (struct json_pair){key, json_text(value, NULL)};
 	}
 	return 0;
@@ -460,13 +462,14 @@ static int get_health(struct request *rq, const void *body, struct reply *reply,
 }
 
 #define FLAGS ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN
-#define OF_E2B .tag = ENVD_TAG, .summary = "Of E2B's code interpreter"
+#define INTERPRETER_ROW .tag = ENVD_TAG, .summary = "E2B's code interpreter"
 const struct route envd_interpreter_routes[] = {
-        {HTTP_GET, "/health", 0, FLAGS, .handle = get_health, OF_E2B},
-        {HTTP_POST, "/execute", 0, FLAGS, .handle = execute_code, OF_E2B},
-        {HTTP_GET, "/contexts", 0, FLAGS, .handle = list_contexts, OF_E2B},
-        {HTTP_POST, "/contexts", 0, FLAGS, .handle = create_context, OF_E2B},
-        {HTTP_DELETE, "/contexts/:context", 0, FLAGS, .handle = delete_context, OF_E2B},
-        {HTTP_POST, "/contexts/:context/restart", 0, FLAGS, .handle = restart_context, OF_E2B},
+        {HTTP_GET, "/health", 0, FLAGS, .handle = get_health, INTERPRETER_ROW},
+        {HTTP_POST, "/execute", 0, FLAGS, .handle = execute_code, INTERPRETER_ROW},
+        {HTTP_GET, "/contexts", 0, FLAGS, .handle = list_contexts, INTERPRETER_ROW},
+        {HTTP_POST, "/contexts", 0, FLAGS, .handle = create_context, INTERPRETER_ROW},
+        {HTTP_DELETE, "/contexts/:context", 0, FLAGS, .handle = delete_context, INTERPRETER_ROW},
+        {HTTP_POST, "/contexts/:context/restart", 0, FLAGS, .handle = restart_context,
+         INTERPRETER_ROW},
         {.path = NULL},
 };

@@ -5,7 +5,7 @@
 #include "surface/envd/files.h"
 
 #define PREFIX "X-Metadata-"
-#define KEY_MAX 246 /* a name of an attribute without its beginning */
+#define KEY_MAX 246 /* the name of an attribute without its prefix */
 #define TOTAL_MAX 4096
 
 struct header_metadata {
@@ -34,7 +34,7 @@ static bool has_key(const struct header_metadata *m, const char *key)
 	return false;
 }
 
-/* Of one that comes twice, the first counts. */
+/* Of two headers with the same key the first one counts. */
 static int add_header(void *context, const char *name, const char *value, struct error *err)
 {
 	struct header_metadata *m = context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any other port of a sandbox: a server inside, as previews show it. Who comes by the headers is
- * served here, who comes by the host by preview/share.c; both by the same rule. */
+/* Any other port of a sandbox: a server inside, as in previews. This file serves requests with the
+ * headers; preview/share.c serves requests by host. Both apply the same rules. */
 #include <errno.h>
 
 #include "fleet/access.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process.Process/{List,SendSignal,CloseStdin,Update}: calls without streams. */
+#include <assert.h>
 #include <signal.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static int call_agent(struct process_call *c, const struct compute_call *call, s
 	                    c->rq->deadline, err);
 }
 
-/* One that runs. */
+/* Finds a running process. */
 static int find_running(struct process_call *c, struct agent_process *ret, struct error *err)
 {
 	const struct json_value *selector = json_get(c->body, "process");
@@ -97,7 +98,7 @@ static int list_processes(struct process_call *c, struct error *err)
 
 /* ---- SendSignal, CloseStdin, Update ---- */
 
-/* By name or by number, as JSON of protocol buffers may have it. */
+/* By name or by number: the JSON form of protocol buffers allows both. */
 static uint32_t signal_of(const struct json_value *v)
 {
 	static const struct {
@@ -219,8 +220,9 @@ static int handle_call(struct request *rq, const void *body, struct reply *reply
 	size_t i = 0;
 
 	(void)body;
-	while (strcmp(calls[i].name, name) != 0)
+	while (i < COUNT_OF(calls) && strcmp(calls[i].name, name) != 0)
 		i++;
+	assert(i < COUNT_OF(calls)); /* every route row has a call */
 	return run_call(rq, reply, calls[i].call, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.Process/{SendInput,StreamInput}: bytes for a process' standard input or terminal. One
- * that does not read them keeps the call waiting, and no worker. */
+/* process.Process/{SendInput,StreamInput}: bytes for a process's standard input or terminal. If the
+ * process does not read them, the call waits without a worker. */
 #include <string.h>
 #include <strings.h>
 
@@ -18,15 +18,15 @@
 
 struct input_stream {
 	struct stream stream;
-	struct buf pending; /* an envelope whose rest is to come */
-	struct buf texts;   /* pid or tag that the first message names */
+	struct buf pending; /* an incomplete envelope */
+	struct buf texts;   /* the tag that the first message names */
 	uint64_t process;
 	int64_t end_ms;   /* monotonic; 0 = never */
-	unsigned waiting; /* messages that the agent has not answered yet */
+	unsigned waiting; /* messages without an answer from the agent */
 	bool is_stream, is_tty, is_over;
-	bool finds; /* the list of processes is being told */
+	bool finds; /* the agent is sending the list of processes */
 	bool body_ended;
-	int64_t pid; /* that is looked for */
+	int64_t pid; /* the pid that the first message names */
 	struct agent_process found;
 	bool has_found;
 };
@@ -133,15 +133,15 @@ static int take_message(struct input_stream *i, struct relay *relay, struct span
 		return stream_send(relay, AGENT_PROCESSES, NULL, NULL, err);
 	}
 	if (!input)
-		return 0; /* a sign of life */
+		return 0; /* a keepalive */
 	if (!i->process)
-		return FAIL(err, ERROR_INVALID, "the first message says no process");
+		return FAIL(err, ERROR_INVALID, "the first message names no process");
 	if (bytes_of(a, input, i->is_tty, &bytes, err) < 0)
 		return -1;
 	return feed_bytes(i, relay, bytes, err);
 }
 
-/* As many whole messages as there are; none while the process is looked for. */
+/* Takes all complete messages. While the search for the process runs, they wait. */
 static int take_messages(struct input_stream *i, struct relay *relay, struct error *err)
 {
 	struct span rest = buf_span(&i->pending), message;
@@ -171,7 +171,8 @@ static int on_client(struct stream *s, struct relay *relay, struct span bytes, b
 		return 0;
 	buf_add_span(&i->pending, bytes);
 	if (i->pending.overflowed)
-		(void)FAIL(err, ERROR_TOO_LARGE, "more input than %zu bytes waits", PENDING_MAX);
+		(void)FAIL(err, ERROR_TOO_LARGE, "more than %zu bytes of input are waiting",
+		           PENDING_MAX);
 	if (i->pending.overflowed || take_messages(i, relay, err) < 0) {
 		finish_reply(i, relay, err);
 		return 0;
@@ -247,7 +248,7 @@ static void on_tick(struct stream *s, struct relay *relay)
 
 	if (i->is_over || !i->end_ms || clock_monotonic_ms() < i->end_ms)
 		return;
-	(void)FAIL(&late, ERROR_TIMEOUT, "the process does not take its input");
+	(void)FAIL(&late, ERROR_TIMEOUT, "the process does not read its input");
 	finish_reply(i, relay, &late);
 }
 
@@ -290,7 +291,7 @@ static struct input_stream *input_new(const struct stream_ops *ops, struct api_t
 	return i;
 }
 
-/* The frames that the agent answers by a DONE each. */
+/* Encodes the bytes as frames; the agent answers each with a DONE. */
 static int add_frames(struct buf *out, uint64_t process, struct span bytes, unsigned *ret_count,
                       struct error *err)
 {

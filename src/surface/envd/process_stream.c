@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.Process/{Start,Connect}: what a process says, from when it starts or from now on. */
+/* process.Process/{Start,Connect}: the output of a process, from its start or from now on. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static const struct stream_ops process_ops = {
 
 struct process_stream_request {
 	struct compute_request request;
-	int64_t within_ms; /* 0 = any time */
+	int64_t within_ms; /* 0 = no limit */
 	bool is_start, is_tty;
 };
 
@@ -109,7 +109,7 @@ static int start_stream(struct request *rq, struct api_target *t,
 {
 	const struct connect_stream_options options = {
 	        .ping = EVENTS_PING,
-	        /* A piece of output as base64, and what is around it. */
+	        /* A piece of output as base64 and the JSON around it. */
 	        .out_max = 2 * (size_t)AGENT_DATA_MAX + 4096,
 	        .within_ms = as->within_ms,
 	};
@@ -138,7 +138,7 @@ static const char **list_of(struct request *rq, const char *first, const struct 
 	return out;
 }
 
-/* What every process of E2B's finds, under what the request says. */
+/* The variables that E2B sets for every process; the request's own override them. */
 static struct json_map map_of(struct request *rq, const struct api_target *t,
                               const struct json_value *envs)
 {
@@ -204,7 +204,8 @@ static int start_process(struct request *rq, struct reply *reply, struct api_tar
 	    run_limits_check(&limits, exec.args, err) < 0)
 		return -1;
 	as.is_tty = exec.flags & AGENT_EXEC_TTY;
-	/* A terminal is no call: it goes on for as long as a client is connected. */
+	/* The time limit of calls does not apply to a terminal: it runs while a client is
+	 * connected. */
 	if (!as.is_tty)
 		exec.timeout_ms =
 		        (uint64_t)run_limit_apply((int64_t)exec.timeout_ms, limits.timeout_ms);
@@ -227,7 +228,7 @@ static int attach_process(struct request *rq, struct reply *reply, struct api_ta
 	    envd_process_find(rq, t, json_get(body, "process"), &p, err) < 0)
 		return -1;
 	message.process = p.process;
-	/* What it has said before is not told again. */
+	/* The stream starts behind the output that exists already. */
 	memcpy(message.since, p.output_end, sizeof(message.since));
 	as.is_tty = p.flags & AGENT_EXEC_TTY;
 	return start_stream(rq, t, &as, reply, err);
@@ -235,10 +236,10 @@ static int attach_process(struct request *rq, struct reply *reply, struct api_ta
 
 /* ---- routes ---- */
 
-typedef int streamer(struct request *rq, struct reply *reply, struct api_target *t,
-                     const struct json_value *body, struct error *err);
+typedef int stream_call(struct request *rq, struct reply *reply, struct api_target *t,
+                        const struct json_value *body, struct error *err);
 
-static int run_stream_call(struct request *rq, struct reply *reply, streamer *call,
+static int run_stream_call(struct request *rq, struct reply *reply, stream_call *call,
                            struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};

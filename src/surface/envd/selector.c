@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes by the number that they have inside, or by the name that their starter gave them. */
+/* Processes by their pid inside the sandbox, or by the tag that the client gave them. */
 #include <string.h>
 
 #include "provider/compute.h"
@@ -8,13 +8,14 @@
 
 struct process_search {
 	struct arena *arena;
-	int64_t pid; /* or 0 */
+	int64_t pid; /* 0 = search by tag */
 	const char *tag;
 	struct agent_process found;
 	bool has_found;
 };
 
-/* A number may have been used before: who runs goes before who has ended, the youngest first. */
+/* A pid may have been reused: a running process is preferred to an ended one, and a younger one to
+ * an older one. */
 static bool is_better(const struct process_search *s, const struct agent_process *p)
 {
 	return !s->has_found || p->state == AGENT_PROCESS_RUNNING ||

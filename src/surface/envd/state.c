@@ -16,7 +16,7 @@ static bool is_reachable(const struct sandbox_record *r)
 	       sandbox_is_asleep(r->actual, r->reason, (unsigned)r->traits);
 }
 
-/* Wakes nobody: what sleeps and would be woken by its next use is well, too. */
+/* Does not wake the sandbox: a sleeping sandbox that its next use wakes counts as healthy. */
 static int get_health(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct envd_address place;
@@ -94,7 +94,7 @@ static void write_metrics(struct buf *out, const struct sandbox_record *r,
 	         s->memory_bytes >> 20, disk, s->disk_limit_bytes);
 }
 
-/* How busy it is shows between two looks. */
+/* The CPU usage is the difference of two samples. */
 static int get_metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -119,7 +119,7 @@ static int get_metrics(struct request *rq, const void *body, struct reply *reply
 	{                                                                                          \
 		.method = HTTP_GET, .path = (path_),                                               \
 		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN, .handle = (handle_),        \
-		.tag = ENVD_TAG, .summary = "State of a sandbox"                                   \
+		.tag = ENVD_TAG, .summary = "The state of a sandbox"                               \
 	}
 const struct route envd_state_routes[] = {
         ROW("/health", get_health),
@@ -129,6 +129,6 @@ const struct route envd_state_routes[] = {
          .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_SLOW,
          .handle = get_metrics,
          .tag = ENVD_TAG,
-         .summary = "What a sandbox uses"},
+         .summary = "The resources that a sandbox uses"},
         {.path = NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may, in which sandbox, and as whom. */
+/* Authorization of a request, the sandbox that it is for, and the user that it acts as. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +12,7 @@
 #include "surface/envd/envd.h"
 
 #define USER_MAX 64
-/* Whom an image without a user of its own is used by. */
+/* The users to try for an image without a default user. */
 #define DEFAULT_USER "user|root"
 
 bool envd_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
@@ -52,7 +52,7 @@ int envd_token_check(struct request *rq, const char *id, struct error *err)
 	            "supported");
 }
 
-/* What it is used for: that path says it. */
+/* The reason that the usage record names, by path. */
 static enum usage_reason reason_of(const struct request *rq)
 {
 	static const struct {
@@ -71,9 +71,9 @@ static enum usage_reason reason_of(const struct request *rq)
 	return USAGE_EXEC;
 }
 
-/* Nobody has a key here: a sandbox has as many requests at once as a key has elsewhere, or the
- * holder of one sandbox's token could take the threads and connections of all. What is done once
- * more on a worker was let in before. */
+/* These requests carry no API key. The limit of concurrent requests of a key applies to a sandbox
+ * here; otherwise the holder of one token could occupy all threads and connections. A request that
+ * a worker runs again was admitted before. */
 static int admit_request(struct request *rq, const char *id, struct error *err)
 {
 	struct api_caller *caller;
@@ -138,7 +138,7 @@ int envd_target_open(struct request *rq, struct reply *reply, struct api_target 
 
 /* ---- the user ---- */
 
-/* "Basic " and the base64 of "NAME:PASSWORD"; the password says nothing. */
+/* Reads "Basic " and the base64 of "NAME:PASSWORD"; the password is ignored. */
 static int read_basic(struct request *rq, const char **ret, struct error *err)
 {
 	const char *header = request_header(rq, "Authorization");
@@ -172,7 +172,7 @@ int envd_user_find(struct request *rq, const struct api_target *t, const char *g
 
 const char *envd_workdir_of(const struct api_target *t)
 {
-	/* What our own templates have for projects is no wish of anybody's. */
+	/* The projects folder of Atoll's own templates is a default that no user chose. */
 	static const char projects[] = FLEET_HOME_PATH "/project";
 	const char *workdir = t->defaults.workdir;
 

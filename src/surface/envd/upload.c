@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a body: one as it is, or all parts of a form; both may be gzip. One WRITE after the
- * other on one connection, each with its metadata, without waiting for the agent in between. */
+/* The files of a body: a single raw file, or the parts of a form; either may be gzip. All files are
+ * written on one connection, each with its metadata, without waiting for the agent in between. */
 #include <string.h>
 #include <strings.h>
 
@@ -19,12 +19,12 @@
 struct envd_upload {
 	struct stream stream;
 	struct multipart multipart;
-	struct decompressor *decompressor; /* NULL: the body is as it is */
+	struct decompressor *decompressor; /* NULL: the body is not compressed */
 	struct relay *relay;               /* while a callback runs */
-	struct buf fixed; /* the path that the query gives; empty = the forms' names are */
-	struct buf path;  /* of the file at hand */
+	struct buf fixed; /* the path in the query; empty = the file names in the form */
+	struct buf path;  /* of the current file */
 	struct buf user, attributes, items;
-	unsigned begun, ended; /* files; each is ended by two answers of the agent */
+	unsigned begun, ended; /* files; the agent answers each with two DONE */
 	bool is_form, in_file, is_half_ended, body_ended, has_metadata;
 };
 
@@ -74,7 +74,7 @@ static int add_bytes(void *context, struct span bytes, struct error *err)
 	return 0;
 }
 
-/* Its metadata are what this request says, whatever the file had before. */
+/* The metadata of this request replace all that the file had before. */
 static int end_file(void *context, struct error *err)
 {
 	struct envd_upload *u = context;
@@ -188,7 +188,7 @@ static int on_file(struct envd_upload *u, struct span payload, struct error *err
 		envd_metadata_write(&u->items, buf_text(&u->attributes));
 	}
 	buf_add_byte(&u->items, '}');
-	return u->items.overflowed ? FAIL(err, ERROR_TOO_LARGE, "too many files at once") : 0;
+	return u->items.overflowed ? FAIL(err, ERROR_TOO_LARGE, "the form has too many files") : 0;
 }
 
 static int on_failed(struct envd_upload *u, struct span payload, struct error *err)
@@ -196,7 +196,7 @@ static int on_failed(struct envd_upload *u, struct span payload, struct error *e
 	u->stream.ended = true;
 	(void)compute_failed(payload, err);
 	envd_error_translate(err);
-	/* A folder where a file is to be. */
+	/* The path is a folder. */
 	if (err->code == ERROR_CONFLICT)
 		err->code = ERROR_INVALID;
 	return -1;
@@ -238,7 +238,7 @@ static int choose_form(struct request *rq, struct envd_upload *u, struct error *
 	const char *coding = request_header(rq, "Content-Encoding");
 
 	if (coding && strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "identity") != 0)
-		return FAIL(err, ERROR_INVALID, "the body is neither gzip nor as it is");
+		return FAIL(err, ERROR_INVALID, "Content-Encoding must be gzip or identity");
 	if (coding && strcasecmp(coding, "gzip") == 0)
 		u->decompressor = decompressor_new(
 		        &(struct decompressor_options){INFLATED_MAX, take_plain, u});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filesystem.Filesystem/WatchDir: what changes in a folder, as it happens. */
+/* filesystem.Filesystem/WatchDir: changes in a folder as a stream. */
 #include <errno.h>
 
 #include "provider/compute.h"
@@ -37,7 +37,7 @@ static void write_message(struct watch_stream *w, struct relay *relay, const cha
 	connect_stream_flush(&w->base, relay);
 }
 
-/* A path that is no folder is the caller's mistake, to envd. */
+/* envd reports a path that is no folder as an invalid argument. */
 static void fail_watch(struct watch_stream *w, struct relay *relay, struct span payload)
 {
 	struct error failed;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* filesystem.Filesystem/{CreateWatcher,GetWatcherEvents,RemoveWatcher}. */
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ static const char *id_of(const struct watcher_call *c)
 	return json_text(json_get(c->body, "watcherId"), "");
 }
 
-/* From READY on it is the watcher's to tell. */
+/* After READY the watcher reads the connection. */
 static int await_ready(struct agent_reader *r, struct error *err)
 {
 	if (agent_reader_expect(r, AGENT_READY, err) == 0)
@@ -94,8 +95,9 @@ static int handle_call(struct request *rq, const void *body, struct reply *reply
 	if (request_may_block(rq, err) < 0 || envd_read_json(rq, &c.body, err) < 0)
 		return -1;
 	c.out = reply_buf(reply, "application/json");
-	while (strcmp(calls[i].name, path_last(rq->route->path)) != 0)
+	while (i < COUNT_OF(calls) && strcmp(calls[i].name, path_last(rq->route->path)) != 0)
 		i++;
+	assert(i < COUNT_OF(calls)); /* every route row has a call */
 	return calls[i].call(&c, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/envd/watchers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,22 +17,23 @@
 
 #define READ_SIZE ((size_t)64 * 1024)
 #define HELD_MAX ((size_t)2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))
-/* In one answer; what is left waits for the next. */
+/* The events of one answer; further events wait for the next call. */
 #define TAKEN_MAX ((size_t)4 * 1024 * 1024)
-/* Of the agent's bytes, whatever they say: not every frame is an event. */
+/* The bytes that one call reads from the agent: not every frame is an event. */
 #define READ_MAX ((size_t)8 * 1024 * 1024)
 
-/* The mutex of all watchers guards the list and the first members. An agent is read under the
- * watcher's own mutex alone, so that no sandbox's agent holds another sandbox's call. */
+/* The mutex of struct envd_watchers guards the list and the members up to `reading`. Reading from
+ * an agent needs the watcher's own mutex only, so that an agent cannot delay calls of other
+ * sandboxes. */
 struct envd_watcher {
 	struct list item;
 	char id[ID_SIZE + 1], sandbox_id[ID_SIZE + 1];
 	int64_t used_ms;
-	unsigned users; /* calls that hold a reference: it is not freed meanwhile */
+	unsigned users; /* calls that hold a reference; the watcher is freed after the last one */
 	bool is_listed;
-	pthread_mutex_t reading; /* guards the rest */
+	pthread_mutex_t reading; /* guards the members below */
 	int fd;
-	struct buf held; /* a frame whose rest is to come */
+	struct buf held; /* an incomplete frame */
 	struct changes changes;
 };
 
@@ -61,7 +63,7 @@ static void watcher_free(struct envd_watcher *watcher)
 	free(watcher);
 }
 
-/* Called with the mutex held. The last user frees it. */
+/* Called with the mutex held. If calls still use the watcher, the last of them frees it. */
 static void remove_watcher(struct envd_watchers *w, struct envd_watcher *watcher)
 {
 	if (watcher->is_listed) {
@@ -83,7 +85,7 @@ void envd_watchers_free(struct envd_watchers *w)
 	free(w);
 }
 
-static unsigned forget_idle(struct envd_watchers *w, const char *sandbox_id, int64_t now)
+static unsigned remove_idle(struct envd_watchers *w, const char *sandbox_id, int64_t now)
 {
 	unsigned count = 0;
 
@@ -124,7 +126,7 @@ int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd, char r
 	bool is_full;
 
 	pthread_mutex_lock(&w->mutex);
-	of_sandbox = forget_idle(w, sandbox_id, now);
+	of_sandbox = remove_idle(w, sandbox_id, now);
 	is_full = of_sandbox >= WATCHERS_PER_SANDBOX_MAX || w->count >= WATCHERS_MAX;
 	watcher->used_ms = now;
 	list_append(&w->items, &watcher->item);
@@ -151,7 +153,7 @@ static struct envd_watcher *find_watcher(struct envd_watchers *w, const char *sa
 	return NULL;
 }
 
-/* The whole frames among what is held. */
+/* Takes the complete frames from the held bytes. */
 static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf *out, bool *any,
                        struct error *err)
 {
@@ -213,6 +215,7 @@ static struct envd_watcher *acquire_watcher(struct envd_watchers *w, const char 
 static void release_watcher(struct envd_watchers *w, struct envd_watcher *watcher, bool has_ended)
 {
 	pthread_mutex_lock(&w->mutex);
+	assert(watcher->users > 0);
 	watcher->users--;
 	watcher->used_ms = clock_monotonic_ms();
 	if (has_ended || !watcher->is_listed)

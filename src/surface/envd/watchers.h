@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/envd/watchers.h — watches that are asked for what they have seen, by clients without
- * streams. Private to this folder.
+/* surface/envd/watchers.h — watchers of folders whose events a client polls, for clients without
+ * streams.
  *
- * What a watch has to tell waits in the connection to its agent; nobody is held for it, so a
- * sandbox that nobody uses may be paused all the same. One that is not asked for a while is
- * forgotten. Any thread. */
+ * The events wait in the watcher's connection to the agent. A watcher does not hold its sandbox,
+ * so an idle sandbox can be paused. A watcher that no client polls for WATCHERS_IDLE_MS is
+ * removed. Functions may be called on any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,10 +18,11 @@
 struct envd_watchers;
 struct envd_watchers *envd_watchers_new(void);
 void envd_watchers_free(struct envd_watchers *w); /* NULL is fine */
-/* Takes the descriptor, on which an agent tells of changes; READY was heard. */
+/* Takes over the descriptor, on which the agent has sent READY and sends changes. */
 MUST_CHECK int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd,
                             char ret_id[ID_SIZE + 1], struct error *err);
-/* Appends events with commas between. ERROR_NOT_FOUND for one that is not there or has ended. */
+/* Appends the waiting events, separated by commas. ERROR_NOT_FOUND if the watcher does not exist or
+ * has ended. */
 MUST_CHECK int watchers_take_events(struct envd_watchers *w, const char *sandbox_id, const char *id,
                                     struct buf *out, struct error *err);
 MUST_CHECK int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char *id,
