@@ -4,8 +4,8 @@
  * One thread, one epoll loop, one static program. It speaks wire/agent.h on a listening socket that
  * was made outside; nothing inside the sandbox can reach that socket or trace the agent.
  *
- *      agent ── keeper ── command ── …        a keeper per command: adopts all that the command
- *        │                                    starts, so that a kill finds daemons too (keeper.h)
+ *      agent ── reaper ── command ── …        a reaper per command: adopts all that the command
+ *        │                                    starts, so that a kill finds daemons too (reaper.h)
  *        ├───── file worker                   a child per connection that asks for files; it has
  *        │                                    become the named user (worker.h, files.h)
  *        ├───── standby process             serves files when no worker can be forked (standby.h)

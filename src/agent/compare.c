@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/names.h"
+#include "agent/folder_names.h"
 #include "agent/walk.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -63,7 +63,7 @@ static bool may_hold_differences(const struct tree_folders *f)
 
 /* ---- contents ---- */
 
-static ssize_t read_all(int fd, char *out, size_t size)
+static ssize_t read_whole(int fd, char *out, size_t size)
 {
 	size_t got = 0;
 
@@ -95,9 +95,9 @@ static OWN_FRAME bool files_differ(struct compare *c, const struct difference *d
 	if (base < 0 || now < 0)
 		return true;
 	for (;;) {
-		ssize_t got = read_all(base, a, sizeof(a));
+		ssize_t got = read_whole(base, a, sizeof(a));
 
-		if (got < 0 || read_all(now, b, sizeof(b)) != got ||
+		if (got < 0 || read_whole(now, b, sizeof(b)) != got ||
 		    memcmp(a, b, (size_t)got) != 0 || (uint64_t)got > c->read_max)
 			return true;
 		c->read_max -= (uint64_t)got;
@@ -138,7 +138,7 @@ static bool attributes_differ(const struct difference *d)
 /* ---- one entry ---- */
 
 /* False when nothing differs. */
-static bool judge(struct compare *c, struct difference *d)
+static bool find_difference(struct compare *c, struct difference *d)
 {
 	bool was = d->status[TREE_BASE].st_mode != 0, is = d->status[TREE_NOW].st_mode != 0;
 
@@ -194,7 +194,7 @@ static int compare_entry(struct compare *c, const struct tree_folders *folders, 
 		(void)is_there(folders->fds[i], name, &d.status[i]);
 	is_folder = S_ISDIR(d.status[0].st_mode) || S_ISDIR(d.status[1].st_mode);
 	d.is_cut = is_folder && is_too_deep(c);
-	if (!after && (judge(c, &d) || d.is_cut)) {
+	if (!after && (find_difference(c, &d) || d.is_cut)) {
 		if (d.is_cut && d.status[0].st_mode && d.status[1].st_mode)
 			d.kind = AGENT_CONTENT;
 		result = c->on_difference(c, &d, err);
@@ -258,16 +258,16 @@ static int compare_name(struct compare *c, const struct tree_folders *folders, c
 	return result;
 }
 
-static int read_names(int folder, struct names *ret, struct error *err)
+static int read_names(int folder, struct folder_names *ret, struct error *err)
 {
-	return folder < 0 ? 0 : names_read(ret, folder, err);
+	return folder < 0 ? 0 : folder_names_read(ret, folder, err);
 }
 
 /* The names of both, each once. */
 static int compare_folder(struct compare *c, const struct tree_folders *folders, const char *after,
                           struct error *err)
 {
-	AUTO(names_done) struct names base = {0}, now = {0};
+	AUTO(folder_names_done) struct folder_names base = {0}, now = {0};
 	size_t i = 0, j = 0;
 	int result = 0;
 
@@ -291,8 +291,8 @@ static int compare_folder(struct compare *c, const struct tree_folders *folders,
 /* ---- the beginning ---- */
 
 /* One part of the way down to where the comparison begins; the last one is compared. */
-static int descend(struct compare *c, const struct tree_folders *folders, const char *path,
-                   const char *after, struct error *err)
+static int compare_below(struct compare *c, const struct tree_folders *folders, const char *path,
+                         const char *after, struct error *err)
 {
 	char name[PATH_NAME_MAX + 1];
 	size_t size = strcspn(path, "/"), start = c->path.size;
@@ -321,7 +321,7 @@ static int descend(struct compare *c, const struct tree_folders *folders, const 
 	after = *after && compare_with_first(name, after) == 0 && after[size] == '/'
 	                ? after + size + 1
 	                : "";
-	result = descend(c, &below, path + size + 1, after, err);
+	result = compare_below(c, &below, path + size + 1, after, err);
 	c->depth--;
 	return result;
 }
@@ -333,7 +333,8 @@ int compare_run(struct compare *c, const struct tree_folders *roots, const char 
 
 	c->path = BUF(2 * PATH_SIZE_MAX);
 	c->depth = 0;
-	result = *path ? descend(c, roots, path, after, err) : compare_folder(c, roots, after, err);
+	result = *path ? compare_below(c, roots, path, after, err)
+	               : compare_folder(c, roots, after, err);
 	buf_done(&c->path);
 	return result;
 }

@@ -20,7 +20,7 @@
 
 /* ---- what is listened for ---- */
 
-static void update(struct connection *c)
+static void update_watch(struct connection *c)
 {
 	/* An attached one is read although output waits: a signal must get through. */
 	bool reads = !c->worker && !c->held && !c->full && (c->attached || c->out.size == 0);
@@ -37,7 +37,7 @@ static void handle_later(struct connection *c)
 
 /* ---- sending ---- */
 
-static ssize_t send_now(struct connection *c, struct iovec *pieces, size_t count)
+static ssize_t send_message(struct connection *c, struct iovec *pieces, size_t count)
 {
 	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
 	ssize_t sent;
@@ -57,7 +57,7 @@ static ssize_t send_now(struct connection *c, struct iovec *pieces, size_t count
 static void send_pieces(struct connection *c, struct iovec *pieces, size_t count)
 {
 	bool was_empty = c->out.size == 0;
-	ssize_t sent = !was_empty || c->corked ? 0 : send_now(c, pieces, count);
+	ssize_t sent = !was_empty || c->corked ? 0 : send_message(c, pieces, count);
 	size_t skip = sent > 0 ? (size_t)sent : 0;
 
 	if (sent < 0)
@@ -85,7 +85,7 @@ void connection_send(struct connection *c, uint16_t type, const struct wire_memb
 		return;
 	}
 	send_pieces(c, &(struct iovec){frame.data, frame.size}, 1);
-	update(c);
+	update_watch(c);
 }
 
 void connection_send_done(struct connection *c, uint64_t count)
@@ -118,7 +118,7 @@ static void send_kept(struct connection *c)
 {
 	ssize_t sent = c->corked || c->out.size == 0
 	                       ? 0
-	                       : send_now(c, &(struct iovec){c->out.data, c->out.size}, 1);
+	                       : send_message(c, &(struct iovec){c->out.data, c->out.size}, 1);
 
 	if (sent > 0) {
 		buf_consume(&c->out, (size_t)sent);
@@ -138,7 +138,7 @@ void connection_uncork(struct connection *c)
 	c->corked = false;
 	send_kept(c);
 	connection_flush(c);
-	update(c);
+	update_watch(c);
 }
 
 /* ---- output of the process ---- */
@@ -192,7 +192,7 @@ static bool has_sent_all(const struct connection *c)
 	return true;
 }
 
-static bool is_up_to(const struct connection *c)
+static bool has_sent_until(const struct connection *c)
 {
 	return c->next[0] >= c->until[0] && c->next[1] >= c->until[1];
 }
@@ -231,9 +231,9 @@ void connection_flush(struct connection *c)
 	if (c->watch.fd < 0)
 		return;
 	process_resume(p);
-	if (has_sent_all(c) && (p->over || is_up_to(c)))
+	if (has_sent_all(c) && (p->over || has_sent_until(c)))
 		end_view(c);
-	update(c);
+	update_watch(c);
 }
 
 void connection_attach(struct connection *c, struct process *p)
@@ -291,7 +291,7 @@ static void wait_for_room(struct connection *c)
 }
 
 /* To a worker, with all that was read. */
-static int hand_over(struct connection *c, struct span bytes)
+static int hand_to_worker(struct connection *c, struct span bytes)
 {
 	struct error err;
 	int started = 0;
@@ -318,7 +318,7 @@ static int take_frames(struct connection *c, struct span *bytes, struct error *e
 		int result = wire_next(&rest, &type, &payload, NULL, err);
 
 		if (result > 0 && worker_serves(type))
-			result = hand_over(c, *bytes);
+			result = hand_to_worker(c, *bytes);
 		else if (result > 0)
 			result = request_run(c, type, payload, err);
 		if (result <= 0)
@@ -355,10 +355,10 @@ void connection_handle(struct connection *c, struct span bytes)
 	if (c->worker)
 		bytes.size = 0; /* went with it */
 	keep_rest(c, bytes);
-	update(c);
+	update_watch(c);
 }
 
-static void receive(struct connection *c)
+static void receive_bytes(struct connection *c)
 {
 	char bytes[READ_SIZE];
 	ssize_t got = recv(c->watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -381,10 +381,10 @@ static void on_event(struct agent *a, struct watch *w, uint32_t events)
 	if (events & EPOLLOUT && c->out.size) {
 		send_kept(c);
 		connection_flush(c);
-		update(c);
+		update_watch(c);
 	}
 	if (w->fd >= 0 && events & EPOLLIN && w->events & EPOLLIN)
-		receive(c);
+		receive_bytes(c);
 	else if (w->fd >= 0 && events & (EPOLLHUP | EPOLLERR))
 		connection_close(c);
 }
@@ -409,7 +409,7 @@ void connection_accept(struct agent *a, int fd)
 	list_init(&c->viewer);
 	list_append(&a->connections, &c->item);
 	a->connection_count++;
-	update(c);
+	update_watch(c);
 }
 
 void connection_close(struct connection *c)

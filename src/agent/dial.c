@@ -25,7 +25,7 @@ static socklen_t fill_loopback(union address *a, const struct agent_dial *reques
 	return sizeof(a->v6);
 }
 
-int dial(const struct agent_dial *request, int *ret_fd, struct error *err)
+int dial_server(const struct agent_dial *request, int *ret_fd, struct error *err)
 {
 	union address address;
 	socklen_t size;

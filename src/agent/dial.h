@@ -6,4 +6,4 @@
 #include "wire/agent_dial.h"
 
 /* Does not wait: the socket may still be connecting, or about to be refused. */
-MUST_CHECK int dial(const struct agent_dial *request, int *ret_fd, struct error *err);
+MUST_CHECK int dial_server(const struct agent_dial *request, int *ret_fd, struct error *err);

@@ -43,7 +43,7 @@ static const struct files_row rows[] = {
 /* See files_options: for a signal handler, too. */
 static void (*renew_process)(int status);
 
-static NORETURN void end(int status)
+static NORETURN void end_process(int status)
 {
 	replacement_abandon();
 	if (renew_process)
@@ -54,7 +54,7 @@ static NORETURN void end(int status)
 static void on_terminate(int signo)
 {
 	(void)signo;
-	end(0);
+	end_process(0);
 }
 
 /* ---- frames in ---- */
@@ -108,24 +108,24 @@ static bool is_idle(struct files *f)
 }
 
 /* Hands back the frame at `start`, and what follows, to the agent. */
-static NORETURN void give_back(struct files *f, size_t start)
+static NORETURN void give_frames_back(struct files *f, size_t start)
 {
 	f->rest->size = f->in.size - start;
 	if (f->rest->size > WORKER_REST_MAX)
-		end(0);
+		end_process(0);
 	if (f->rest->size)
 		memcpy(f->rest->bytes, f->in.data + start, f->rest->size);
-	end(WORKER_GIVES_BACK);
+	end_process(WORKER_GIVES_BACK);
 }
 
 /* ---- frames out ---- */
 
-static void send_all(struct files *f, struct span frames)
+static void send_frames(struct files *f, struct span frames)
 {
 	struct error err;
 
 	if (frames.size && wire_send(f->connection, frames, DEADLINE_NEVER, &err) < 0)
-		end(0);
+		end_process(0);
 }
 
 void files_send(struct files *f, uint16_t type, const struct wire_member *shape,
@@ -135,8 +135,8 @@ void files_send(struct files *f, uint16_t type, const struct wire_member *shape,
 	struct error err;
 
 	if (wire_encode(&frame, type, shape, message, &err) < 0)
-		end(0);
-	send_all(f, buf_span(&frame));
+		end_process(0);
+	send_frames(f, buf_span(&frame));
 }
 
 void files_send_done(struct files *f, uint64_t count)
@@ -157,7 +157,7 @@ void files_send_failed(struct files *f, const struct error *err)
 
 void files_flush(struct files *f)
 {
-	send_all(f, buf_span(&f->out));
+	send_frames(f, buf_span(&f->out));
 	buf_reset(&f->out);
 }
 
@@ -177,7 +177,7 @@ void files_add_data(struct files *f, struct span bytes)
 
 int files_add_file(struct files *f, const struct agent_file *file, struct error *err)
 {
-	if (f->out.size_max - f->out.size < 4 * WIRE_HEAD_SIZE + 3 * PLACE_TEXT_MAX)
+	if (f->out.size_max - f->out.size < 4 * WIRE_HEAD_SIZE + 3 * BASE_DIR_PATH_MAX)
 		files_flush(f);
 	return wire_encode(&f->out, AGENT_FILE, agent_file_shape, file, err);
 }
@@ -202,11 +202,11 @@ int files_receive(struct files *f, struct files_sink *sink)
 
 	for (;;) {
 		if (files_next(f, &type, &bytes, &err) <= 0)
-			end(0);
+			end_process(0);
 		if (type == AGENT_DATA_END)
 			return failed ? 0 : 1;
 		if (type != AGENT_DATA || bytes.size > AGENT_DATA_MAX)
-			end(0);
+			end_process(0);
 		if (!failed && take_data(sink, bytes, &err) < 0) {
 			files_send_failed(f, &err);
 			failed = true;
@@ -224,7 +224,7 @@ static const struct files_row *row_find(uint16_t type)
 	return NULL;
 }
 
-static int become(struct files *f, const char *name, struct error *err)
+static int become_user(struct files *f, const char *name, struct error *err)
 {
 	struct user user;
 
@@ -239,7 +239,8 @@ static int become(struct files *f, const char *name, struct error *err)
 	return 0;
 }
 
-static int resolve_at(struct files *f, const char *home, const char **path, struct error *err)
+static int resolve_home_path(struct files *f, const char *home, const char **path,
+                             struct error *err)
 {
 	struct span rest = span_of(*path);
 
@@ -261,14 +262,14 @@ static int resolve_at_home(struct files *f, uint16_t type, struct agent_path *m,
 		home = f->owner.home;
 	}
 	m->root = "";
-	if (resolve_at(f, home, &m->path, err) < 0 ||
-	    (has_target && resolve_at(f, home, &m->target, err) < 0))
+	if (resolve_home_path(f, home, &m->path, err) < 0 ||
+	    (has_target && resolve_home_path(f, home, &m->target, err) < 0))
 		return -1;
 	return 0;
 }
 
-static int run(struct files *f, const struct files_row *row, struct agent_path *m,
-               struct error *err)
+static int run_row(struct files *f, const struct files_row *row, struct agent_path *m,
+                   struct error *err)
 {
 	f->rules.owner = NULL;
 	if (m->flags & AGENT_PATH_AT_HOME && resolve_at_home(f, row->type, m, err) < 0)
@@ -276,23 +277,24 @@ static int run(struct files *f, const struct files_row *row, struct agent_path *
 	return row->run(f, m, err);
 }
 
-static void serve(struct files *f, uint16_t type, struct span payload, size_t start)
+static void serve_message(struct files *f, uint16_t type, struct span payload, size_t start)
 {
 	const struct files_row *row = row_find(type);
 	struct agent_path message;
 	struct error err;
 
 	if (!row)
-		give_back(f, start);
+		give_frames_back(f, start);
 	arena_reset(&f->arena);
 	if (wire_decode(&f->arena, payload, agent_path_shape, &message, sizeof(message), &err) <
 	    0) {
 		files_send_failed(f, &err);
-		end(0);
+		end_process(0);
 	}
 	if (f->is_user && !f->no_users && strcmp(f->user, message.user) != 0)
-		give_back(f, start);
-	if ((!f->is_user && become(f, message.user, &err) < 0) || run(f, row, &message, &err) < 0)
+		give_frames_back(f, start);
+	if ((!f->is_user && become_user(f, message.user, &err) < 0) ||
+	    run_row(f, row, &message, &err) < 0)
 		files_send_failed(f, &err);
 }
 
@@ -345,10 +347,10 @@ void files_serve(const struct files_options *options)
 		int result;
 
 		if (is_idle(&f))
-			give_back(&f, f.in.size);
+			give_frames_back(&f, f.in.size);
 		result = files_next(&f, &type, &payload, &err);
 		if (result <= 0)
-			end(0);
-		serve(&f, type, payload, f.taken - payload.size - WIRE_HEAD_SIZE);
+			end_process(0);
+		serve_message(&f, type, payload, f.taken - payload.size - WIRE_HEAD_SIZE);
 	}
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/place.h"
+#include "agent/base_dir.h"
 #include "agent/user.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -42,15 +42,15 @@ struct files_options {
 
 struct files {
 	int connection;
-	struct place_rules rules;
+	struct base_dir_rules rules;
 	struct buf in;
 	size_t taken;       /* of `in` */
 	struct buf out;     /* DATA that is not a whole frame yet */
 	struct arena arena; /* of one request */
 	bool no_users, is_user, is_standby;
 	char user[257];
-	char home[PLACE_TEXT_MAX]; /* that user's */
-	struct user owner;         /* of the request at hand, if it says one */
+	char home[BASE_DIR_PATH_MAX]; /* that user's */
+	struct user owner;            /* of the request at hand, if it says one */
 	struct worker_rest *rest;
 };
 

@@ -16,8 +16,8 @@
 /* ---- reading ---- */
 
 /* "name=value", or NULL when the value is gone or none that a text can be. */
-static const char *read_one(struct arena *a, const char *path, const char *name, size_t skip,
-                            size_t *room)
+static const char *read_attribute(struct arena *a, const char *path, const char *name, size_t skip,
+                                  size_t *room)
 {
 	char value[AGENT_ATTRIBUTES_BYTES_MAX];
 	ssize_t size = getxattr(path, name, value, sizeof(value));
@@ -44,7 +44,7 @@ const char **file_attributes(struct arena *a, const char *path, const char *begi
 	for (char *name = names; got > 0 && name < names + got; name += strlen(name) + 1) {
 		if (strncmp(name, beginning, size) != 0 || count == AGENT_ATTRIBUTES_MAX)
 			continue;
-		more[count] = read_one(a, path, name, size, &room);
+		more[count] = read_attribute(a, path, name, size, &room);
 		count += more[count] != NULL;
 	}
 	return more;
@@ -58,7 +58,7 @@ static void path_of(int fd, char out[40])
 	(void)snprintf(out, 40, "/proc/self/fd/%d", fd);
 }
 
-static int fail(const char *path, struct error *err)
+static int fail_attributes(const char *path, struct error *err)
 {
 	if (errno == EOPNOTSUPP)
 		return FAIL(err, ERROR_UNSUPPORTED, "the filesystem of '%s' keeps no attributes",
@@ -68,24 +68,24 @@ static int fail(const char *path, struct error *err)
 	return FAIL_ERRNO(err, "set the attributes of '%s'", path);
 }
 
-static int remove_all(struct files *f, const char *self, const struct agent_path *m,
-                      const char *beginning, struct error *err)
+static int remove_attributes(struct files *f, const char *self, const struct agent_path *m,
+                             const char *beginning, struct error *err)
 {
 	size_t size = strlen(beginning);
 	char *names = arena_alloc(&f->arena, NAMES_SIZE);
 	ssize_t got = listxattr(self, names, NAMES_SIZE);
 
 	if (got < 0)
-		return errno == EOPNOTSUPP ? 0 : fail(m->path, err);
+		return errno == EOPNOTSUPP ? 0 : fail_attributes(m->path, err);
 	for (char *name = names; name < names + got; name += strlen(name) + 1)
 		if (strncmp(name, beginning, size) == 0 && removexattr(self, name) < 0 &&
 		    errno != ENODATA)
-			return fail(m->path, err);
+			return fail_attributes(m->path, err);
 	return 0;
 }
 
-static int set_one(const char *self, const struct agent_path *m, const char *beginning,
-                   struct span line, struct error *err)
+static int set_attribute(const char *self, const struct agent_path *m, const char *beginning,
+                         struct span line, struct error *err)
 {
 	struct span value = line, name;
 	char full[NAME_SIZE];
@@ -95,12 +95,13 @@ static int set_one(const char *self, const struct agent_path *m, const char *beg
 		return FAIL(err, ERROR_INVALID, "'%.*s' is no attribute",
 		            (int)(line.size < 64 ? line.size : 64), line.data);
 	(void)snprintf(full, sizeof(full), "%s%.*s", beginning, (int)name.size, name.data);
-	return setxattr(self, full, value.data, value.size, 0) < 0 ? fail(m->path, err) : 0;
+	return setxattr(self, full, value.data, value.size, 0) < 0 ? fail_attributes(m->path, err)
+	                                                           : 0;
 }
 
 int files_set_attributes(struct files *f, const struct agent_path *m, struct error *err)
 {
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	struct span rest = span_of(m->target), line;
 	AUTO_CLOSE int fd = -1;
 	const char *beginning;
@@ -111,15 +112,15 @@ int files_set_attributes(struct files *f, const struct agent_path *m, struct err
 	beginning = arena_copy(&f->arena, line);
 	if (strncmp(beginning, "user.", 5) != 0)
 		return FAIL(err, ERROR_INVALID, "attributes '%s' are not ours to set", beginning);
-	if (place_open(&place, &f->rules, m, err) < 0 ||
-	    place_find(&place, m->path, O_PATH, &fd, err) < 0)
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
+	    base_dir_find(&place, m->path, O_PATH, &fd, err) < 0)
 		return -1;
 	path_of(fd, self);
-	if (remove_all(f, self, m, beginning, err) < 0)
+	if (remove_attributes(f, self, m, beginning, err) < 0)
 		return -1;
 	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);
-		if (set_one(self, m, beginning, line, err) < 0)
+		if (set_attribute(self, m, beginning, line, err) < 0)
 			return -1;
 		count++;
 	}

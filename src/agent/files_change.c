@@ -36,13 +36,13 @@ static unsigned parents_flag(const struct agent_path *m)
 /* ---- MKDIR ---- */
 
 /* A folder, or a link to one that the place allows. */
-static int check_folder(const struct place *p, const struct agent_path *m, struct error *err)
+static int check_folder(const struct base_dir *p, const struct agent_path *m, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
 	struct error not_a_folder;
 
 	if (m->flags & AGENT_PATH_MAY_EXIST &&
-	    place_find(p, m->path, O_PATH | O_DIRECTORY, &fd, &not_a_folder) == 0)
+	    base_dir_find(p, m->path, O_PATH | O_DIRECTORY, &fd, &not_a_folder) == 0)
 		return 0;
 	return FAIL(err, ERROR_CONFLICT, "'%s' exists", m->path);
 }
@@ -50,10 +50,10 @@ static int check_folder(const struct place *p, const struct agent_path *m, struc
 int files_mkdir(struct files *f, const struct agent_path *m, struct error *err)
 {
 	mode_t mode = m->mode ? m->mode & 07777 : MODE_FOLDER;
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 
-	if (place_open(&place, &f->rules, m, err) < 0 ||
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
 	    spot_open(&place, &f->arena, m->path, parents_flag(m), &spot, err) < 0)
 		return -1;
 	if (mkdirat(spot.folder, spot.name, mode) < 0) {
@@ -61,7 +61,7 @@ int files_mkdir(struct files *f, const struct agent_path *m, struct error *err)
 			return FAIL_ERRNO(err, "make folder '%s'", m->path);
 		if (check_folder(&place, m, err) < 0)
 			return -1;
-	} else if (place_give(&place, spot.folder, spot.name, err) < 0) {
+	} else if (base_dir_give(&place, spot.folder, spot.name, err) < 0) {
 		return -1;
 	}
 	return send_spot(f, &spot, m->path, err);
@@ -128,11 +128,11 @@ static int remove_spot(const struct spot *spot, const struct agent_path *m, uint
 
 int files_remove(struct files *f, const struct agent_path *m, struct error *err)
 {
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 	uint64_t count = 0;
 
-	if (place_open(&place, &f->rules, m, err) < 0)
+	if (base_dir_open(&place, &f->rules, m, err) < 0)
 		return -1;
 	if (spot_open(&place, &f->arena, m->path, 0, &spot, err) < 0) {
 		if (err->sys_errno != ENOENT || !(m->flags & AGENT_PATH_MAY_EXIST))
@@ -149,10 +149,10 @@ int files_remove(struct files *f, const struct agent_path *m, struct error *err)
 int files_rename(struct files *f, const struct agent_path *m, struct error *err)
 {
 	unsigned flags = m->flags & AGENT_PATH_NO_REPLACE ? RENAME_NOREPLACE : 0;
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot from = {.folder = -1}, to = {.folder = -1};
 
-	if (place_open(&place, &f->rules, m, err) < 0 ||
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
 	    spot_open(&place, &f->arena, m->path, 0, &from, err) < 0 ||
 	    spot_open(&place, &f->arena, m->target, parents_flag(m), &to, err) < 0)
 		return -1;

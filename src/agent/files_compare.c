@@ -29,17 +29,17 @@ static int trees_open(struct files *f, const struct agent_path *m, struct tree_f
                       struct error *err)
 {
 	const struct agent_path at = {.root = m->root, .path = "", .target = ""};
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	struct error ignored = {0};
 
 	*ret = (struct tree_folders){{-1, -1, -1, -1}};
-	if (place_open(&place, &f->rules, &at, err) < 0)
+	if (base_dir_open(&place, &f->rules, &at, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < TREE_COUNT; i++) {
 		bool is_needed = i < TREE_OVER_0;
 
-		if (place_find(&place, tree_names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
-		               &ret->fds[i], is_needed ? err : &ignored) < 0 &&
+		if (base_dir_find(&place, tree_names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+		                  &ret->fds[i], is_needed ? err : &ignored) < 0 &&
 		    is_needed)
 			return -1;
 	}
@@ -54,7 +54,7 @@ struct telling {
 	uint64_t count, count_max;
 };
 
-static int tell(struct compare *c, const struct difference *d, struct error *err)
+static int send_difference(struct compare *c, const struct difference *d, struct error *err)
 {
 	struct telling *t = c->context;
 	struct agent_difference out = {
@@ -78,7 +78,7 @@ static int tell(struct compare *c, const struct difference *d, struct error *err
 		if (S_ISLNK(s->st_mode))
 			out.link[i] = file_link(&t->links, d->folders->fds[i], d->name);
 	}
-	if (frames->size_max - frames->size < 4 * WIRE_HEAD_SIZE + 4 * PLACE_TEXT_MAX)
+	if (frames->size_max - frames->size < 4 * WIRE_HEAD_SIZE + 4 * BASE_DIR_PATH_MAX)
 		files_flush(t->files);
 	return wire_encode(frames, AGENT_DIFFERENCE, agent_difference_shape, &out, err);
 }
@@ -89,7 +89,7 @@ int files_compare(struct files *f, const struct agent_path *m, struct error *err
 	                    .count_max = m->size_max && m->size_max < FILES_ENTRIES_MAX
 	                                         ? m->size_max
 	                                         : FILES_ENTRIES_MAX};
-	struct compare c = {.on_difference = tell, .context = &t, .read_max = READ_MAX};
+	struct compare c = {.on_difference = send_difference, .context = &t, .read_max = READ_MAX};
 	AUTO(trees_close) struct tree_folders trees;
 	int result = trees_open(f, m, &trees, err);
 
@@ -106,8 +106,8 @@ int files_compare(struct files *f, const struct agent_path *m, struct error *err
 /* ---- TAR_BASE ---- */
 
 /* One entry of the base. */
-static int pack(struct tar_out *t, int folder, const char *path, const char *name,
-                struct error *err)
+static int pack_base_entry(struct tar_out *t, int folder, const char *path, const char *name,
+                           struct error *err)
 {
 	struct walk_entry entry = {.folder = folder, .name = name, .path = path};
 
@@ -120,7 +120,7 @@ static int pack_difference(struct compare *c, const struct difference *d, struct
 {
 	if (d->kind == AGENT_ADDED)
 		return 0;
-	return pack(c->context, d->folders->fds[TREE_BASE], d->path, d->name, err);
+	return pack_base_entry(c->context, d->folders->fds[TREE_BASE], d->path, d->name, err);
 }
 
 /* A folder on the way that is missing now comes first, as the base has it. */
@@ -139,7 +139,8 @@ static int pack_parents(struct tar_out *t, const struct tree_folders *roots, con
 		int next_base = openat(base, name, flags);
 		int next_now = now < 0 ? -1 : openat(now, name, flags);
 
-		if (next_base >= 0 && next_now < 0 && pack(t, base, part, name, err) < 0) {
+		if (next_base >= 0 && next_now < 0 &&
+		    pack_base_entry(t, base, part, name, err) < 0) {
 			(void)close(next_base);
 			return -1;
 		}

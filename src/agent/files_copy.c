@@ -68,7 +68,7 @@ static int copy_file(int from, const struct spot *to, bool no_replace, struct er
 }
 
 /* copy_file_range refuses O_APPEND. */
-static int append_file(int from, const struct place *place, const struct spot *to,
+static int append_file(int from, const struct base_dir *place, const struct spot *to,
                        struct error *err)
 {
 	AUTO_CLOSE int fd =
@@ -82,7 +82,7 @@ static int append_file(int from, const struct place *place, const struct spot *t
 		return FAIL(err, ERROR_CONFLICT, "'%s' is not a regular file", to->name);
 	if (target.st_ino == source.st_ino && target.st_dev == source.st_dev)
 		return FAIL(err, ERROR_INVALID, "'%s' would be added to itself", to->name);
-	if (place_give(place, fd, "", err) < 0)
+	if (base_dir_give(place, fd, "", err) < 0)
 		return -1;
 	if (lseek(fd, 0, SEEK_END) < 0)
 		return FAIL_ERRNO(err, "seek in '%s'", to->name);
@@ -193,22 +193,22 @@ static int copy_tree(int from, const struct spot *to, const struct agent_path *m
 	return 0;
 }
 
-static int open_source(const struct place *p, const char *path, struct stat *ret_status,
+static int open_source(const struct base_dir *p, const char *path, struct stat *ret_status,
                        int *ret_fd, struct error *err)
 {
 	AUTO_CLOSE int look = -1;
 
-	if (place_find(p, path, O_PATH, &look, err) < 0)
+	if (base_dir_find(p, path, O_PATH, &look, err) < 0)
 		return -1;
 	if (fstat(look, ret_status) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", path);
 	if (!S_ISREG(ret_status->st_mode) && !S_ISDIR(ret_status->st_mode))
 		return FAIL(err, ERROR_CONFLICT, "'%s' is neither a file nor a folder", path);
-	return place_find(p, path, O_RDONLY, ret_fd, err);
+	return base_dir_find(p, path, O_RDONLY, ret_fd, err);
 }
 
-static int copy_all(int from, const struct place *place, const struct spot *to,
-                    const struct agent_path *m, uint64_t *count, struct error *err)
+static int copy_source(int from, const struct base_dir *place, const struct spot *to,
+                       const struct agent_path *m, uint64_t *count, struct error *err)
 {
 	struct stat status;
 
@@ -224,17 +224,17 @@ static int copy_all(int from, const struct place *place, const struct spot *to,
 int files_copy(struct files *f, const struct agent_path *m, struct error *err)
 {
 	unsigned flags = m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0;
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot to = {.folder = -1};
 	AUTO_CLOSE int from = -1;
 	struct agent_file file;
 	struct stat status;
 	uint64_t count = 1;
 
-	if (place_open(&place, &f->rules, m, err) < 0 ||
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
 	    open_source(&place, m->path, &status, &from, err) < 0 ||
 	    spot_open(&place, &f->arena, m->target, flags, &to, err) < 0 ||
-	    copy_all(from, &place, &to, m, &count, err) < 0)
+	    copy_source(from, &place, &to, m, &count, err) < 0)
 		return -1;
 	if (fstatat(to.folder, to.name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", m->target);

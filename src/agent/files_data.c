@@ -28,15 +28,16 @@ static int check_regular(int fd, const char *path, struct stat *ret, struct erro
 }
 
 /* Looked at before it is opened: opening a device may do something. */
-static int open_regular(const struct place *p, const char *path, int flags, int *ret_fd,
+static int open_regular(const struct base_dir *p, const char *path, int flags, int *ret_fd,
                         struct error *err)
 {
 	AUTO_CLOSE int look = -1, fd = -1;
 	struct stat status;
 
-	if (place_find(p, path, O_PATH, &look, err) < 0 ||
+	if (base_dir_find(p, path, O_PATH, &look, err) < 0 ||
 	    check_regular(look, path, &status, err) < 0 ||
-	    place_find(p, path, flags, &fd, err) < 0 || check_regular(fd, path, &status, err) < 0)
+	    base_dir_find(p, path, flags, &fd, err) < 0 ||
+	    check_regular(fd, path, &status, err) < 0)
 		return -1;
 	*ret_fd = TAKE_FD(fd);
 	return 0;
@@ -70,12 +71,12 @@ static int send_content(struct files *f, int fd, const struct agent_path *m, str
 
 int files_read(struct files *f, const struct agent_path *m, struct error *err)
 {
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO_CLOSE int fd = -1;
 	struct agent_file file;
 	struct stat status;
 
-	if (m->offset > INT64_MAX || place_open(&place, &f->rules, m, err) < 0)
+	if (m->offset > INT64_MAX || base_dir_open(&place, &f->rules, m, err) < 0)
 		return m->offset > INT64_MAX ? FAIL(err, ERROR_INVALID, "offset is too large") : -1;
 	if (open_regular(&place, m->path, O_RDONLY, &fd, err) < 0 ||
 	    check_regular(fd, m->path, &status, err) < 0)
@@ -119,7 +120,7 @@ static mode_t mode_of(const struct agent_path *m)
 	return m->mode ? m->mode & MODE_MASK : MODE_FILE;
 }
 
-static int write_whole(struct files *f, const struct place *place, const struct spot *spot,
+static int write_whole(struct files *f, const struct base_dir *place, const struct spot *spot,
                        const struct agent_path *m, struct error *err)
 {
 	struct replacement_options options = {.mode = mode_of(m),
@@ -130,7 +131,7 @@ static int write_whole(struct files *f, const struct place *place, const struct 
 
 	if (replacement_open(&new, spot, &options, err) < 0)
 		return -1;
-	if (place_give(place, new.fd, "", err) < 0)
+	if (base_dir_give(place, new.fd, "", err) < 0)
 		return -1;
 	if (receive_into(f, new.fd, m) == 0)
 		return 1;
@@ -139,7 +140,7 @@ static int write_whole(struct files *f, const struct place *place, const struct 
 	return send_written(f, new.fd, m, err);
 }
 
-static int write_part(struct files *f, const struct place *place, const struct spot *spot,
+static int write_part(struct files *f, const struct base_dir *place, const struct spot *spot,
                       const struct agent_path *m, struct error *err)
 {
 	int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
@@ -158,7 +159,7 @@ static int write_part(struct files *f, const struct place *place, const struct s
 	fd = openat(spot->folder, spot->name, flags, mode_of(m));
 	if (fd < 0)
 		return FAIL_ERRNO(err, "open '%s'", m->path);
-	if (check_regular(fd, m->path, &status, err) < 0 || place_give(place, fd, "", err) < 0)
+	if (check_regular(fd, m->path, &status, err) < 0 || base_dir_give(place, fd, "", err) < 0)
 		return -1;
 	if (lseek(fd, (off_t)m->offset, SEEK_SET) < 0)
 		return FAIL_ERRNO(err, "seek in '%s'", m->path);
@@ -168,10 +169,10 @@ static int write_part(struct files *f, const struct place *place, const struct s
 int files_write(struct files *f, const struct agent_path *m, struct error *err)
 {
 	unsigned flags = SPOT_FOLLOW | (m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0);
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 
-	if (place_open(&place, &f->rules, m, err) < 0 ||
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
 	    spot_open(&place, &f->arena, m->path, flags, &spot, err) < 0)
 		return -1;
 	if (m->offset || m->flags & (AGENT_PATH_APPEND | AGENT_PATH_IN_PLACE))

@@ -12,11 +12,11 @@
 
 #define DEPTH_MAX 64
 /* More than what one entry may have. */
-#define ENTRY_ROOM (3 * PLACE_TEXT_MAX + 2 * AGENT_ATTRIBUTES_BYTES_MAX)
+#define ENTRY_ROOM (3 * BASE_DIR_PATH_MAX + 2 * AGENT_ATTRIBUTES_BYTES_MAX)
 
 void inspection_done(struct inspection *i)
 {
-	place_done(&i->place);
+	base_dir_done(&i->place);
 	user_names_done(&i->names);
 	arena_done(&i->arena);
 }
@@ -27,7 +27,7 @@ static void self_path(char out[64], int fd)
 }
 
 /* By the same rules as any path of the place. */
-static void follow(struct inspection *i, const char *path, struct agent_entry *entry)
+static void follow_link(struct inspection *i, const char *path, struct agent_entry *entry)
 {
 	char self[64], target[PATH_MAX];
 	AUTO_CLOSE int fd = -1;
@@ -35,20 +35,20 @@ static void follow(struct inspection *i, const char *path, struct agent_entry *e
 	struct stat status;
 	ssize_t size;
 
-	if (place_find(&i->place, path, O_PATH, &fd, &ignored) < 0 || fstat(fd, &status) < 0)
+	if (base_dir_find(&i->place, path, O_PATH, &fd, &ignored) < 0 || fstat(fd, &status) < 0)
 		return;
 	entry->link_type = file_type_of(&status);
 	entry->link_mode = status.st_mode & 07777;
 	self_path(self, fd);
 	size = readlink(self, target, sizeof(target));
 	if (size > 0 && (size_t)size < sizeof(target))
-		entry->link = place_own_path(
+		entry->link = base_dir_own_path(
 		        i->place.host, arena_copy(&i->arena, (struct span){target, (size_t)size}));
 }
 
 /* `at` names the very entry, by a descriptor. */
-static int tell(struct inspection *i, const char *path, const char *at, const struct stat *status,
-                struct error *err)
+static int send_inspected(struct inspection *i, const char *path, const char *at,
+                          const struct stat *status, struct error *err)
 {
 	struct files *f = i->files;
 	char owner[64], group[64];
@@ -69,7 +69,7 @@ static int tell(struct inspection *i, const char *path, const char *at, const st
 	entry.attributes =
 	        file_attributes(&i->arena, at, S_ISLNK(status->st_mode) ? "" : i->message->target);
 	if (S_ISLNK(status->st_mode))
-		follow(i, path, &entry);
+		follow_link(i, path, &entry);
 	i->count++;
 	if (f->out.size_max - f->out.size < ENTRY_ROOM)
 		files_flush(f);
@@ -87,7 +87,7 @@ int inspection_tell(struct inspection *i, int folder, const char *below, const s
 	arena_reset(&i->arena);
 	path = arena_format(&i->arena, "%s%s%s", root, ends || !below[0] ? "" : "/", below);
 	(void)snprintf(at, sizeof(at), "/proc/self/fd/%d/%s", folder, below);
-	return tell(i, path, at, status, err);
+	return send_inspected(i, path, at, status, err);
 }
 
 static int tell_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
@@ -99,20 +99,20 @@ static int tell_entry(struct walk *w, const struct walk_entry *entry, struct err
 	return inspection_tell(i, i->root, entry->path, &entry->status, err) < 0 ? -1 : WALK_ON;
 }
 
-static int inspect_one(struct inspection *i, struct error *err)
+static int inspect_path(struct inspection *i, struct error *err)
 {
 	const char *path = i->message->path;
 	AUTO_CLOSE int fd = -1;
 	struct stat status;
 	char self[64];
 
-	if (place_find(&i->place, path, O_PATH | O_NOFOLLOW, &fd, err) < 0)
+	if (base_dir_find(&i->place, path, O_PATH | O_NOFOLLOW, &fd, err) < 0)
 		return -1;
 	if (fstat(fd, &status) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", path);
 	self_path(self, fd);
 	arena_reset(&i->arena);
-	return tell(i, path, self, &status, err);
+	return send_inspected(i, path, self, &status, err);
 }
 
 static int inspect_below(struct inspection *i, struct error *err)
@@ -125,7 +125,7 @@ static int inspect_below(struct inspection *i, struct error *err)
 
 	if (walk.depth_max > DEPTH_MAX)
 		return FAIL(err, ERROR_INVALID, "depth is more than %d", DEPTH_MAX);
-	if (place_find(&i->place, i->message->path, O_RDONLY | O_DIRECTORY, &fd, err) < 0)
+	if (base_dir_find(&i->place, i->message->path, O_RDONLY | O_DIRECTORY, &fd, err) < 0)
 		return -1;
 	i->root = fd;
 	return walk_run(&walk, fd, err) < 0 ? -1 : 0;
@@ -138,7 +138,7 @@ int inspection_open(struct inspection *i, struct files *f, const struct agent_pa
 	        m->size_max && m->size_max < FILES_ENTRIES_MAX ? m->size_max : FILES_ENTRIES_MAX;
 
 	*i = (struct inspection){.files = f, .message = m, .count_max = most, .root = -1};
-	if (place_open(&i->place, &f->rules, m, err) < 0)
+	if (base_dir_open(&i->place, &f->rules, m, err) < 0)
 		return -1;
 	user_names_read(&i->names);
 	return 0;
@@ -149,7 +149,7 @@ int files_inspect(struct files *f, const struct agent_path *m, struct error *err
 	AUTO(inspection_done) struct inspection i = {.root = -1};
 
 	if (inspection_open(&i, f, m, err) < 0 ||
-	    (m->depth ? inspect_below(&i, err) : inspect_one(&i, err)) < 0)
+	    (m->depth ? inspect_below(&i, err) : inspect_path(&i, err)) < 0)
 		return -1;
 	files_flush(f);
 	files_send_done(f, i.count);

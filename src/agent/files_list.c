@@ -50,13 +50,13 @@ const char *file_link(struct arena *a, int folder, const char *name)
 int files_stat(struct files *f, const struct agent_path *m, struct error *err)
 {
 	int flags = O_PATH | (m->flags & AGENT_PATH_NO_FOLLOW ? O_NOFOLLOW : 0);
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO_CLOSE int fd = -1;
 	struct agent_file file;
 	struct stat status;
 
-	if (place_open(&place, &f->rules, m, err) < 0 ||
-	    place_find(&place, m->path, flags, &fd, err) < 0)
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
+	    base_dir_find(&place, m->path, flags, &fd, err) < 0)
 		return -1;
 	if (fstat(fd, &status) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", m->path);
@@ -76,21 +76,21 @@ static uint64_t entries_max(const struct agent_path *m)
 
 static int open_folder(struct files *f, const struct agent_path *m, int *ret_fd, struct error *err)
 {
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 
-	if (place_open(&place, &f->rules, m, err) < 0)
+	if (base_dir_open(&place, &f->rules, m, err) < 0)
 		return -1;
-	return place_find(&place, m->path, O_RDONLY | O_DIRECTORY, ret_fd, err);
+	return base_dir_find(&place, m->path, O_RDONLY | O_DIRECTORY, ret_fd, err);
 }
 
-struct listing {
+struct file_listing {
 	struct files *files;
 	struct arena links; /* of one entry */
 	uint64_t count, count_max;
 	uint64_t since_ms, seen; /* with a time, what is looked at is limited too */
 };
 
-static bool is_wanted(const struct listing *l, const struct stat *status)
+static bool is_wanted(const struct file_listing *l, const struct stat *status)
 {
 	const struct timespec *t = &status->st_ctim;
 
@@ -101,7 +101,7 @@ static bool is_wanted(const struct listing *l, const struct stat *status)
 
 static int list_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
 {
-	struct listing *l = w->context;
+	struct file_listing *l = w->context;
 	struct agent_file file = file_describe(entry->path, &entry->status, "");
 
 	if (l->count == l->count_max || (l->since_ms && l->seen++ == FILES_ENTRIES_MAX))
@@ -117,7 +117,7 @@ static int list_entry(struct walk *w, const struct walk_entry *entry, struct err
 
 int files_list(struct files *f, const struct agent_path *m, struct error *err)
 {
-	struct listing l = {.files = f, .count_max = entries_max(m), .since_ms = m->offset};
+	struct file_listing l = {.files = f, .count_max = entries_max(m), .since_ms = m->offset};
 	struct walk walk = {.on_entry = list_entry,
 	                    .context = &l,
 	                    .depth_max = m->depth ? m->depth : 1,

@@ -51,7 +51,7 @@ static void search_done(struct search *s)
 
 /* ---- what is told ---- */
 
-static void tell(struct search *s, struct span bytes)
+static void add_output(struct search *s, struct span bytes)
 {
 	s->told += bytes.size;
 	s->is_cut |= s->told > OUTPUT_MAX;
@@ -64,10 +64,10 @@ static void tell_path(struct search *s, const char *path)
 	bool is_top = strcmp(s->top, ".") == 0;
 
 	if (!is_top)
-		tell(s, span_of(s->top));
+		add_output(s, span_of(s->top));
 	if (!is_top && *path)
-		tell(s, SPAN("/"));
-	tell(s, (struct span){path, strlen(path) + 1}); /* and its NUL */
+		add_output(s, SPAN("/"));
+	add_output(s, (struct span){path, strlen(path) + 1}); /* and its NUL */
 }
 
 static void tell_number(struct search *s, uint64_t number, const char *behind)
@@ -75,7 +75,7 @@ static void tell_number(struct search *s, uint64_t number, const char *behind)
 	AUTO(buf_done) struct buf text = BUF(32);
 
 	buf_addf(&text, "%lu%s", (unsigned long)number, behind);
-	tell(s, buf_span(&text));
+	add_output(s, buf_span(&text));
 }
 
 static void tell_line(struct search *s, const char *path, uint64_t number, struct span line,
@@ -85,14 +85,14 @@ static void tell_line(struct search *s, const char *path, uint64_t number, struc
 		line.size = LINE_SIZE_MAX;
 	tell_path(s, path);
 	tell_number(s, number, is_match ? ":" : "-");
-	tell(s, line);
-	tell(s, SPAN("\n"));
+	add_output(s, line);
+	add_output(s, SPAN("\n"));
 }
 
 /* ---- one file ---- */
 
 /* The line is closed for the time of the match: behind it is the rest of the file. */
-static bool matches(struct search *s, size_t at, size_t size)
+static bool line_matches(struct search *s, size_t at, size_t size)
 {
 	char *line = s->text.data + at, *end = line + (size < LINE_SIZE_MAX ? size : LINE_SIZE_MAX);
 	char behind = *end;
@@ -124,7 +124,7 @@ static void tell_before(struct search *s, const char *path, uint64_t number, siz
 		first--;
 	}
 	if (told_up_to && first > told_up_to + 1 && s->before + s->after)
-		tell(s, SPAN("--\n"));
+		add_output(s, SPAN("--\n"));
 	while (first < number) {
 		size_t end = start + strcspn(text + start, "\n");
 
@@ -144,7 +144,7 @@ static void search_lines(struct search *s, const char *path)
 		(void)span_split(&rest, '\n', &line);
 		if (++number % 1024 == 0 && is_late(s))
 			break;
-		if (matches(s, at, line.size)) {
+		if (line_matches(s, at, line.size)) {
 			count++;
 			if (s->mode == AGENT_SEARCH_FILES)
 				break;
@@ -231,7 +231,7 @@ static int on_entry(struct walk *w, const struct walk_entry *entry, struct error
 	return s->is_cut ? WALK_STOP : WALK_ON;
 }
 
-static int run(struct search *s, int fd, struct error *err)
+static int run_search(struct search *s, int fd, struct error *err)
 {
 	struct walk walk = {.on_entry = on_entry, .context = s, .passes_unreadable = true};
 	struct stat status;
@@ -247,7 +247,8 @@ static int run(struct search *s, int fd, struct error *err)
 
 /* ---- the request ---- */
 
-static int compile(struct search *s, const char *pattern, bool ignores_case, struct error *err)
+static int compile_pattern(struct search *s, const char *pattern, bool ignores_case,
+                           struct error *err)
 {
 	char text[128];
 	int result = regcomp(&s->regex, pattern, REG_EXTENDED | (ignores_case ? REG_ICASE : 0));
@@ -260,7 +261,7 @@ static int compile(struct search *s, const char *pattern, bool ignores_case, str
 }
 
 /* `target` is a glob, a line feed, and the pattern. */
-static int parse(struct search *s, const struct agent_path *m, struct error *err)
+static int parse_search(struct search *s, const struct agent_path *m, struct error *err)
 {
 	struct arena *a = &s->files->arena;
 	const char *end = strchr(m->target, '\n'), *glob;
@@ -275,7 +276,7 @@ static int parse(struct search *s, const struct agent_path *m, struct error *err
 	s->mode = (enum agent_search_mode)m->mode;
 	s->before = m->depth;
 	s->after = m->offset;
-	return compile(s, end + 1, m->flags & AGENT_PATH_IGNORE_CASE, err);
+	return compile_pattern(s, end + 1, m->flags & AGENT_PATH_IGNORE_CASE, err);
 }
 
 /* Bytes of address space that are taken already, which is a lot in a sanitized build. */
@@ -290,7 +291,7 @@ static rlim_t address_space(void)
 }
 
 /* The worker is of one user: what a pattern costs is his, but others wait for what is left. */
-static void limit(struct rlimit *ret_before)
+static void limit_memory(struct rlimit *ret_before)
 {
 	struct rlimit limits;
 
@@ -310,18 +311,18 @@ int files_search(struct files *f, const struct agent_path *m, struct error *err)
 	AUTO(search_done)
 	struct search s = {
 	        .files = f, .deadline = deadline_after(RUN_MS), .text = BUF(FILE_MAX + 65537)};
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO_CLOSE int fd = -1;
 	struct rlimit before;
 	int result;
 
-	if (place_open(&place, &f->rules, m, err) < 0 ||
-	    place_find(&place, m->path, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd, err) < 0)
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
+	    base_dir_find(&place, m->path, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd, err) < 0)
 		return -1;
-	limit(&before);
-	result = parse(&s, m, err);
+	limit_memory(&before);
+	result = parse_search(&s, m, err);
 	if (result == 0)
-		result = run(&s, fd, err);
+		result = run_search(&s, fd, err);
 	(void)alarm(0);
 	(void)setrlimit(RLIMIT_AS, &before);
 	if (result < 0)

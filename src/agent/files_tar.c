@@ -330,7 +330,7 @@ static int unpack_entry(struct tar_in *t, const struct tar_entry *entry, struct 
 	return 0;
 }
 
-static int unpack(struct tar_in *t, struct error *err)
+static int unpack_entries(struct tar_in *t, struct error *err)
 {
 	struct tar_entry entry;
 	int result;
@@ -372,12 +372,12 @@ static int find_owner(struct tar_in *t, const struct agent_path *m, struct error
 static int open_target(struct tar_in *t, const struct agent_path *m, struct error *err)
 {
 	struct files *f = t->files;
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 
-	if (place_open(&place, &f->rules, m, err) < 0)
+	if (base_dir_open(&place, &f->rules, m, err) < 0)
 		return -1;
-	if (place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &t->target, err) == 0)
+	if (base_dir_find(&place, m->path, O_RDONLY | O_DIRECTORY, &t->target, err) == 0)
 		return find_owner(t, m, err);
 	if (err->sys_errno != ENOENT || !(m->flags & AGENT_PATH_PARENTS) ||
 	    find_owner(t, m, err) < 0 ||
@@ -387,7 +387,7 @@ static int open_target(struct tar_in *t, const struct agent_path *m, struct erro
 	            ? give_to_owner(t, spot.folder, spot.name) < 0
 	            : errno != EEXIST)
 		return FAIL_ERRNO(err, "make folder '%s'", m->path);
-	return place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &t->target, err);
+	return base_dir_find(&place, m->path, O_RDONLY | O_DIRECTORY, &t->target, err);
 }
 
 int files_tar_in(struct files *f, const struct agent_path *m, struct error *err)
@@ -404,7 +404,7 @@ int files_tar_in(struct files *f, const struct agent_path *m, struct error *err)
 		return -1;
 	t.reader = (struct tar_reader){.read = read_frames, .context = &t};
 	files_send(f, AGENT_READY, NULL, NULL);
-	if (unpack(&t, err) < 0) {
+	if (unpack_entries(&t, err) < 0) {
 		files_send_failed(f, err);
 		drop_rest(&t);
 		return 1;

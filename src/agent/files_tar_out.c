@@ -166,7 +166,7 @@ void tar_out_end(struct tar_out *t)
 	files_send_done(t->files, t->count);
 }
 
-static int pack(struct tar_out *t, int fd, const char *path, struct error *err)
+static int pack_path(struct tar_out *t, int fd, const char *path, struct error *err)
 {
 	struct walk walk = {.on_entry = pack_entry, .context = t};
 	struct stat status;
@@ -212,7 +212,7 @@ static int split_names(struct arena *a, struct span rest, const char **names, st
 	return 0;
 }
 
-static int pack_name(struct tar_out *t, const struct place *folder, const char *name,
+static int pack_name(struct tar_out *t, const struct base_dir *folder, const char *name,
                      struct error *err)
 {
 	AUTO(spot_done) struct spot spot = {.folder = -1};
@@ -236,12 +236,13 @@ static int pack_names(struct tar_out *t, const struct agent_path *m, const char 
                       struct error *err)
 {
 	/* Neither up nor through a link, whatever the folders become meanwhile. */
-	struct place folder = {.beneath = true, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	AUTO(place_done) struct place place = {0};
+	struct base_dir folder = {.beneath = true,
+	                          .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO_CLOSE int fd = -1;
 
-	if (place_open(&place, &t->files->rules, m, err) < 0 ||
-	    place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &fd, err) < 0)
+	if (base_dir_open(&place, &t->files->rules, m, err) < 0 ||
+	    base_dir_find(&place, m->path, O_RDONLY | O_DIRECTORY, &fd, err) < 0)
 		return -1;
 	folder.folder = fd;
 	files_send(t->files, AGENT_READY, NULL, NULL);
@@ -270,21 +271,21 @@ static int tar_out_names(struct files *f, const struct agent_path *m, struct err
 int files_tar_out(struct files *f, const struct agent_path *m, struct error *err)
 {
 	AUTO(tar_out_done) struct tar_out t = {.files = f};
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO_CLOSE int look = -1, fd = -1;
 	struct stat status;
 
 	if (m->flags & AGENT_PATH_NAMES)
 		return tar_out_names(f, m, err);
-	if (place_open(&place, &f->rules, m, err) < 0 ||
-	    place_find(&place, m->path, O_PATH, &look, err) < 0)
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
+	    base_dir_find(&place, m->path, O_PATH, &look, err) < 0)
 		return -1;
 	if (fstat(look, &status) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", m->path);
 	if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
 		return FAIL(err, ERROR_CONFLICT, "'%s' is neither a file nor a folder", m->path);
-	if (place_find(&place, m->path, O_RDONLY, &fd, err) < 0)
+	if (base_dir_find(&place, m->path, O_RDONLY, &fd, err) < 0)
 		return -1;
 	files_send(f, AGENT_READY, NULL, NULL);
-	return pack(&t, fd, m->path, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
+	return pack_path(&t, fd, m->path, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
 }

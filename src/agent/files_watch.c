@@ -130,12 +130,12 @@ static void tell_entry(struct watcher *w, enum agent_change_kind kind, const cha
 		files_flush(w->files);
 }
 
-static void tell(struct watcher *w, enum agent_change_kind kind, const char *path)
+static void send_change(struct watcher *w, enum agent_change_kind kind, const char *path)
 {
 	struct agent_change change = {.kind = kind, .path = path};
 	struct stat status;
 
-	if (strlen(path) >= PLACE_TEXT_MAX)
+	if (strlen(path) >= BASE_DIR_PATH_MAX)
 		return;
 	if (fstatat(w->folder, path[0] ? path : ".", &status, AT_SYMLINK_NOFOLLOW) == 0) {
 		change.type = file_type_of(&status);
@@ -144,9 +144,9 @@ static void tell(struct watcher *w, enum agent_change_kind kind, const char *pat
 	files_send(w->files, AGENT_CHANGE, agent_change_shape, &change);
 }
 
-static void join(char out[PLACE_TEXT_MAX], const char *folder, const char *name)
+static void join_path(char out[BASE_DIR_PATH_MAX], const char *folder, const char *name)
 {
-	(void)snprintf(out, PLACE_TEXT_MAX, "%s%s%s", folder, folder[0] && name[0] ? "/" : "",
+	(void)snprintf(out, BASE_DIR_PATH_MAX, "%s%s%s", folder, folder[0] && name[0] ? "/" : "",
 	               name);
 }
 
@@ -155,14 +155,14 @@ static void join(char out[PLACE_TEXT_MAX], const char *folder, const char *name)
 static int see_entry(struct walk *walk, const struct walk_entry *entry, struct error *err)
 {
 	struct watcher *w = walk->context;
-	char path[PLACE_TEXT_MAX];
+	char path[BASE_DIR_PATH_MAX];
 	AUTO_CLOSE int fd = -1;
 
 	if (replacement_is_temporary(entry->name))
 		return WALK_ON;
-	join(path, w->prefix, entry->path);
+	join_path(path, w->prefix, entry->path);
 	if (w->tells)
-		tell(w, AGENT_CREATED, path);
+		send_change(w, AGENT_CREATED, path);
 	if (!S_ISDIR(entry->status.st_mode))
 		return WALK_ON;
 	fd = openat(entry->folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -206,7 +206,7 @@ static int take_event(struct watcher *w, const struct inotify_event *event, stru
 	        {IN_Q_OVERFLOW, AGENT_LOST},
 	};
 	struct watched *at = watched_find(w, event->wd);
-	char path[PLACE_TEXT_MAX] = "";
+	char path[BASE_DIR_PATH_MAX] = "";
 
 	if (event->mask & IN_IGNORED) {
 		if (at)
@@ -218,10 +218,10 @@ static int take_event(struct watcher *w, const struct inotify_event *event, stru
 	if (event->len && replacement_is_temporary(event->name))
 		return 0;
 	if (at)
-		join(path, at->path, event->len ? event->name : "");
+		join_path(path, at->path, event->len ? event->name : "");
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		if (event->mask & kinds[i].bit)
-			tell(w, kinds[i].kind, path);
+			send_change(w, kinds[i].kind, path);
 	if (!w->recursive || !(event->mask & IN_ISDIR))
 		return 0;
 	if (event->mask & IN_MOVED_FROM)
@@ -249,7 +249,7 @@ static int take_events(struct watcher *w, struct error *err)
 }
 
 /* Returns, without a failure, when the client sends something or closes. */
-static int follow(struct watcher *w, struct error *err)
+static int follow_events(struct watcher *w, struct error *err)
 {
 	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN},
 	                       {.fd = w->files->connection, .events = POLLIN}};
@@ -270,7 +270,7 @@ int files_watch(struct files *f, const struct agent_path *m, struct error *err)
 	                                       .folder = -1,
 	                                       .inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
 	                                       .recursive = (m->flags & AGENT_PATH_RECURSIVE) != 0};
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(inspection_done) struct inspection inspection = {.root = -1};
 
 	if (w.inotify < 0)
@@ -280,12 +280,12 @@ int files_watch(struct files *f, const struct agent_path *m, struct error *err)
 			return -1;
 		w.inspection = &inspection;
 	}
-	if (place_open(&place, &f->rules, m, err) < 0 ||
-	    place_find(&place, m->path, O_RDONLY | O_DIRECTORY, &w.folder, err) < 0 ||
+	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
+	    base_dir_find(&place, m->path, O_RDONLY | O_DIRECTORY, &w.folder, err) < 0 ||
 	    watch_fd(&w, w.folder, "", err) < 0 ||
 	    (w.recursive && watch_below(&w, w.folder, "", err) < 0))
 		return -1;
 	w.tells = true;
 	files_send(f, AGENT_READY, NULL, NULL);
-	return follow(&w, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
+	return follow_events(&w, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
 }

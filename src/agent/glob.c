@@ -29,7 +29,7 @@ static const char *match_class(const char *pattern, char byte, bool *ret_matches
 }
 
 /* Matches one character of a name; returns the rest of the pattern or NULL. */
-static const char *match_one(const char *pattern, char byte)
+static const char *match_character(const char *pattern, char byte)
 {
 	bool matches;
 
@@ -67,7 +67,7 @@ static bool name_matches(const char *pattern, const char *name)
 			continue;
 		}
 		if (!is_name_end(*pattern))
-			after = match_one(pattern, *name);
+			after = match_character(pattern, *name);
 		if (!after && !star)
 			return false;
 		pattern = after ? after : star;
@@ -134,7 +134,7 @@ struct group {
 };
 
 /* Behind what begins here: a character, one that is taken as it is, or a class. */
-static const char *skip_one(const char *at)
+static const char *skip_character(const char *at)
 {
 	bool ignored;
 
@@ -151,7 +151,7 @@ static const char *skip_one(const char *at)
 /* The next comma or brace of this level behind `at`, or NULL. */
 static const char *part_end(const char *at)
 {
-	for (unsigned depth = 0; *at; at = skip_one(at)) {
+	for (unsigned depth = 0; *at; at = skip_character(at)) {
 		if (depth == 0 && (*at == ',' || *at == '}'))
 			return at;
 		depth += *at == '{';
@@ -162,7 +162,7 @@ static const char *part_end(const char *at)
 
 static bool find_group(const char *pattern, struct group *ret)
 {
-	for (const char *at = pattern; *at; at = skip_one(at)) {
+	for (const char *at = pattern; *at; at = skip_character(at)) {
 		const char *end = *at == '{' ? part_end(at + 1) : NULL;
 
 		if (!end || *end != ',')

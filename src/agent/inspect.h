@@ -6,7 +6,7 @@
 
 struct inspection {
 	struct files *files;
-	struct place place;
+	struct base_dir place;
 	const struct agent_path *message;
 	struct user_names names;
 	struct arena arena; /* of one entry */

@@ -180,7 +180,7 @@ static bool is_final(int status)
 	return status >= 200 && status < 500 && status != 408 && status != 425 && status != 429;
 }
 
-static void receive(struct agent *a, struct post *post)
+static void receive_answer(struct agent *a, struct post *post)
 {
 	char bytes[ANSWER_MAX];
 	ssize_t got = recv(post->watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -227,10 +227,10 @@ static void on_event(struct agent *a, struct watch *w, uint32_t events)
 	if (post->sent < post->request.size)
 		send_some(a, post);
 	else
-		receive(a, post);
+		receive_answer(a, post);
 }
 
-static void try_now(struct agent *a, struct post *post)
+static void try_post(struct agent *a, struct post *post)
 {
 	int fd = socket(post->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -280,7 +280,7 @@ void post_begin(struct process *p)
 	}
 	list_append(&a->posts, &post->item);
 	a->post_count++;
-	try_now(a, post);
+	try_post(a, post);
 }
 
 int64_t posts_next_deadline(const struct agent *a)
@@ -306,7 +306,7 @@ void posts_run_timers(struct agent *a, int64_t now)
 		if (!post->done && post->deadline <= now)
 			try_later(a, post);
 		if (!post->done && post->try_at <= now)
-			try_now(a, post);
+			try_post(a, post);
 		if (post->done) {
 			a->post_count--;
 			post_free(post);

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "wire/agent.h"
 
-static int accept_one(int listener)
+static int accept_connection(int listener)
 {
 	return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 }
@@ -25,7 +25,7 @@ static int open_spare(void)
 void listener_init(struct listener *l, int fd)
 {
 	*l = (struct listener){.watch = {.fd = fd},
-	                       .accept = accept_one,
+	                       .accept = accept_connection,
 	                       .spare = open_spare(),
 	                       .resume_at = DEADLINE_NEVER};
 }
@@ -47,14 +47,14 @@ static void tell_full(int fd, int failure)
 		(void)send(fd, frame.data, frame.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void rest(struct agent *a, struct listener *l)
+static void pause_listener(struct agent *a, struct listener *l)
 {
 	watch_pause(a, &l->watch);
 	l->resume_at = deadline_after(LISTENER_REST_MS);
 }
 
 /* With the spare one. */
-static void turn_away(struct agent *a, struct listener *l, int failure)
+static void refuse_connection(struct agent *a, struct listener *l, int failure)
 {
 	int fd;
 
@@ -64,7 +64,7 @@ static void turn_away(struct agent *a, struct listener *l, int failure)
 		tell_full(fd, failure);
 		(void)close(fd);
 	} else if (errno != EAGAIN) {
-		rest(a, l);
+		pause_listener(a, l);
 	}
 	l->spare = open_spare();
 }
@@ -79,9 +79,9 @@ int listener_accept(struct agent *a, struct listener *l)
 		return fd;
 	}
 	if (errno == EMFILE || errno == ENFILE)
-		turn_away(a, l, errno);
+		refuse_connection(a, l, errno);
 	else if (errno == ENOMEM || errno == ENOBUFS)
-		rest(a, l);
+		pause_listener(a, l);
 	return -1;
 }
 

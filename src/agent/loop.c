@@ -59,12 +59,12 @@ static void on_child(struct agent *a, pid_t pid, int status)
 {
 	if (WIFSTOPPED(status))
 		stops_on_child(a, pid);
-	else if (!process_on_keeper_exit(a, pid, status) && !warm_on_exit(a, pid) &&
+	else if (!process_on_reaper_exit(a, pid, status) && !warm_on_exit(a, pid) &&
 	         !standby_on_exit(a, pid))
 		(void)worker_on_exit(a, pid, status);
 }
 
-static void reap(struct agent *a)
+static void reap_children(struct agent *a)
 {
 	unsigned count = 0;
 	pid_t pid = 0;
@@ -87,7 +87,7 @@ void agent_stop_all(struct agent *a, int64_t grace_ms)
 	a->stop_deadline = deadline_after(grace_ms);
 	standby_stop(a);
 	(void)tree_signal(getpid(), SIGTERM);
-	reap(a);
+	reap_children(a);
 }
 
 /* To process 1 a sender outside its pid namespace has no number. Code in the sandbox may not end
@@ -117,7 +117,7 @@ void agent_on_signal(struct agent *a, struct watch *w, uint32_t events)
 	(void)events;
 	for (ssize_t i = 0; i < got / (ssize_t)sizeof(infos[0]); i++)
 		on_one_signal(a, &infos[i]);
-	reap(a);
+	reap_children(a);
 }
 
 static void run_stop(struct agent *a, int64_t now)
@@ -178,7 +178,7 @@ void agent_run(struct agent *a)
 				w->on_event(a, w, events[i].events);
 		}
 		if (a->has_more_ended)
-			reap(a);
+			reap_children(a);
 		stops_run_timer(a, clock_monotonic_ms());
 		process_run_timers(a, clock_monotonic_ms());
 		warm_run_timers(a, clock_monotonic_ms());

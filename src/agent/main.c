@@ -136,7 +136,7 @@ static int prepare_process(const struct options *o, struct error *err)
 }
 
 /* Nothing inside may trace us or read our memory. After the set-up, which needs our own /proc. */
-static int hide(struct error *err)
+static int hide_from_tracers(struct error *err)
 {
 	return prctl(PR_SET_DUMPABLE, 0) < 0 ? FAIL_ERRNO(err, "hide from tracers") : 0;
 }
@@ -275,12 +275,12 @@ int agent_main(int argc, char **argv)
 		return standby_main(argv[2]);
 	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
 	    (options.setup >= 0 && run_setup(&options, &views, &wishes, &err) < 0) ||
-	    hide(&err) < 0 || agent_open(&agent, &options, &views, &err) < 0) {
+	    hide_from_tracers(&err) < 0 || agent_open(&agent, &options, &views, &err) < 0) {
 		log_error("agent cannot start", FAILURE(&err));
 		return 1;
 	}
 	if (options.claim >= 0)
-		rehearse();
+		rehearse_first_command();
 	standby_start(&agent);
 	begin_wishes(&agent, &wishes);
 	agent_run(&agent);

@@ -20,7 +20,7 @@
 #include "wire/agent_cause.h"
 
 #define KILL_AGAIN_MS 20
-#define KEEPER_END_MS 1000   /* a keeper that has nothing left to wait for is killed then */
+#define REAPER_END_MS 1000   /* a reaper that has nothing left to wait for is killed then */
 #define SLOW_START_MS 20     /* then root inside may have stopped the command before its exec */
 #define LISTED_TEXT_MAX 4096 /* of the arguments that lists of processes show */
 #define SIGNAL_MAX 64
@@ -42,7 +42,7 @@ static const char **copy_args(struct arena *arena, const char **args)
 	return copy;
 }
 
-static void describe(struct process *p, const struct agent_exec *exec)
+static void describe_process(struct process *p, const struct agent_exec *exec)
 {
 	p->info = (struct agent_process){
 	        .process = ++p->agent->process_count,
@@ -76,10 +76,10 @@ static struct process *process_new(struct agent *a, const struct agent_exec *exe
 	p->started_ms = clock_monotonic_ms();
 	p->deadline = exec->timeout_ms ? deadline_after((int64_t)exec->timeout_ms) : DEADLINE_NEVER;
 	p->look_at = p->over_at = p->kill_at = p->warm_until = p->idle.at = DEADLINE_NEVER;
-	p->look_again_at = p->keeper_kill_at = DEADLINE_NEVER;
+	p->look_again_at = p->reaper_kill_at = DEADLINE_NEVER;
 	list_init(&p->viewers);
 	list_init(&p->item);
-	describe(p, exec);
+	describe_process(p, exec);
 	return p;
 }
 
@@ -197,7 +197,7 @@ struct agent_process process_info(const struct process *p)
 {
 	struct agent_process info = p->info;
 
-	if (p->keeper)
+	if (p->reaper)
 		info.duration_ms = (uint64_t)(clock_monotonic_ms() - p->started_ms);
 	return info;
 }
@@ -220,7 +220,7 @@ static void on_started(struct process *p)
 	if (p->warm)
 		fault_point("agent", "warm-begun");
 	p->started = true;
-	p->info.pid = (uint32_t)keeper_command(p->keeper);
+	p->info.pid = (uint32_t)reaper_command(p->reaper);
 	/* A terminal's own end stays open with us: without it the master would fail for good as
 	 * soon as the command closed its streams, and giving that up would be a hangup, which
 	 * kills a command that only had its last instructions before it. */
@@ -240,7 +240,7 @@ static void on_started(struct process *p)
 
 void process_look_for_start(struct process *p)
 {
-	if (!p->started && p->keeper && keeper_has_started(p->keeper))
+	if (!p->started && p->reaper && reaper_has_started(p->reaper))
 		on_started(p);
 }
 
@@ -260,7 +260,7 @@ static void on_start_failed(struct process *p, const struct error *err)
 
 /* ---- the end ---- */
 
-static void finish(struct process *p)
+static void finish_process(struct process *p)
 {
 	p->over = true;
 	p->over_at = DEADLINE_NEVER;
@@ -276,7 +276,7 @@ static void finish(struct process *p)
 	connections_tell_end(p);
 	post_begin(p);
 	if (p->service)
-		service_on_over(p);
+		service_on_process_end(p);
 }
 
 static void set_result(struct process *p, int status)
@@ -292,12 +292,12 @@ static void on_ended(struct process *p)
 {
 	struct error err;
 	int status;
-	bool ran = keeper_result(p->keeper, &status, &err) == 0;
+	bool ran = reaper_result(p->reaper, &status, &err) == 0;
 
-	p->killing = false; /* nothing is left below the keeper, and its number is free */
+	p->killing = false; /* nothing is left below the reaper, and its number is free */
 	if (ran && !p->started)
 		on_started(p);
-	keeper_free(TAKE(p->keeper));
+	reaper_free(TAKE(p->reaper));
 	p->look_at = p->deadline = p->kill_at = p->warm_until = DEADLINE_NEVER;
 	if (p->warm)
 		fault_point("agent", "warm-ended");
@@ -309,13 +309,13 @@ static void on_ended(struct process *p)
 	close_spawn_fds(p);
 	process_drain(p);
 	if (process_output_has_ended(p))
-		finish(p);
+		finish_process(p);
 	else
 		p->over_at = deadline_after(PROCESS_GRACE_MS);
 }
 
 /* Often the start is known only now: all that there is to say goes out at once. */
-static void on_keeper_exit(struct process *p)
+static void on_reaper_exit(struct process *p)
 {
 	struct connection *starter = p->starter;
 
@@ -332,15 +332,15 @@ static void start_cold(struct process *p)
 {
 	struct error err;
 
-	keeper_free(TAKE(p->keeper));
+	reaper_free(TAKE(p->reaper));
 	p->warm = NULL;
 	p->stops = (struct stops){0};
-	p->keeper_kill_at = DEADLINE_NEVER;
+	p->reaper_kill_at = DEADLINE_NEVER;
 	for (int i = 0; i < 3; i++)
 		(void)!fd_set_blocking(p->spawn.fds[i], true, &err);
 	p->warm_until = DEADLINE_NEVER;
 	p->info.flags &= ~(uint32_t)AGENT_EXEC_WARM;
-	if (keeper_start(&p->spawn, &p->keeper, &err) < 0) {
+	if (reaper_start(&p->spawn, &p->reaper, &err) < 0) {
 		p->look_at = p->deadline = DEADLINE_NEVER;
 		on_start_failed(p, &err);
 	}
@@ -351,25 +351,25 @@ static void give_up_warm(struct process *p)
 {
 	p->warm_until = DEADLINE_NEVER;
 	process_look_for_start(p);
-	if (p->keeper && !p->started && keeper_revoke(p->keeper) && keeper_is_adopted(p->keeper))
+	if (p->reaper && !p->started && reaper_revoke(p->reaper) && reaper_is_adopted(p->reaper))
 		start_cold(p);
 }
 
-bool process_on_keeper_exit(struct agent *a, pid_t pid, int status)
+bool process_on_reaper_exit(struct agent *a, pid_t pid, int status)
 {
 	LIST_EACH (&a->processes, item) {
 		struct process *p = LIST_ENTRY(item, struct process, item);
 
-		if (!p->keeper || keeper_pid(p->keeper) != pid)
+		if (!p->reaper || reaper_pid(p->reaper) != pid)
 			continue;
-		if (keeper_has_left_command(p->keeper))
+		if (reaper_has_left_command(p->reaper))
 			return true;
-		keeper_end(p->keeper, status);
-		if (keeper_has_declined(p->keeper)) {
+		reaper_end(p->reaper, status);
+		if (reaper_has_declined(p->reaper)) {
 			warm_on_declined(p);
 			start_cold(p);
 		} else {
-			on_keeper_exit(p);
+			on_reaper_exit(p);
 		}
 		return true;
 	}
@@ -380,42 +380,42 @@ bool process_on_keeper_exit(struct agent *a, pid_t pid, int status)
 
 /* Root inside may keep it from running. A warm interpreter that has not begun has a deadline of its
  * own, `warm_until`. */
-static void end_keeper_later(struct process *p)
+static void end_reaper_later(struct process *p)
 {
 	int64_t now = clock_monotonic_ms();
 
 	if (!p->started && p->warm)
 		return;
-	if (p->keeper_kill_at == DEADLINE_NEVER)
-		p->keeper_kill_at = now + KEEPER_END_MS;
-	else if (p->keeper_kill_at <= now)
-		keeper_kill(p->keeper);
+	if (p->reaper_kill_at == DEADLINE_NEVER)
+		p->reaper_kill_at = now + REAPER_END_MS;
+	else if (p->reaper_kill_at <= now)
+		reaper_kill(p->reaper);
 }
 
 void process_kill_tree(struct process *p)
 {
 	p->killing = true;
 	process_look_for_start(p);
-	if (!p->keeper)
+	if (!p->reaper)
 		return; /* it is over */
 	p->kill_at = deadline_after(KILL_AGAIN_MS);
 	if (!p->started) {
-		end_keeper_later(p); /* on_started does the rest, when that comes first */
+		end_reaper_later(p); /* on_started does the rest, when that comes first */
 		return;
 	}
-	keeper_hold(p->keeper);
-	if (tree_kill(keeper_pid(p->keeper)) == 0) {
-		keeper_release(p->keeper);
-		end_keeper_later(p);
+	reaper_hold(p->reaper);
+	if (tree_kill(reaper_pid(p->reaper)) == 0) {
+		reaper_release(p->reaper);
+		end_reaper_later(p);
 	}
-	keeper_signal(p->keeper, SIGKILL); /* should /proc be hidden from us */
+	reaper_signal(p->reaper, SIGKILL); /* should /proc be hidden from us */
 }
 
 int process_signal(struct process *p, const struct agent_signal *signal, struct error *err)
 {
 	if (signal->signal < 1 || signal->signal > SIGNAL_MAX)
 		return FAIL(err, ERROR_INVALID, "no signal has the number %u", signal->signal);
-	if (!p->keeper)
+	if (!p->reaper)
 		return FAIL(err, ERROR_CONFLICT, "process %lu has ended",
 		            (unsigned long)p->info.process);
 	process_look_for_start(p);
@@ -426,9 +426,9 @@ int process_signal(struct process *p, const struct agent_signal *signal, struct 
 		return FAIL(err, ERROR_CONFLICT, "process %lu is about to start",
 		            (unsigned long)p->info.process);
 	} else if (signal->whole_tree) {
-		(void)tree_signal(keeper_pid(p->keeper), (int)signal->signal);
+		(void)tree_signal(reaper_pid(p->reaper), (int)signal->signal);
 	} else {
-		keeper_signal(p->keeper, (int)signal->signal);
+		reaper_signal(p->reaper, (int)signal->signal);
 	}
 	return 0;
 }
@@ -448,7 +448,7 @@ int process_resize(struct process *p, const struct agent_resize *size, struct er
 	return 0;
 }
 
-static int64_t earliest(const struct process *p)
+static int64_t earliest_deadline(const struct process *p)
 {
 	const int64_t times[] = {p->look_at,    p->deadline, p->over_at,      p->kill_at,
 	                         p->warm_until, p->idle.at,  p->look_again_at};
@@ -464,7 +464,7 @@ int64_t process_next_deadline(struct agent *a)
 	int64_t first = DEADLINE_NEVER;
 
 	LIST_EACH (&a->processes, item) {
-		int64_t mine = earliest(LIST_ENTRY(item, struct process, item));
+		int64_t mine = earliest_deadline(LIST_ENTRY(item, struct process, item));
 
 		first = mine < first ? mine : first;
 	}
@@ -474,8 +474,8 @@ int64_t process_next_deadline(struct agent *a)
 static void look_for_start(struct process *p, int64_t now)
 {
 	process_look_for_start(p);
-	if (p->keeper && !p->started && !p->warm && now - p->started_ms >= SLOW_START_MS)
-		keeper_continue(p->keeper);
+	if (p->reaper && !p->started && !p->warm && now - p->started_ms >= SLOW_START_MS)
+		reaper_continue(p->reaper);
 }
 
 void process_run_timers(struct agent *a, int64_t now)
@@ -502,6 +502,6 @@ void process_run_timers(struct agent *a, int64_t now)
 		if (p->over_at <= now && process_output_is_held(p))
 			p->over_at = deadline_after(PROCESS_GRACE_MS);
 		else if (p->over_at <= now)
-			finish(p);
+			finish_process(p);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/process.h — one command: its keeper, its streams, its rings, who watches it.
+/* agent/process.h — one command: its reaper, its streams, its rings, who watches it.
  *
  *   starting ──> running ──> main process ended ──> over (EXIT is sent) ──> forgotten
  *
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "agent/cause.h"
-#include "agent/keeper.h"
+#include "agent/reaper.h"
 #include "agent/ring.h"
 #include "agent/state.h"
 #include "base/arena.h"
@@ -46,7 +46,7 @@ struct process {
 	struct arena spawn_arena; /* what only the start needs */
 	struct spawn spawn;
 	struct user *user;     /* in spawn_arena */
-	struct keeper *keeper; /* NULL once it has ended */
+	struct reaper *reaper; /* NULL once it has ended */
 	struct stops stops;
 	bool started;
 	bool killing, over;
@@ -63,7 +63,7 @@ struct process {
 	struct connection *starter; /* waits for the start; NULL when it has gone */
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */
 	int64_t look_at, deadline, over_at, kill_at;
-	int64_t keeper_kill_at; /* when the keeper is killed, which then has nothing left to wait
+	int64_t reaper_kill_at; /* when the reaper is killed, which then has nothing left to wait
 	                           for */
 	struct cause_counts before; /* when it was started */
 	uint64_t signals_asked;     /* bit n: a caller has sent it signal n */
@@ -86,8 +86,8 @@ void process_free_forgotten(struct agent *a);
 struct agent_process process_info(const struct process *p);
 /* Looks whether the command has been executed meanwhile. */
 void process_look_for_start(struct process *p);
-/* True when the pid was one of our keepers. */
-bool process_on_keeper_exit(struct agent *a, pid_t pid, int status);
+/* True when the pid was one of our reapers. */
+bool process_on_reaper_exit(struct agent *a, pid_t pid, int status);
 void process_kill_tree(struct process *p);
 MUST_CHECK int process_signal(struct process *p, const struct agent_signal *signal,
                               struct error *err);
@@ -109,7 +109,7 @@ void process_run_timers(struct agent *a, int64_t now);
 const char **spawn_env(struct arena *arena, const struct agent *a, const struct user *user,
                        const struct agent_exec *exec);
 const char **spawn_paths(struct arena *arena, const char *name, const char *const *env);
-/* Makes pipes or a PTY and starts the keeper. */
+/* Makes pipes or a PTY and starts the reaper. */
 MUST_CHECK int process_spawn(struct process *p, const struct agent_exec *exec, struct error *err);
 
 /* streams.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/raw.h — system calls without the C library.
  *
- * A keeper and a command before its exec share the agent's memory, its thread pointer included: a
+ * A reaper and a command before its exec share the agent's memory, its thread pointer included: a
  * failing call of the C library there would overwrite the errno of the agent, which runs at the
  * same time. These return -errno and touch nothing. */
 #pragma once

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/keeper.h"
+#include "agent/reaper.h"
 
 #define NOWHERE "/proc/self/none"
 
@@ -34,7 +34,7 @@ static const char *const names[] = {
 };
 
 /* O_PATH opens nothing: neither a device nor a pipe notices. */
-static void look_up(const char *name)
+static void look_up_name(const char *name)
 {
 	int fd = open(name, O_PATH | O_CLOEXEC);
 
@@ -53,19 +53,19 @@ static void start_nothing(void)
 	                            .root = AT_FDCWD,
 	                            .fds = {null, null, null}};
 	struct error ignored;
-	struct keeper *keeper;
+	struct reaper *reaper;
 
-	if (null >= 0 && keeper_start(&spawn, &keeper, &ignored) == 0) {
-		(void)waitpid(keeper_pid(keeper), NULL, 0);
-		keeper_free(keeper);
+	if (null >= 0 && reaper_start(&spawn, &reaper, &ignored) == 0) {
+		(void)waitpid(reaper_pid(reaper), NULL, 0);
+		reaper_free(reaper);
 	}
 	if (null >= 0)
 		(void)close(null);
 }
 
-void rehearse(void)
+void rehearse_first_command(void)
 {
 	for (unsigned i = 0; i < COUNT_OF(names); i++)
-		look_up(names[i]);
+		look_up_name(names[i]);
 	start_nothing();
 }

@@ -7,4 +7,4 @@
 #pragma once
 
 /* Before the agent takes requests. Whatever fails in it, the first command will tell. */
-void rehearse(void);
+void rehearse_first_command(void);

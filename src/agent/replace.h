@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "agent/place.h"
+#include "agent/base_dir.h"
 #include "base/error.h"
 
 struct replacement {

@@ -26,7 +26,7 @@ enum when {
 	WHEN_STREAM, /* for the process of the connection; dropped when there is none */
 };
 
-struct request {
+struct agent_request_row {
 	uint16_t type;
 	enum when when;
 	const struct wire_member *shape;
@@ -34,7 +34,7 @@ struct request {
 	int (*run)(struct call *call, struct error *err); /* 1 = done, 0 = not now, -1 = failed */
 };
 
-static int find(struct call *call, uint64_t id, struct process **ret, struct error *err)
+static int find_process(struct call *call, uint64_t id, struct process **ret, struct error *err)
 {
 	*ret = process_find(call->connection->agent, id);
 	if (!*ret)
@@ -53,10 +53,10 @@ static uint32_t count_in_use(struct agent *a)
 		const struct process *p = LIST_ENTRY(item, struct process, item);
 
 		count += !p->over && !(p->info.flags & AGENT_EXEC_RESIDENT);
-		if (!p->over && p->info.flags & AGENT_EXEC_SHELL && p->keeper &&
+		if (!p->over && p->info.flags & AGENT_EXEC_SHELL && p->reaper &&
 		    shell_count < COUNT_OF(shells))
-			shells[shell_count++] = (struct tree_shell){keeper_pid(p->keeper),
-			                                            keeper_command(p->keeper)};
+			shells[shell_count++] = (struct tree_shell){reaper_pid(p->reaper),
+			                                            reaper_command(p->reaper)};
 	}
 	return count + tree_count_busy(shells, shell_count);
 }
@@ -127,7 +127,7 @@ static int run_dial(struct call *call, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
 
-	if (dial(call->message, &fd, err) < 0 ||
+	if (dial_server(call->message, &fd, err) < 0 ||
 	    connection_send_done_with_fd(call->connection, fd, err) < 0)
 		return -1;
 	return 1;
@@ -170,7 +170,7 @@ static int run_await(struct call *call, struct error *err)
 
 	if (strcmp(await->boot_id, c->agent->boot_id.text) != 0)
 		return FAIL(err, ERROR_CONFLICT, "the sandbox has been started again since");
-	if (find(call, await->process, &p, err) < 0)
+	if (find_process(call, await->process, &p, err) < 0)
 		return -1;
 	c->awaited = await->process;
 	if (p->over)
@@ -202,7 +202,7 @@ static int run_attach(struct call *call, struct error *err)
 	struct agent_process info;
 	struct process *p;
 
-	if (find(call, attach->process, &p, err) < 0)
+	if (find_process(call, attach->process, &p, err) < 0)
 		return -1;
 	for (int i = 0; i < 2; i++) {
 		c->next[i] = attach->since[i];
@@ -266,7 +266,7 @@ static int run_signal(struct call *call, struct error *err)
 	}
 	if (signal->process == 0)
 		return 1; /* for the one that has just ended */
-	if (find(call, signal->process, &p, err) < 0 || process_signal(p, signal, err) < 0)
+	if (find_process(call, signal->process, &p, err) < 0 || process_signal(p, signal, err) < 0)
 		return -1;
 	connection_send_done(c, 0);
 	return 1;
@@ -309,9 +309,9 @@ static int run_feed(struct call *call, struct error *err)
 	struct connection *c = call->connection;
 	struct process *p;
 
-	if (find(call, feed->process, &p, err) < 0)
+	if (find_process(call, feed->process, &p, err) < 0)
 		return -1;
-	if (!p->keeper || p->stdin_ends)
+	if (!p->reaper || p->stdin_ends)
 		return FAIL(err, ERROR_CONFLICT, "stdin of process %lu is closed",
 		            (unsigned long)feed->process);
 	if (process_stdin_is_full(p)) {
@@ -330,7 +330,7 @@ static int run_forget(struct call *call, struct error *err)
 	const struct agent_signal *which = call->message;
 	struct process *p;
 
-	if (find(call, which->process, &p, err) < 0)
+	if (find_process(call, which->process, &p, err) < 0)
 		return -1;
 	if (!p->over)
 		return FAIL(err, ERROR_CONFLICT, "process %lu is running",
@@ -367,7 +367,7 @@ static int run_terminal(struct call *call, struct error *err)
 	struct process *p;
 	uint32_t was_busy;
 
-	if (find(call, change->process, &p, err) < 0)
+	if (find_process(call, change->process, &p, err) < 0)
 		return -1;
 	was_busy = process_terminal(p).is_busy;
 	if (process_set_terminal(p, change, err) < 0)
@@ -382,7 +382,7 @@ static int run_terminal(struct call *call, struct error *err)
 	return 1;
 }
 
-union message {
+union request_message {
 	struct agent_exec exec;
 	struct agent_warm warm;
 	struct agent_dial dial;
@@ -400,7 +400,7 @@ union message {
 	struct agent_service_log service_log;
 };
 
-static const struct request requests[] = {
+static const struct agent_request_row requests[] = {
         {AGENT_PING, WHEN_ANY, NULL, 0, run_ping},
         {AGENT_EXEC, WHEN_IDLE, agent_exec_shape, sizeof(struct agent_exec), run_exec},
         {AGENT_WARM, WHEN_IDLE, agent_warm_shape, sizeof(struct agent_warm), run_warm},
@@ -428,7 +428,7 @@ static const struct request requests[] = {
         {AGENT_BEAT, WHEN_ANY, agent_beat_shape, sizeof(struct agent_beat), run_beat},
 };
 
-static const struct request *request_find(uint16_t type)
+static const struct agent_request_row *request_find(uint16_t type)
 {
 	for (size_t i = 0; i < COUNT_OF(requests); i++)
 		if (requests[i].type == type)
@@ -444,9 +444,9 @@ static int wait_until_idle(struct connection *c)
 
 int request_run(struct connection *c, uint16_t type, struct span payload, struct error *err)
 {
-	const struct request *request = request_find(type);
+	const struct agent_request_row *request = request_find(type);
 	AUTO(arena_done) struct arena arena = {0};
-	union message message;
+	union request_message message;
 	struct call call = {c, &arena, payload, &message};
 	int result;
 

@@ -20,7 +20,7 @@ size_t ring_used(const struct ring *r)
 	return (size_t)(r->end - r->start);
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t smaller_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -29,8 +29,8 @@ size_t ring_wants(const struct ring *r)
 {
 	if (ring_used(r) < r->capacity)
 		return r->capacity;
-	return smaller(r->capacity < RING_FIRST_SIZE / 4 ? RING_FIRST_SIZE : 4 * r->capacity,
-	               r->capacity_max);
+	return smaller_size(r->capacity < RING_FIRST_SIZE / 4 ? RING_FIRST_SIZE : 4 * r->capacity,
+	                    r->capacity_max);
 }
 
 void ring_resize(struct ring *r, size_t capacity)
@@ -48,7 +48,7 @@ void ring_resize(struct ring *r, size_t capacity)
 	while (capacity && at < r->end) {
 		struct span piece = ring_peek(r, &at);
 
-		piece.size = smaller(piece.size, capacity - at % capacity);
+		piece.size = smaller_size(piece.size, capacity - at % capacity);
 		memcpy(other.data + at % capacity, piece.data, piece.size);
 		at += piece.size;
 	}
@@ -61,7 +61,7 @@ static void give_way(struct ring *r, uint64_t floor)
 	uint64_t limit = floor < r->end ? floor : r->end;
 
 	if (limit > r->start)
-		r->start += smaller((size_t)(limit - r->start), RING_READ_MAX / 2);
+		r->start += smaller_size((size_t)(limit - r->start), RING_READ_MAX / 2);
 }
 
 ssize_t ring_fill(struct ring *r, int fd, uint64_t floor)
@@ -72,13 +72,13 @@ ssize_t ring_fill(struct ring *r, int fd, uint64_t floor)
 
 	if (ring_used(r) == r->capacity)
 		give_way(r, floor);
-	room = smaller(r->capacity - ring_used(r), RING_READ_MAX);
+	room = smaller_size(r->capacity - ring_used(r), RING_READ_MAX);
 	if (room == 0) {
 		errno = ENOBUFS;
 		return -1;
 	}
 	at = (size_t)(r->end % r->capacity);
-	pieces[0] = (struct iovec){r->data + at, smaller(room, r->capacity - at)};
+	pieces[0] = (struct iovec){r->data + at, smaller_size(room, r->capacity - at)};
 	pieces[1] = (struct iovec){r->data, room - pieces[0].iov_len};
 	got = readv(fd, pieces, pieces[1].iov_len ? 2 : 1);
 	if (got > 0)
@@ -95,5 +95,6 @@ struct span ring_peek(const struct ring *r, uint64_t *offset)
 	if (*offset >= r->end)
 		return (struct span){NULL, 0};
 	at = (size_t)(*offset % r->capacity);
-	return (struct span){r->data + at, smaller((size_t)(r->end - *offset), r->capacity - at)};
+	return (struct span){r->data + at,
+	                     smaller_size((size_t)(r->end - *offset), r->capacity - at)};
 }

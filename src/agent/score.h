@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/score.h — keeps the agent's place in the order in which the kernel kills for memory.
  *
- * Root inside cannot write /proc/1/oom_score_adj, which is read-only there. But keepers share the
+ * Root inside cannot write /proc/1/oom_score_adj, which is read-only there. But reapers share the
  * agent's memory, and what is written to the score of one of them the kernel gives to all processes
  * with that memory. So the agent looks at its own score whenever it refreshes its views, once a
  * second while something runs, and sets it back. */

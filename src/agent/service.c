@@ -111,7 +111,7 @@ static void forget_oldest_removed(struct agent *a)
 }
 
 /* A name and a generation are left. */
-static void bury(struct service *s)
+static void mark_removed(struct service *s)
 {
 	drop_rings(s);
 	spec_done(&s->now);
@@ -163,7 +163,7 @@ static void swap_rings(struct service *s, struct process *p)
 
 static void note_failure(struct service *s, const struct error *err);
 
-static void begin(struct service *s)
+static void begin_service(struct service *s)
 {
 	const struct agent_service *says = &s->now.says;
 	AUTO(arena_done) struct arena arena = {0};
@@ -192,7 +192,7 @@ static void begin(struct service *s)
 }
 
 /* What it is to be from now on. */
-static void adopt(struct service *s)
+static void adopt_next_spec(struct service *s)
 {
 	spec_done(&s->now);
 	s->now = s->next;
@@ -203,7 +203,7 @@ static void adopt(struct service *s)
 	s->error[0] = 0;
 	s->start_at = DEADLINE_NEVER;
 	if (s->now.says.wish == AGENT_SERVICE_REMOVE)
-		bury(s);
+		mark_removed(s);
 	else if (s->now.says.wish == AGENT_SERVICE_STOP)
 		s->phase = AGENT_SERVICE_STOPPED;
 	else
@@ -230,7 +230,7 @@ static int64_t delay_of(const struct service *s)
 }
 
 /* It has ended by itself. */
-static void decide(struct service *s, bool has_failed)
+static void decide_restart(struct service *s, bool has_failed)
 {
 	uint32_t failures_max = s->now.says.failures_max;
 
@@ -248,21 +248,21 @@ static void decide(struct service *s, bool has_failed)
 	}
 }
 
-static void ended(struct service *s, bool has_failed)
+static void handle_end(struct service *s, bool has_failed)
 {
 	struct error ignored;
 
 	s->last.ended_unix_ms = (uint64_t)clock_unix_ms();
-	/* It is not the command that ended: root inside has killed its keeper. */
+	/* It is not the command that ended: root inside has killed its reaper. */
 	if (s->main.fd >= 0)
 		(void)!pidfd_signal(s->main.fd, SIGKILL, &ignored);
 	watch_close(s->agent, &s->main);
 	s->process = NULL;
 	fault_point("agent", "service-ended");
 	if (s->has_next)
-		adopt(s);
+		adopt_next_spec(s);
 	else
-		decide(s, has_failed);
+		decide_restart(s, has_failed);
 }
 
 static void note_failure(struct service *s, const struct error *err)
@@ -270,7 +270,7 @@ static void note_failure(struct service *s, const struct error *err)
 	memcpy(s->error, err->text, sizeof(s->error));
 	s->last.exit_code = -1;
 	s->last.signal = 0;
-	ended(s, true);
+	handle_end(s, true);
 }
 
 void service_on_start_failed(struct process *p, const struct error *err)
@@ -281,7 +281,7 @@ void service_on_start_failed(struct process *p, const struct error *err)
 	note_failure(s, err);
 }
 
-void service_on_over(struct process *p)
+void service_on_process_end(struct process *p)
 {
 	struct service *s = TAKE(p->service);
 
@@ -293,10 +293,10 @@ void service_on_over(struct process *p)
 	LIST_EACH (&p->viewers, item)
 		connection_flush(LIST_ENTRY(item, struct connection, viewer));
 	process_forget(p);
-	ended(s, s->last.exit_code != 0);
+	handle_end(s, s->last.exit_code != 0);
 }
 
-/* What it has left behind ends, too: the keeper waits for that. */
+/* What it has left behind ends, too: the reaper waits for that. */
 static void on_main_end(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct service *s = CONTAINER_OF(w, struct service, main);
@@ -304,10 +304,10 @@ static void on_main_end(struct agent *a, struct watch *w, uint32_t events)
 
 	(void)events;
 	watch_close(a, w);
-	if (!p || !p->keeper || s->phase == AGENT_SERVICE_STOPPING)
+	if (!p || !p->reaper || s->phase == AGENT_SERVICE_STOPPING)
 		return;
 	s->phase = AGENT_SERVICE_STOPPING;
-	(void)tree_signal(keeper_pid(p->keeper), SIGTERM);
+	(void)tree_signal(reaper_pid(p->reaper), SIGTERM);
 	p->kill_at = deadline_after((int64_t)s->now.says.stop_ms);
 }
 
@@ -319,7 +319,7 @@ static bool open_main(struct service *s, const struct process *p)
 
 	if (pidfd_open_of((pid_t)p->info.pid, &s->main.fd, &ignored) < 0)
 		return false;
-	if (tree_look((pid_t)p->info.pid, &command) && command.parent == keeper_pid(p->keeper))
+	if (tree_look((pid_t)p->info.pid, &command) && command.parent == reaper_pid(p->reaper))
 		return true;
 	(void)close(s->main.fd);
 	s->main.fd = -1;
@@ -333,10 +333,10 @@ void service_on_started(struct process *p)
 	if (s->phase == AGENT_SERVICE_STARTING)
 		s->phase = AGENT_SERVICE_RUNNING;
 	s->error[0] = 0;
-	/* It has ended already, or pidfds are not to be had: then its keeper goes with it. */
+	/* It has ended already, or pidfds are not to be had: then its reaper goes with it. */
 	if (!open_main(s, p))
 		return;
-	keeper_hold(p->keeper);
+	reaper_hold(p->reaper);
 	s->main.on_event = on_main_end;
 	watch_set(s->agent, &s->main, EPOLLIN);
 }
@@ -349,16 +349,16 @@ static void end_process(struct service *s)
 		return;
 	s->phase = AGENT_SERVICE_STOPPING;
 	process_look_for_start(p);
-	if (!p->keeper)
+	if (!p->reaper)
 		return; /* it is ending */
 	if (p->started)
-		(void)tree_signal(keeper_pid(p->keeper), SIGTERM);
+		(void)tree_signal(reaper_pid(p->reaper), SIGTERM);
 	p->kill_at = deadline_after(p->started ? (int64_t)s->now.says.stop_ms : 0);
 }
 
 /* ---- what is said ---- */
 
-static int check(const struct agent *a, const struct agent_service *m, struct error *err)
+static int check_message(const struct agent *a, const struct agent_service *m, struct error *err)
 {
 	unsigned count = 0;
 
@@ -386,7 +386,7 @@ int service_set(struct agent *a, const struct agent_service *message, struct are
 	*ret = s;
 	if (s && (s->is_removed || message->generation <= s->generation))
 		return 0;
-	if (check(a, message, err) < 0)
+	if (check_message(a, message, err) < 0)
 		return -1;
 	if (!s)
 		s = *ret = service_new(a, message->id);
@@ -398,7 +398,7 @@ int service_set(struct agent *a, const struct agent_service *message, struct are
 	if (s->process)
 		end_process(s);
 	else
-		adopt(s);
+		adopt_next_spec(s);
 	return 0;
 }
 
@@ -426,6 +426,6 @@ void services_run_timers(struct agent *a, int64_t now)
 		if (has_forerunner(s))
 			s->start_at = deadline_after(FORERUNNER_MS);
 		else
-			begin(s);
+			begin_service(s);
 	}
 }

@@ -59,7 +59,7 @@ const struct ring *service_ring(const struct service *s, unsigned stream);
 /* Of a process that is a service's. */
 void service_on_started(struct process *p);
 /* It is over and forgotten when this returns. */
-void service_on_over(struct process *p);
+void service_on_process_end(struct process *p);
 /* It could not be executed; `p` is about to be forgotten. */
 void service_on_start_failed(struct process *p, const struct error *err);
 

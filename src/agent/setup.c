@@ -106,8 +106,8 @@ static int receive_and_apply(int fd, const struct setup_begun *begun, bool *ret_
 	return isolation_apply(&s.plan, s.fds.fds, count, begun->prepared, err);
 }
 
-static int answer(int fd, const struct error *failure, const struct wire_fds *fds,
-                  struct error *err)
+static int answer_setup(int fd, const struct error *failure, const struct wire_fds *fds,
+                        struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(4096);
 	struct agent_failed failed = {.code = (uint32_t)failure->code,
@@ -134,12 +134,12 @@ int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd, struct
 		struct error ignored;
 
 		*err = failure;
-		(void)!answer(socket, &failure, NULL, &ignored);
+		(void)!answer_setup(socket, &failure, NULL, &ignored);
 		return -1;
 	}
 	if (is_prepared)
 		files.count = ISOLATION_IDENTITY_FILES;
-	if (answer(socket, &failure, &files, err) < 0)
+	if (answer_setup(socket, &failure, &files, err) < 0)
 		return -1;
 	*ret_claim_fd = is_prepared ? TAKE_FD(socket) : -1;
 	return 0;

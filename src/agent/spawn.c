@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "agent/listener.h"
-#include "agent/place.h"
+#include "agent/base_dir.h"
 #include "agent/process.h"
 #include "agent/warm.h"
 
@@ -119,10 +119,10 @@ static const char *named_folder(struct process *p, const char *cwd)
 	const char *home = p->user->home;
 
 	if (cwd[0] == '/')
-		return place_own_path(p->agent->home, cwd);
+		return base_dir_own_path(p->agent->home, cwd);
 	if (cwd[0] == '~' && (cwd[1] == '/' || cwd[1] == '\0'))
 		cwd += 1 + (cwd[1] == '/');
-	return place_own_path(p->agent->home, arena_format(&p->spawn_arena, "%s/%s", home, cwd));
+	return base_dir_own_path(p->agent->home, arena_format(&p->spawn_arena, "%s/%s", home, cwd));
 }
 
 /* A home that is missing is no reason not to run; a folder that was asked for is. */
@@ -230,7 +230,7 @@ int process_spawn(struct process *p, const struct agent_exec *exec, struct error
 		close_streams(p);
 		return -1;
 	}
-	if (!warm_take(p, exec) && keeper_start(s, &p->keeper, err) < 0) {
+	if (!warm_take(p, exec) && reaper_start(s, &p->reaper, err) < 0) {
 		close_streams(p);
 		return -1;
 	}

@@ -33,19 +33,19 @@
 /* ---- before its first connection: on a stack in the agent's memory ---- */
 
 /* What it needs until it executes the program; lies at the lower end of its stack's mapping. */
-struct waiting {
+struct standby_stack {
 	int far_fd;
 	char fd_text[16];
 	const char *argv[4], *envp[1];
 };
-static struct waiting *waiting; /* mapped once; one process uses it at a time */
+static struct standby_stack *waiting; /* mapped once; one process uses it at a time */
 
 /* The table of descriptors is the agent's as well, until it has one of its own: then the others
  * close with the exec. */
 ON_OWN_STACK static int wait_for_need(void *argument)
 {
 	static const char name[] = STANDBY_NAME;
-	const struct waiting *w = argument;
+	const struct standby_stack *w = argument;
 	struct pollfd fd = {.fd = w->far_fd, .events = POLLIN};
 	long ready;
 
@@ -60,7 +60,7 @@ ON_OWN_STACK static int wait_for_need(void *argument)
 	return 127;
 }
 
-static struct waiting *map_waiting(void)
+static struct standby_stack *map_waiting(void)
 {
 	char *map;
 
@@ -69,15 +69,15 @@ static struct waiting *map_waiting(void)
 	map = stack_map();
 	if (!map)
 		return NULL;
-	waiting = (struct waiting *)(void *)(map + STACK_MAPPING_SIZE) - 1;
+	waiting = (struct standby_stack *)(void *)(map + STACK_MAPPING_SIZE) - 1;
 	return waiting;
 }
 
-static void fill_waiting(struct waiting *w, int far_fd)
+static void fill_waiting(struct standby_stack *w, int far_fd)
 {
 	static const char program[] = "atoll-agent", option[] = STANDBY_OPTION;
 
-	*w = (struct waiting){.far_fd = far_fd, .argv = {program, option, w->fd_text, NULL}};
+	*w = (struct standby_stack){.far_fd = far_fd, .argv = {program, option, w->fd_text, NULL}};
 	(void)snprintf(w->fd_text, sizeof(w->fd_text), "%d", far_fd);
 }
 
@@ -113,9 +113,9 @@ static void on_word(struct agent *a, struct watch *w, uint32_t events)
 	connections_look_for_room(a, clock_monotonic_ms());
 }
 
-static int start(struct standby *r, struct error *err)
+static int start_standby(struct standby *r, struct error *err)
 {
-	struct waiting *w = map_waiting();
+	struct standby_stack *w = map_waiting();
 	AUTO_CLOSE int near = -1;
 	int pair[2];
 	long pid;
@@ -156,7 +156,7 @@ void standby_start(struct agent *a)
 	r->again_at = DEADLINE_NEVER;
 	if (getpid() != 1 || a->stopping || r->pid > 0)
 		return;
-	if (start(r, &ignored) == 0)
+	if (start_standby(r, &ignored) == 0)
 		watch_set(a, &r->watch, EPOLLIN);
 	else
 		r->again_at = deadline_after(AGAIN_MS);
@@ -202,7 +202,7 @@ static struct worker_rest *map_rest(int *ret_fd)
 	return map;
 }
 
-static int give(struct connection *c, struct span bytes, struct error *err)
+static int give_to_standby(struct connection *c, struct span bytes, struct error *err)
 {
 	const struct standby *r = &c->agent->standby;
 	AUTO_CLOSE int fd = -1;
@@ -257,7 +257,7 @@ int standby_serve(struct connection *c, struct span bytes, struct error *err)
 	if (is_watch(bytes))
 		return fail_at_limit("no process is left that could watch a folder", err);
 	if (is_turn && r->pid > 0 && r->watch.fd >= 0 && !find_served(c->agent))
-		return give(c, bytes, err);
+		return give_to_standby(c, bytes, err);
 	if (c->room_until == 0)
 		c->room_until = now + STANDBY_PATIENCE_MS;
 	if (now < c->room_until)
@@ -295,7 +295,7 @@ static void block_signals(void)
 
 /* The end of a call, in a signal handler, too: only system calls. The user of the call has left
  * root as the saved id (user_borrow). */
-static NORETURN void renew(int status)
+static NORETURN void renew_standby(int status)
 {
 	static const char program[] = "atoll-agent", option[] = STANDBY_OPTION;
 	const char *const argv[] = {program, option, own_fd_text, NULL}, *const envp[] = {NULL};
@@ -350,7 +350,7 @@ static int receive_connection(int fd, struct files_options *ret, struct error *e
 
 int standby_main(const char *fd_text)
 {
-	struct files_options options = {.root = AT_FDCWD, .renew = renew};
+	struct files_options options = {.root = AT_FDCWD, .renew = renew_standby};
 	struct error err;
 	int64_t fd;
 

@@ -19,13 +19,13 @@ static void note_stop(struct agent *a, struct stops *stops)
 	a->stops_at = now;
 }
 
-static struct stops *find_keeper(struct agent *a, pid_t pid)
+static struct stops *find_reaper(struct agent *a, pid_t pid)
 {
 	LIST_EACH (&a->processes, item) {
 		struct process *p = LIST_ENTRY(item, struct process, item);
 
-		if (p->keeper && keeper_pid(p->keeper) == pid)
-			return keeper_is_adopted(p->keeper) ? NULL : &p->stops;
+		if (p->reaper && reaper_pid(p->reaper) == pid)
+			return reaper_is_adopted(p->reaper) ? NULL : &p->stops;
 	}
 	return NULL;
 }
@@ -46,7 +46,7 @@ void stops_on_child(struct agent *a, pid_t pid)
 	struct stops *stops = a->standby.pid == pid ? &a->standby.stops : NULL;
 
 	stops = stops ? stops : find_worker(a, pid);
-	stops = stops ? stops : find_keeper(a, pid);
+	stops = stops ? stops : find_reaper(a, pid);
 	if (stops)
 		note_stop(a, stops);
 }
@@ -80,16 +80,16 @@ static void handle_worker(struct agent *a, pid_t pid, struct stops *stops, int64
 	}
 }
 
-static void handle_keeper(struct agent *a, struct process *p, int64_t now)
+static void handle_reaper(struct agent *a, struct process *p, int64_t now)
 {
-	if (!p->keeper || !p->stops.stopped)
+	if (!p->reaper || !p->stops.stopped)
 		return;
 	process_look_for_start(p);
 	if (!p->started && !p->warm && is_stopped_too_long(&p->stops, now)) {
 		p->stops.stopped = false;
-		keeper_give_up(p->keeper);
+		reaper_give_up(p->reaper);
 	} else {
-		continue_helper(a, keeper_pid(p->keeper), &p->stops, now);
+		continue_helper(a, reaper_pid(p->reaper), &p->stops, now);
 	}
 }
 
@@ -105,5 +105,5 @@ void stops_run_timer(struct agent *a, int64_t now)
 		handle_worker(a, c->worker, &c->stops, now);
 	}
 	LIST_EACH (&a->processes, item)
-		handle_keeper(a, LIST_ENTRY(item, struct process, item), now);
+		handle_reaper(a, LIST_ENTRY(item, struct process, item), now);
 }

@@ -6,7 +6,7 @@
  * and the agent sends SIGCONT, at most once in a millisecond to each helper. Most calls then take
  * longer, and succeed. A helper that is still being stopped STOPS_MAX_MS after its first stop is
  * killed, and its call ends: the connection of a file worker is closed, a command that has not
- * begun fails to start. A keeper whose command runs is not killed, since its command would be lost.
+ * begun fails to start. A reaper whose command runs is not killed, since its command would be lost.
  * A process that is no helper stays stopped: its owner wants that. */
 #pragma once
 

@@ -123,7 +123,7 @@ static void forget_an_ended_one(struct agent *a, const struct process *reading)
 	}
 }
 
-static void grow(struct process *p, struct ring *r)
+static void grow_ring(struct process *p, struct ring *r)
 {
 	struct agent *a = p->agent;
 	size_t wanted = ring_wants(r);
@@ -164,7 +164,7 @@ static int read_some(struct channel *c)
 
 	if (c->watch.fd < 0)
 		return 0;
-	grow(p, &c->ring);
+	grow_ring(p, &c->ring);
 	do
 		got = ring_fill(&c->ring, c->watch.fd, floor_of(p, stream));
 	while (got < 0 && errno == EINTR);
@@ -195,7 +195,7 @@ static void on_output(struct agent *a, struct watch *w, uint32_t events)
 	for (int i = 0; i < READS_AT_ONCE && read_some(c) > 0; i++)
 		;
 	/* The last of it, after the main process. */
-	if (!p->keeper && !p->over && process_output_has_ended(p))
+	if (!p->reaper && !p->over && process_output_has_ended(p))
 		p->over_at = 0;
 }
 

@@ -30,7 +30,7 @@ static pid_t foreground_of(const struct process *p)
 /* A shell leads its session, so that its own group has its number. */
 static bool is_own(const struct process *p, pid_t group)
 {
-	return group == 0 || (p->keeper && group == keeper_command(p->keeper));
+	return group == 0 || (p->reaper && group == reaper_command(p->reaper));
 }
 
 static int signal_foreground(struct process *p, uint32_t signo, struct error *err)
@@ -65,7 +65,7 @@ int process_set_terminal(struct process *p, const struct agent_terminal *change,
 		return -1;
 	if (change->signal && signal_foreground(p, change->signal, err) < 0)
 		return -1;
-	if (change->idle_ms && p->keeper) {
+	if (change->idle_ms && p->reaper) {
 		p->idle.ms = (int64_t)change->idle_ms;
 		process_touch(p);
 	}
@@ -106,9 +106,9 @@ void process_run_idle(struct process *p, int64_t now)
 		return;
 	}
 	p->idle.at = DEADLINE_NEVER;
-	if (!p->keeper)
+	if (!p->reaper)
 		return;
 	p->info.timed_out = 1;
-	(void)tree_signal(keeper_pid(p->keeper), SIGHUP);
+	(void)tree_signal(reaper_pid(p->reaper), SIGHUP);
 	p->kill_at = deadline_after(HANG_UP_MS);
 }

@@ -15,14 +15,14 @@
 #define PROCESSES_MAX 65536
 #define STOP_ROUNDS 16
 
-struct entry {
+struct tree_entry {
 	pid_t pid, parent;
 	bool below; /* the root */
 	bool dead, runs;
 };
 
 struct table {
-	struct entry *entries;
+	struct tree_entry *entries;
 	size_t count, capacity;
 };
 
@@ -58,7 +58,7 @@ bool tree_look(pid_t pid, struct tree_process *ret)
 	return read_stat(AT_FDCWD, path, &state, ret);
 }
 
-static bool read_entry(int proc, const char *name, struct entry *ret)
+static bool read_entry(int proc, const char *name, struct tree_entry *ret)
 {
 	struct tree_process process;
 	char state;
@@ -73,7 +73,7 @@ static bool read_entry(int proc, const char *name, struct entry *ret)
 	return true;
 }
 
-static void add_entry(struct table *t, const struct entry *entry)
+static void add_entry(struct table *t, const struct tree_entry *entry)
 {
 	if (t->count == PROCESSES_MAX)
 		return;
@@ -90,7 +90,7 @@ static void read_table(struct table *t)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *item;
-	struct entry entry;
+	struct tree_entry entry;
 
 	if (!proc)
 		return;
@@ -103,7 +103,7 @@ static void read_table(struct table *t)
 
 static int compare_pid(const void *key, const void *item)
 {
-	pid_t pid = *(const pid_t *)key, other = ((const struct entry *)item)->pid;
+	pid_t pid = *(const pid_t *)key, other = ((const struct tree_entry *)item)->pid;
 
 	return pid < other ? -1 : pid > other;
 }
@@ -111,7 +111,7 @@ static int compare_pid(const void *key, const void *item)
 /* The kernel lists /proc by rising pid. */
 static bool is_below(const struct table *t, pid_t parent, pid_t root)
 {
-	const struct entry *entry;
+	const struct tree_entry *entry;
 
 	if (parent == root)
 		return true;
@@ -128,7 +128,7 @@ static void mark_below(struct table *t, pid_t root)
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < t->count; i++) {
-			struct entry *entry = &t->entries[i];
+			struct tree_entry *entry = &t->entries[i];
 
 			if (entry->below || !is_below(t, entry->parent, root))
 				continue;
@@ -144,7 +144,7 @@ static bool is_busy(struct table *t, const struct tree_shell *shell)
 		t->entries[i].below = false;
 	mark_below(t, shell->root);
 	for (size_t i = 0; i < t->count; i++) {
-		const struct entry *entry = &t->entries[i];
+		const struct tree_entry *entry = &t->entries[i];
 
 		if (entry->below && !entry->dead && (entry->pid != shell->shell || entry->runs))
 			return true;

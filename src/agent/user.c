@@ -123,8 +123,8 @@ static void choose_name(struct span passwd, const char *names, char out[NAMES_MA
 	}
 }
 
-static int parse_one(struct span passwd, struct span group, const char *name, struct user *ret,
-                     struct error *err)
+static int parse_user(struct span passwd, struct span group, const char *name, struct user *ret,
+                      struct error *err)
 {
 	struct passwd_line line;
 	struct user user = {.group_count = 1};
@@ -151,7 +151,7 @@ int user_parse(struct span passwd, struct span group, const char *name, struct u
 	char chosen[NAMES_MAX];
 
 	choose_name(passwd, name, chosen);
-	return parse_one(passwd, group, chosen, ret, err);
+	return parse_user(passwd, group, chosen, ret, err);
 }
 
 /* A missing or unfit file reads as empty. */
@@ -223,7 +223,7 @@ int user_find(const char *name, struct user *ret, struct error *err)
 	return user_parse(buf_span(&passwd), buf_span(&group), name, ret, err);
 }
 
-static int become(const struct user *user, uid_t saved, struct error *err)
+static int become_user(const struct user *user, uid_t saved, struct error *err)
 {
 	if (setgroups(user->group_count, user->groups) < 0 ||
 	    setresgid(user->gid, user->gid, user->gid) < 0 ||
@@ -236,10 +236,10 @@ static int become(const struct user *user, uid_t saved, struct error *err)
 
 int user_become(const struct user *user, struct error *err)
 {
-	return become(user, user->uid, err);
+	return become_user(user, user->uid, err);
 }
 
 int user_borrow(const struct user *user, struct error *err)
 {
-	return become(user, 0, err);
+	return become_user(user, 0, err);
 }

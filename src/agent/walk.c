@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/names.h"
+#include "agent/folder_names.h"
 
 #define PATH_TEXT_MAX (WALK_DEPTH_MAX * 256)
 
@@ -35,7 +35,7 @@ static int go_into(struct walk *w, const struct walk_entry *entry, struct error 
 	return next;
 }
 
-static int visit(struct walk *w, struct walk_entry *entry, struct error *err)
+static int visit_entry(struct walk *w, struct walk_entry *entry, struct error *err)
 {
 	int next;
 
@@ -51,11 +51,11 @@ static int visit(struct walk *w, struct walk_entry *entry, struct error *err)
 
 static int walk_folder(struct walk *w, int folder, unsigned depth, struct error *err)
 {
-	AUTO(names_done) struct names names = {0};
+	AUTO(folder_names_done) struct folder_names names = {0};
 	size_t start = w->path.size;
 	int next = WALK_ON;
 
-	if (names_read(&names, folder, err) < 0)
+	if (folder_names_read(&names, folder, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.count && next == WALK_ON; i++) {
 		struct walk_entry entry = {.folder = folder, .name = names.list[i], .depth = depth};
@@ -64,7 +64,7 @@ static int walk_folder(struct walk *w, int folder, unsigned depth, struct error 
 			buf_add_byte(&w->path, '/');
 		buf_add_text(&w->path, entry.name);
 		entry.path = buf_text(&w->path);
-		next = visit(w, &entry, err);
+		next = visit_entry(w, &entry, err);
 		w->path.size = start;
 		w->path.data[start] = '\0';
 	}

@@ -74,8 +74,8 @@ static void end_interpreter(struct warm *w)
 	watch_close(w->agent, &w->control);
 	if (w->language)
 		w->language->way->close(w);
-	if (w->keeper)
-		keeper_signal(w->keeper, SIGKILL);
+	if (w->reaper)
+		reaper_signal(w->reaper, SIGKILL);
 }
 
 static void free_wish(struct warm *w)
@@ -84,7 +84,7 @@ static void free_wish(struct warm *w)
 	w->arena = (struct arena){0};
 }
 
-static void fail(struct warm *w)
+static void note_failure(struct warm *w)
 {
 	int64_t now = clock_monotonic_ms();
 
@@ -104,14 +104,14 @@ static void start_interpreter(struct warm *w)
 	w->started_ms = clock_monotonic_ms();
 	w->spawn.cpus = agent_cpus(w->agent);
 	if (w->language->way->open(w, &ignored) == 0 &&
-	    keeper_start(&w->spawn, &w->keeper, &ignored) == 0)
+	    reaper_start(&w->spawn, &w->reaper, &ignored) == 0)
 		return;
 	warm_close_start(w);
 	end_interpreter(w);
-	fail(w);
+	note_failure(w);
 }
 
-static void want(struct warm *w)
+static void want_interpreter(struct warm *w)
 {
 	w->retry_at = 0;
 	w->wanted_ms = clock_monotonic_ms();
@@ -121,9 +121,9 @@ void warm_restart(struct warm *w, bool has_failed)
 {
 	end_interpreter(w);
 	if (has_failed)
-		fail(w);
+		note_failure(w);
 	else
-		want(w);
+		want_interpreter(w);
 }
 
 void warm_want(struct warm *w)
@@ -132,7 +132,7 @@ void warm_want(struct warm *w)
 	w->language->way->close(w);
 	warm_close_start(w);
 	w->failures = 0;
-	want(w);
+	want_interpreter(w);
 }
 
 /* ---- commands go first ---- */
@@ -142,7 +142,7 @@ static bool has_young_command(const struct agent *a, int64_t now)
 	LIST_EACH (&a->processes, item) {
 		const struct process *p = LIST_ENTRY(item, struct process, item);
 
-		if (p->keeper && now - p->started_ms < POLITE_MAX_MS)
+		if (p->reaper && now - p->started_ms < POLITE_MAX_MS)
 			return true;
 	}
 	return false;
@@ -160,24 +160,24 @@ void warm_make_way(struct agent *a)
 	int64_t now;
 
 	for (struct warm *w = a->warm; w; w = w->next) {
-		if (!w->language->way->is_ahead || !w->keeper || is_ready(w) || w->ahead.held ||
-		    w->control.fd < 0 || !keeper_has_started(w->keeper))
+		if (!w->language->way->is_ahead || !w->reaper || is_ready(w) || w->ahead.held ||
+		    w->control.fd < 0 || !reaper_has_started(w->reaper))
 			continue;
 		now = clock_monotonic_ms();
 		if (now - w->wanted_ms >= POLITE_MAX_MS)
 			continue;
-		keeper_signal(w->keeper, SIGSTOP);
+		reaper_signal(w->reaper, SIGSTOP);
 		w->ahead.held = true;
 		w->ahead.held_ms = now;
 	}
 }
 
-static void go_on(struct warm *w, int64_t now)
+static void continue_interpreter(struct warm *w, int64_t now)
 {
 	w->ahead.held = false;
 	w->started_ms += now - w->ahead.held_ms;
-	if (w->keeper)
-		keeper_signal(w->keeper, SIGCONT);
+	if (w->reaper)
+		reaper_signal(w->reaper, SIGCONT);
 }
 
 /* ---- the wish ---- */
@@ -347,8 +347,8 @@ int warm_set(struct agent *a, const struct agent_warm *wish, struct error *err)
 		w = warm_new(a, language);
 	else if (is_same(w, wish) && w->failures < FAILURES_MAX)
 		return 0;
-	/* Its keeper looks at `spawn` until the program runs. */
-	if (w->keeper && !keeper_has_started(w->keeper))
+	/* Its reaper looks at `spawn` until the program runs. */
+	if (w->reaper && !reaper_has_started(w->reaper))
 		return FAIL(err, ERROR_CONFLICT, "an interpreter is about to start");
 	warm_close_start(w);
 	end_interpreter(w);
@@ -356,7 +356,7 @@ int warm_set(struct agent *a, const struct agent_warm *wish, struct error *err)
 	take_wish(w, language, wish, &user);
 	w->failures = 0;
 	w->ahead.took_ms = 0;
-	want(w);
+	want_interpreter(w);
 	warm_run_timers(a, clock_monotonic_ms());
 	return 0;
 }
@@ -366,14 +366,14 @@ bool warm_knows(struct agent *a, pid_t pid)
 	LIST_EACH (&a->processes, item) {
 		const struct process *p = LIST_ENTRY(item, struct process, item);
 
-		if (p->keeper && keeper_pid(p->keeper) == pid)
+		if (p->reaper && reaper_pid(p->reaper) == pid)
 			return true;
 	}
 	LIST_EACH (&a->connections, item)
 		if (LIST_ENTRY(item, struct connection, item)->worker == pid)
 			return true;
 	for (const struct warm *w = a->warm; w; w = w->next)
-		if (w->keeper && keeper_pid(w->keeper) == pid)
+		if (w->reaper && reaper_pid(w->reaper) == pid)
 			return true;
 	return false;
 }
@@ -468,8 +468,8 @@ void warm_on_declined(const struct process *p)
 	int status;
 
 	/* One that was started ahead has gone by itself. */
-	if (w && !w->language->way->is_ahead && w->keeper &&
-	    keeper_result(p->keeper, &status, &ignored) == 0 && WIFEXITED(status) &&
+	if (w && !w->language->way->is_ahead && w->reaper &&
+	    reaper_result(p->reaper, &status, &ignored) == 0 && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == STATUS_STALE)
 		warm_restart(w, false);
 }
@@ -480,11 +480,11 @@ static bool on_exit_of(struct warm *w, pid_t pid)
 {
 	if (w->language->way->on_exit(w, pid))
 		return true;
-	if (!w->keeper || keeper_pid(w->keeper) != pid)
+	if (!w->reaper || reaper_pid(w->reaper) != pid)
 		return false;
-	if (keeper_has_left_command(w->keeper))
+	if (reaper_has_left_command(w->reaper))
 		return true;
-	keeper_free(TAKE(w->keeper));
+	reaper_free(TAKE(w->reaper));
 	warm_close_start(w);
 	if (w->control.fd >= 0)
 		warm_restart(w, true);
@@ -508,7 +508,7 @@ static int64_t next_deadline_of(const struct warm *w, int64_t now)
 
 	if (w->ahead.held && polite < first)
 		first = polite;
-	return !w->keeper && start < first ? start : first;
+	return !w->reaper && start < first ? start : first;
 }
 
 int64_t warm_next_deadline(struct agent *a)
@@ -529,14 +529,14 @@ int64_t warm_next_deadline(struct agent *a)
 
 static void run_timers_of(struct warm *w, int64_t now)
 {
-	if (!w->language->way->is_ahead && w->keeper && w->spawn.fds[0] >= 0 &&
-	    keeper_has_started(w->keeper))
+	if (!w->language->way->is_ahead && w->reaper && w->spawn.fds[0] >= 0 &&
+	    reaper_has_started(w->reaper))
 		warm_close_start(w);
 	if (w->ahead.held && !must_wait(w, now))
-		go_on(w, now);
+		continue_interpreter(w, now);
 	if (w->language->way->latest_word(w) <= now)
 		warm_restart(w, true);
-	if (!w->keeper && w->retry_at <= now && !must_wait(w, now))
+	if (!w->reaper && w->retry_at <= now && !must_wait(w, now))
 		start_interpreter(w);
 }
 

@@ -36,7 +36,7 @@ static void ahead_close(struct warm *w)
 /* ---- its start ---- */
 
 /* Out of the way of the numbers that they become in the command. */
-static int move_up(int fd, int *ret, struct error *err)
+static int move_descriptor_up(int fd, int *ret, struct error *err)
 {
 	AUTO_CLOSE int low = fd;
 
@@ -51,17 +51,17 @@ static int open_extra(struct warm *w, struct error *err)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");
 	w->control.fd = pair[0];
-	if (move_up(pair[1], &w->ahead.extra[EXTRA_CONTROL], err) < 0)
+	if (move_descriptor_up(pair[1], &w->ahead.extra[EXTRA_CONTROL], err) < 0)
 		return -1;
 	order = memfd_create("order", MFD_CLOEXEC);
 	if (order < 0)
 		return FAIL_ERRNO(err, "make an order");
-	if (move_up(order, &w->ahead.extra[EXTRA_ORDER], err) < 0)
+	if (move_descriptor_up(order, &w->ahead.extra[EXTRA_ORDER], err) < 0)
 		return -1;
 	token = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (token < 0)
 		return FAIL_ERRNO(err, "make a token");
-	return move_up(token, &w->ahead.extra[EXTRA_TOKEN], err);
+	return move_descriptor_up(token, &w->ahead.extra[EXTRA_TOKEN], err);
 }
 
 static int open_stream(struct watch *ours, int *theirs, bool is_input, struct error *err)
@@ -135,7 +135,7 @@ static int64_t ahead_is_coming_until(const struct warm *w)
 {
 	int64_t took = w->ahead.took_ms;
 
-	if (!w->keeper || w->control.fd < 0 || w->ahead.ready || w->ahead.held || took == 0 ||
+	if (!w->reaper || w->control.fd < 0 || w->ahead.ready || w->ahead.held || took == 0 ||
 	    took > WAIT_MAX_MS)
 		return 0;
 	return w->started_ms + took + took / 4;
@@ -151,7 +151,7 @@ static int64_t ahead_latest_word(const struct warm *w)
 /* ---- its call ---- */
 
 /* What modules have printed while they were loaded is no output of a call. */
-static void discard(int fd)
+static void discard_output(int fd)
 {
 	char bytes[4096];
 
@@ -184,7 +184,7 @@ static int give_order(struct warm *w, const struct process *p, const char *code,
 	int order = w->ahead.extra[EXTRA_ORDER];
 
 	for (int i = 0; i < 2; i++)
-		discard(w->ahead.out[i].fd);
+		discard_output(w->ahead.out[i].fd);
 	if (ftruncate(order, 0) < 0 || lseek(order, 0, SEEK_SET) < 0)
 		return FAIL_ERRNO(err, "write an order");
 	if (warm_write_order(order, p->in.fd >= 0 ? "1" : "0", p, code, err) < 0)
@@ -201,9 +201,9 @@ static int ahead_give(struct warm *w, struct process *p, const char *code, struc
 		return -1;
 	}
 	swap_streams(w, p);
-	p->keeper = TAKE(w->keeper);
-	keeper_continue(p->keeper); /* root inside may have stopped it while it was in no list */
-	keeper_await(p->keeper, TAKE_FD(w->ahead.extra[EXTRA_TOKEN]));
+	p->reaper = TAKE(w->reaper);
+	reaper_continue(p->reaper); /* root inside may have stopped it while it was in no list */
+	reaper_await(p->reaper, TAKE_FD(w->ahead.extra[EXTRA_TOKEN]));
 	warm_want(w);
 	return 0;
 }

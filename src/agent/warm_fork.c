@@ -23,7 +23,7 @@
 static void drop_spare(struct warm *w)
 {
 	watch_close(w->agent, &w->spare.watch);
-	w->spare.keeper = w->spare.command = 0;
+	w->spare.reaper = w->spare.command = 0;
 }
 
 static int send_texts(struct warm *w, struct error *err)
@@ -91,7 +91,7 @@ static void next_spare(struct warm *w)
 /* ---- a spare says who it is ---- */
 
 /* 1 = one word, from *ret; 0 = nothing yet; -1 = the end, or what nobody of ours would send. */
-static int hear(struct spare *s, char *ret_word, struct ucred *ret)
+static int hear_spare(struct spare *s, char *ret_word, struct ucred *ret)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(struct ucred))];
@@ -133,11 +133,11 @@ static bool take_word(struct warm *w, char word, const struct ucred *from)
 
 	if (from->uid != w->user.uid || from->pid <= 0)
 		return false;
-	if (word == 'K' && !s->keeper) {
-		s->keeper = from->pid;
+	if (word == 'K' && !s->reaper) {
+		s->reaper = from->pid;
 		return is_child(from->pid, getpid()) && !warm_knows(w->agent, from->pid);
 	}
-	if (word != 'R' || !s->keeper || s->command || !is_child(from->pid, s->keeper))
+	if (word != 'R' || !s->reaper || s->command || !is_child(from->pid, s->reaper))
 		return false;
 	s->command = from->pid;
 	return true;
@@ -151,7 +151,7 @@ static void on_spare(struct agent *a, struct watch *watch, uint32_t events)
 	int heard;
 
 	(void)events;
-	while ((heard = hear(&w->spare, &word, &from)) > 0) {
+	while ((heard = hear_spare(&w->spare, &word, &from)) > 0) {
 		if (!take_word(w, word, &from)) {
 			warm_restart(w, true);
 			return;
@@ -199,7 +199,7 @@ static int send_order(struct warm *w, struct process *p, const char *code, struc
 	if (warm_write_order(order, p->spawn.tty ? "1" : "0", p, code, err) < 0 ||
 	    wire_send_packet(w->spare.watch.fd, SPAN("O"), &fds, 0, err) < 0)
 		return -1;
-	p->keeper = keeper_adopt(w->spare.keeper, w->spare.command, TAKE_FD(token));
+	p->reaper = reaper_adopt(w->spare.reaper, w->spare.command, TAKE_FD(token));
 	return 0;
 }
 
@@ -214,7 +214,7 @@ static int fork_give(struct warm *w, struct process *p, const char *code, struct
 
 static bool fork_on_exit(struct warm *w, pid_t pid)
 {
-	if (w->spare.keeper != pid)
+	if (w->spare.reaper != pid)
 		return false;
 	/* Somebody inside has ended it, or there are too many processes. */
 	warm_restart(w, true);

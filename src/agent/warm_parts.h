@@ -19,7 +19,7 @@ struct way {
 	/* When it should have said something that it has not. */
 	int64_t (*latest_word)(const struct warm *w);
 	int (*give)(struct warm *w, struct process *p, const char *code, struct error *err);
-	/* True when the pid was one of its own, besides the interpreter's keeper. */
+	/* True when the pid was one of its own, besides the interpreter's reaper. */
 	bool (*on_exit)(struct warm *w, pid_t pid);
 	uint32_t flags; /* AGENT_EXEC_* that it can do */
 	bool is_ahead;  /* keeps streams for the call, and starts when no command has just begun */
@@ -38,7 +38,7 @@ struct warm_language {
 /* Of `fork`: one that is being forked, or waits for a call. */
 struct spare {
 	struct watch watch;
-	pid_t keeper, command; /* 0 = has not said so yet */
+	pid_t reaper, command; /* 0 = has not said so yet */
 	int64_t asked_ms;
 };
 
@@ -58,7 +58,7 @@ struct warm {
 	struct agent_warm wish;
 	struct user user;
 	struct spawn spawn;
-	struct keeper *keeper; /* of the interpreter; NULL = there is none */
+	struct reaper *reaper; /* of the interpreter; NULL = there is none */
 	struct watch control;  /* to it */
 	struct spare spare;
 	struct ahead ahead;

@@ -264,7 +264,7 @@ def renew():
 
 
 def keep(child):
-    """Keeper of one call: adopts what it leaves behind, and ends as it ended (agent/keeper.h)."""
+    """Reaper of one call: adopts what it leaves behind, and ends as it ended (agent/reaper.h)."""
     pid = status = None
     while pid != child:
         pid, status = os.waitpid(-1, 0)
@@ -278,7 +278,7 @@ def keep(child):
 
 
 def spawn(control, sock):
-    """True in the child that is to serve. In between is one that ends at once, so that the keeper
+    """True in the child that is to serve. In between is one that ends at once, so that the reaper
     becomes the agent's own child."""
     between = os.fork()
     if between:

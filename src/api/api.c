@@ -19,7 +19,7 @@ int api_open(struct api *api, struct error *err)
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
 	api->code_contexts = code_contexts_new();
-	code_turns_init(&api->code_turns);
+	code_queue_init(&api->code_queue);
 	api->shell_queue = shell_queue_new();
 	api->meter = api_meter_new();
 	surfaces_open(api);

@@ -26,7 +26,7 @@
 
 /* A place in the context's queue. It outlives the run while the block is interrupted. */
 struct code_run_place {
-	struct code_turn turn;
+	struct code_queue_place turn;
 	struct code_run *run; /* NULL: the client has disconnected */
 	struct api *api;
 	struct fleet_hold hold;
@@ -71,7 +71,7 @@ static void on_interrupted(struct loop_task *task)
 {
 	struct code_run_place *place = CONTAINER_OF(task, struct code_run_place, interrupted);
 
-	code_turn_end(&place->api->code_turns, &place->turn);
+	code_queue_leave(&place->api->code_queue, &place->turn);
 	free(place);
 }
 
@@ -122,7 +122,7 @@ static void run_done(struct stream *s)
 	if (run->is_sent && !run->is_over) {
 		interrupt_on_worker(place, &s->hold);
 	} else {
-		code_turn_end(&place->api->code_turns, &place->turn);
+		code_queue_leave(&place->api->code_queue, &place->turn);
 		free(place);
 	}
 	code_reader_done(&run->reader);
@@ -231,7 +231,7 @@ static void end_block(struct code_run *run)
 	run->outcome.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
 	if (run->outcome.timed_out)
 		note_timeout(run);
-	code_turn_end(&run->place->api->code_turns, &run->place->turn);
+	code_queue_leave(&run->place->api->code_queue, &run->place->turn);
 }
 
 static void write_answer(struct code_run *run)
@@ -328,7 +328,7 @@ static int on_kernel_end(struct code_run *run, const struct agent_process *p, st
 /* ---- the agent's messages ---- */
 
 /* Sends the block as one message, so that the kernel never gets a part of it. */
-static void on_queue_place(struct code_turn *turn)
+static void on_queue_place(struct code_queue_place *turn)
 {
 	unsigned char head[WIRE_HEAD_SIZE];
 	struct code_run_place *place = CONTAINER_OF(turn, struct code_run_place, turn);
@@ -351,7 +351,7 @@ static int on_started(struct code_run *run, struct relay *relay, struct error *e
 		return stream_unexpected(AGENT_STARTED, err);
 	run->relay = relay;
 	run->written_at = clock_monotonic_ms();
-	if (code_turn_begin(&run->place->api->code_turns, &run->place->turn, err) < 0)
+	if (code_queue_enter(&run->place->api->code_queue, &run->place->turn, err) < 0)
 		return -1;
 	if (run->writer->collects || run->socket)
 		return 0;

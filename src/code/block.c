@@ -17,14 +17,14 @@
 /* An interrupt is for a block that has begun: a kernel that is starting would end by it, and one
  * that has yet to read the block takes no notice. Node changes handlers when it begins one, and
  * would end by an interrupt in between. */
-enum stage {
+enum block_stage {
 	STAGE_WANTED,
 	STAGE_UNWANTED, /* to be interrupted once it has begun and settled */
 	STAGE_INTERRUPTED,
 	STAGE_KILLED,
 };
 
-struct running {
+struct running_block {
 	const struct code_at *at;
 	const struct code_block *block;
 	struct agent_reader agent;
@@ -32,13 +32,13 @@ struct running {
 	struct code_reader reader;
 	struct code_ended ended;
 	struct error why; /* of an interrupt that was not for the time */
-	enum stage stage;
+	enum block_stage stage;
 	int64_t sent_at, begun_at; /* monotonic; 0 = not yet */
 	int64_t until;             /* of the stage */
 	bool is_started, is_over;
 };
 
-static void running_done(struct running *r)
+static void running_done(struct running_block *r)
 {
 	/* It stays attached to the kernel: no connection for another request. */
 	r->agent.has_ended = false;
@@ -47,7 +47,7 @@ static void running_done(struct running *r)
 	code_reader_done(&r->reader);
 }
 
-static int send_request(struct running *r, const char *nonce, struct error *err)
+static int send_request(struct running_block *r, const char *nonce, struct error *err)
 {
 	AUTO(buf_done) struct buf request = BUF(WIRE_PAYLOAD_MAX);
 	AUTO(buf_done) struct buf frame = BUF(WIRE_PAYLOAD_MAX + WIRE_HEAD_SIZE);
@@ -62,7 +62,7 @@ static int send_request(struct running *r, const char *nonce, struct error *err)
 	return wire_send(r->agent.fd, buf_span(&frame), deadline_after(MESSAGE_MS), err);
 }
 
-static int send_signal(struct running *r, uint32_t number, bool whole_tree, struct error *err)
+static int send_signal(struct running_block *r, uint32_t number, bool whole_tree, struct error *err)
 {
 	const struct agent_signal signal = {.signal = number, .whole_tree = whole_tree};
 	AUTO(buf_done) struct buf frame = BUF(1024);
@@ -74,7 +74,7 @@ static int send_signal(struct running *r, uint32_t number, bool whole_tree, stru
 
 static void on_event(void *context, const struct code_event *event)
 {
-	struct running *r = context;
+	struct running_block *r = context;
 
 	if (event->kind == CODE_BEGIN) {
 		r->begun_at = clock_monotonic_ms();
@@ -87,7 +87,7 @@ static void on_event(void *context, const struct code_event *event)
 
 /* Its time is over, or nobody wants it any more; then what was to end it has not helped, or it has
  * not begun at all. */
-static int hurry(struct running *r, struct error *err)
+static int hurry_block(struct running_block *r, struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
 
@@ -107,7 +107,7 @@ static int hurry(struct running *r, struct error *err)
 	return send_signal(r, SIGKILL, true, err);
 }
 
-static int take(struct running *r, struct error *err)
+static int take_message(struct running_block *r, struct error *err)
 {
 	const struct span payload = buf_span(&r->agent.payload);
 	uint16_t type = r->agent.type;
@@ -137,7 +137,7 @@ static int take(struct running *r, struct error *err)
 	return 0;
 }
 
-static int step(struct running *r, struct error *err)
+static int run_step(struct running_block *r, struct error *err)
 {
 	const struct cancel *cancel = r->stage == STAGE_WANTED ? r->block->cancel : NULL;
 	int ready;
@@ -152,25 +152,27 @@ static int step(struct running *r, struct error *err)
 			return -1;
 		r->why = *err;
 		error_clear(err);
-		return hurry(r, err);
+		return hurry_block(r, err);
 	}
 	if (ready < 0)
 		return -1;
 	if (ready == 0) {
 		r->ended.timed_out = r->ended.timed_out || r->stage == STAGE_WANTED;
-		return hurry(r, err);
+		return hurry_block(r, err);
 	}
-	return agent_reader_next(&r->agent, err) < 0 ? -1 : take(r, err);
+	return agent_reader_next(&r->agent, err) < 0 ? -1 : take_message(r, err);
 }
 
-static int attach(struct running *r, uint64_t process, const uint64_t since[2], struct error *err)
+static int attach_to_kernel(struct running_block *r, uint64_t process, const uint64_t since[2],
+                            struct error *err)
 {
-	const struct agent_attach attach = {
+	const struct agent_attach attach_to_kernel = {
 	        .process = process,
 	        .since = {since[0], since[1]},
 	        .until_end = 1,
 	};
-	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &attach, NULL};
+	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &attach_to_kernel,
+	                                        NULL};
 	const struct agent_limits limits = {.deadline = DEADLINE_NEVER, .frame_ms = MESSAGE_MS};
 	const struct fleet_hold *hold = r->at->hold;
 	int fd;
@@ -185,7 +187,7 @@ static int attach(struct running *r, uint64_t process, const uint64_t since[2], 
 
 /* The agent has done all that was asked on this connection: an interrupt that was on the way when
  * the block ended is not for the next one. */
-static int await_done(struct running *r, struct error *err)
+static int await_done(struct running_block *r, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(64);
 
@@ -219,7 +221,7 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 {
 	AUTO(code_unlock) struct code_lock lock = {.contexts = NULL};
 	AUTO(running_done)
-	struct running r = {.at = at, .block = block};
+	struct running_block r = {.at = at, .block = block};
 	const struct code_context *c = block->context;
 	char nonce[CODE_NONCE_SIZE];
 
@@ -228,12 +230,12 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 	r.reader.on_event = on_event;
 	r.reader.context = &r;
 	if (code_lock_take(at, c->process, &lock, err) < 0 ||
-	    attach(&r, c->process, c->output_end, err) < 0)
+	    attach_to_kernel(&r, c->process, c->output_end, err) < 0)
 		return -1;
 	r.sent_at = clock_monotonic_ms();
 	r.until = r.sent_at + block->timeout_ms;
 	while (!r.is_over)
-		if (step(&r, err) < 0)
+		if (run_step(&r, err) < 0)
 			return -1;
 	r.ended.duration_ms = clock_monotonic_ms() - r.sent_at;
 	if (r.ended.timed_out)
@@ -250,7 +252,7 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 
 /* ---- one that nobody wants any more ---- */
 
-static int press(struct running *r, struct error *err)
+static int press_interrupt(struct running_block *r, struct error *err)
 {
 	int64_t until = deadline_after(AGAIN_MS);
 	int ready;
@@ -263,7 +265,7 @@ static int press(struct running *r, struct error *err)
 		ready = agent_reader_wait(&r->agent, until, err);
 		if (ready <= 0)
 			return ready;
-		if (agent_reader_next(&r->agent, err) < 0 || take(r, err) < 0)
+		if (agent_reader_next(&r->agent, err) < 0 || take_message(r, err) < 0)
 			return -1;
 		if (!had_begun && r->begun_at > 0)
 			until = deadline_after(SETTLE_MS);
@@ -274,19 +276,19 @@ static int press(struct running *r, struct error *err)
 int code_block_end(const struct code_at *at, const struct code_sent *sent, struct error *err)
 {
 	AUTO(running_done)
-	struct running r = {.at = at};
+	struct running_block r = {.at = at};
 	int64_t now;
 
 	code_reader_init(&r.reader, sent->nonce);
 	r.reader.on_event = on_event;
 	r.reader.context = &r;
-	if (attach(&r, sent->process, sent->since, err) < 0)
+	if (attach_to_kernel(&r, sent->process, sent->since, err) < 0)
 		return -1;
 	while (!r.is_over) {
 		now = clock_monotonic_ms();
 		if (now >= at->deadline || (r.begun_at > 0 && now - r.begun_at >= GRACE_MS))
 			return FAIL(err, ERROR_TIMEOUT, "the block heeds no interrupt");
-		if (press(&r, err) < 0)
+		if (press_interrupt(&r, err) < 0)
 			return -1;
 	}
 	return await_done(&r, err);

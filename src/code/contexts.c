@@ -46,13 +46,13 @@ static bool parse_label(const char *label, enum code_language *ret_language, str
 	return false;
 }
 
-struct gathered {
+struct code_context_search {
 	struct arena *arena;
 	struct code_context items[CODE_CONTEXTS_MAX];
 	size_t count;
 };
 
-static struct code_context *find_in(struct gathered *g, struct span id)
+static struct code_context *find_by_id(struct code_context_search *g, struct span id)
 {
 	for (size_t i = 0; i < g->count; i++)
 		if (span_equals_text(id, g->items[i].id))
@@ -63,14 +63,14 @@ static struct code_context *find_in(struct gathered *g, struct span id)
 /* The agent may still know the kernel that another one has taken the place of. */
 static void on_process(void *context, const struct agent_process *p)
 {
-	struct gathered *g = context;
+	struct code_context_search *g = context;
 	enum code_language language;
 	struct code_context *item;
 	struct span id;
 
 	if (!(p->flags & AGENT_EXEC_RESIDENT) || !parse_label(p->label, &language, &id))
 		return;
-	item = find_in(g, id);
+	item = find_by_id(g, id);
 	if (item && (!item->has_ended || p->process < item->process))
 		return;
 	if (!item && g->count == COUNT_OF(g->items))
@@ -91,7 +91,7 @@ static void on_process(void *context, const struct agent_process *p)
 	};
 }
 
-static int gather(const struct code_at *at, struct gathered *g, struct error *err)
+static int list_contexts(const struct code_at *at, struct code_context_search *g, struct error *err)
 {
 	return compute_processes(at->hold->provider, at->hold->id, on_process, g, at->deadline,
 	                         err);
@@ -99,17 +99,17 @@ static int gather(const struct code_at *at, struct gathered *g, struct error *er
 
 int code_list(const struct code_at *at, struct arena *a, struct code_list *ret, struct error *err)
 {
-	struct gathered *g = ARENA_NEW(a, struct gathered);
+	struct code_context_search *g = ARENA_NEW(a, struct code_context_search);
 
 	g->arena = a;
 	if (provider_require(at->hold->provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    gather(at, g, err) < 0)
+	    list_contexts(at, g, err) < 0)
 		return -1;
 	*ret = (struct code_list){g->items, g->count};
 	return 0;
 }
 
-static struct code_context *pick(const struct code_list *list, const char *id)
+static struct code_context *pick_context(const struct code_list *list, const char *id)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].id, id) == 0)
@@ -125,7 +125,7 @@ int code_find(const struct code_at *at, struct arena *a, const char *id, struct 
 
 	if (code_list(at, a, &list, err) < 0)
 		return -1;
-	found = pick(&list, id);
+	found = pick_context(&list, id);
 	if (!found) {
 		(void)FAIL(err, ERROR_NOT_FOUND, "the sandbox has no context '%.40s'", id);
 		error_hint(err, "a context ends with what runs in its sandbox: make another one");
@@ -147,8 +147,8 @@ static const struct {
         [CODE_BASH] = {{"bash", "-c"}, kernel_bash},
 };
 
-static int start(const struct code_at *at, struct arena *a, const struct code_open *open,
-                 struct code_context *ret, struct error *err)
+static int start_kernel(const struct code_at *at, struct arena *a, const struct code_open *open,
+                        struct code_context *ret, struct error *err)
 {
 	const char *args[5] = {NULL};
 	struct agent_process p;
@@ -278,7 +278,7 @@ static int open_locked(const struct code_at *at, struct arena *a, const struct c
 
 	if (code_list(at, a, &list, err) < 0)
 		return -1;
-	found = pick(&list, open->id);
+	found = pick_context(&list, open->id);
 	if (found && found->language != open->language)
 		return FAIL(err, ERROR_CONFLICT, "context '%s' is of %s", open->id,
 		            code_languages[found->language]);
@@ -294,7 +294,7 @@ static int open_locked(const struct code_at *at, struct arena *a, const struct c
 		error_hint(err, "delete one of them");
 		return -1;
 	}
-	return start(at, a, open, ret, err);
+	return start_kernel(at, a, open, ret, err);
 }
 
 int code_open(const struct code_at *at, struct arena *a, const struct code_open *open,
@@ -324,7 +324,7 @@ int code_restart(const struct code_at *at, struct arena *a, const char *id, cons
 	open.language = old.language;
 	open.cwd = old.cwd;
 	open.user = old.user;
-	return start(at, a, &open, ret, err);
+	return start_kernel(at, a, &open, ret, err);
 }
 
 int code_close(const struct code_at *at, struct arena *a, const char *id, struct error *err)

@@ -67,7 +67,7 @@ JSON_SHAPE(code_result_shape, "CodeResult", code_result,
 
 static const char *const types[] = {"begin", "stderr", "result", "error", "end", NULL};
 enum type { TYPE_BEGIN, TYPE_STDERR, TYPE_RESULT, TYPE_ERROR, TYPE_END };
-struct message {
+struct kernel_message {
 	int type;
 	int64_t count, status;
 	bool is_main;
@@ -75,24 +75,24 @@ struct message {
 	const char *name, *value, *traceback;
 };
 static const struct json_member message_shape_members[] = {
-        JSON_CHOICE_MEMBER(message, type, .flags = JSON_REQUIRED, .choices = types),
-        JSON_WHOLE_MEMBER(message, count, .min = 1),
-        JSON_WHOLE_MEMBER(message, status, .max = 255),
-        JSON_BOOL_MEMBER(message, is_main, .name = "main"),
-        JSON_TEXT_MEMBER(message, name),
-        JSON_TEXT_MEMBER(message, value),
-        JSON_TEXT_MEMBER(message, traceback),
-        RESULT_ROWS(message, result.),
+        JSON_CHOICE_MEMBER(kernel_message, type, .flags = JSON_REQUIRED, .choices = types),
+        JSON_WHOLE_MEMBER(kernel_message, count, .min = 1),
+        JSON_WHOLE_MEMBER(kernel_message, status, .max = 255),
+        JSON_BOOL_MEMBER(kernel_message, is_main, .name = "main"),
+        JSON_TEXT_MEMBER(kernel_message, name),
+        JSON_TEXT_MEMBER(kernel_message, value),
+        JSON_TEXT_MEMBER(kernel_message, traceback),
+        RESULT_ROWS(kernel_message, result.),
         JSON_END,
 };
-static JSON_SHAPE(message_shape, "KernelMessage", message, "What a kernel tells");
+static JSON_SHAPE(message_shape, "KernelMessage", kernel_message, "What a kernel tells");
 
-static void tell(struct code_reader *r, const struct code_event *event)
+static void send_event(struct code_reader *r, const struct code_event *event)
 {
 	r->on_event(r->context, event);
 }
 
-static const char *given(const char *text)
+static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
 }
@@ -107,7 +107,7 @@ static void join_lines(struct span *json)
 			text[i] = ' ';
 }
 
-static void tell_result(struct code_reader *r, struct message *m)
+static void tell_result(struct code_reader *r, struct kernel_message *m)
 {
 	struct code_result *result = &m->result;
 
@@ -116,10 +116,10 @@ static void tell_result(struct code_reader *r, struct message *m)
 	join_lines(&result->data);
 	join_lines(&result->chart);
 	join_lines(&result->extra);
-	tell(r, &(struct code_event){.kind = CODE_RESULT, .result = result});
+	send_event(r, &(struct code_event){.kind = CODE_RESULT, .result = result});
 }
 
-static void tell_message(struct code_reader *r, struct message *m)
+static void tell_message(struct code_reader *r, struct kernel_message *m)
 {
 	struct code_event event = {.kind = CODE_BEGIN};
 
@@ -130,16 +130,16 @@ static void tell_message(struct code_reader *r, struct message *m)
 		break;
 	case TYPE_STDERR:
 		event.kind = CODE_STDERR;
-		event.text = span_of(given(m->result.text));
+		event.text = span_of(text_or_empty(m->result.text));
 		break;
 	case TYPE_RESULT:
 		tell_result(r, m);
 		return;
 	case TYPE_ERROR:
 		event.kind = CODE_ERROR;
-		event.name = given(m->name);
-		event.value = given(m->value);
-		event.traceback = given(m->traceback);
+		event.name = text_or_empty(m->name);
+		event.value = text_or_empty(m->value);
+		event.traceback = text_or_empty(m->traceback);
 		break;
 	case TYPE_END:
 		r->streams[0].has_ended = true;
@@ -147,28 +147,28 @@ static void tell_message(struct code_reader *r, struct message *m)
 		event.status = m->status;
 		break;
 	}
-	tell(r, &event);
+	send_event(r, &event);
 }
 
-static void complain(struct code_reader *r, const char *why)
+static void report_left_out(struct code_reader *r, const char *why)
 {
 	char text[COMPLAINT_MAX];
 	AUTO(buf_done) struct buf line = BUF(sizeof(text));
 
 	buf_addf(&line, "atoll: a result is left out: %.400s\n", why);
 	if (r->has_begun)
-		tell(r, &(struct code_event){.kind = CODE_STDERR, .text = buf_span(&line)});
+		send_event(r, &(struct code_event){.kind = CODE_STDERR, .text = buf_span(&line)});
 }
 
 static void take_message(struct code_reader *r)
 {
-	struct message message = {.type = 0};
+	struct kernel_message message = {.type = 0};
 	struct error err;
 
 	if (r->is_too_long)
-		complain(r, "it is longer than 16 MiB");
+		report_left_out(r, "it is longer than 16 MiB");
 	else if (json_parse(&r->arena, buf_span(&r->message), &message_shape, &message, &err) < 0)
-		complain(r, err.text);
+		report_left_out(r, err.text);
 	else if (r->has_begun != (message.type == TYPE_BEGIN))
 		tell_message(r, &message);
 	arena_reset(&r->arena);
@@ -181,8 +181,8 @@ static void take_message(struct code_reader *r)
 static void tell_text(struct code_reader *r, unsigned stream, struct span text)
 {
 	if (text.size > 0 && r->has_begun)
-		tell(r, &(struct code_event){.kind = stream == 0 ? CODE_STDOUT : CODE_STDERR,
-		                             .text = text});
+		send_event(r, &(struct code_event){.kind = stream == 0 ? CODE_STDOUT : CODE_STDERR,
+		                                   .text = text});
 }
 
 static void tell_begun(struct code_reader *r, unsigned stream)
@@ -250,7 +250,7 @@ static void take_piece(struct code_reader *r, unsigned stream)
 }
 
 /* Whether the byte can stand at that place of a piece's head. */
-static bool fits(const struct code_reader *r, size_t at, char byte)
+static bool byte_fits_head(const struct code_reader *r, size_t at, char byte)
 {
 	if (at == 0)
 		return byte == MARK;
@@ -271,7 +271,7 @@ static void feed_piece(struct code_reader *r, unsigned stream, struct span *byte
 		take_piece(r, stream);
 		return;
 	}
-	if (s->size < HEAD_SIZE ? !fits(r, s->size, byte)
+	if (s->size < HEAD_SIZE ? !byte_fits_head(r, s->size, byte)
 	                        : s->size == CODE_PIECE_MAX || byte == MARK) {
 		/* It was none: the byte is looked at once more. */
 		struct span text = {s->piece, s->size};

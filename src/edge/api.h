@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "code/turns.h"
+#include "code/queue.h"
 #include "http/shares.h"
 
 struct config;
@@ -31,7 +31,7 @@ struct api {
 	struct blob_store *blobs;    /* NULL: none */
 	struct terminals *terminals; /* windows: screens, viewers, recordings */
 	struct code_contexts *code_contexts;
-	struct code_turns code_turns;        /* queued blocks of code; loop thread */
+	struct code_queue code_queue;        /* queued blocks of code; loop thread */
 	struct api_feed *feed;               /* streams of /v1/events */
 	struct mcp_sessions *mcp;            /* sessions of /mcp */
 	struct mcp_calls *mcp_calls;         /* running tool calls of /mcp */

@@ -28,7 +28,7 @@
 #define ALERT_ACCESS_DENIED 49
 #define ALERT_INTERNAL_ERROR 80
 
-enum state { READING, LOOKING_UP, CONNECTING, CARRYING, ENDING };
+enum egress_state { READING, LOOKING_UP, CONNECTING, CARRYING, ENDING };
 
 struct side {
 	int fd;
@@ -38,15 +38,15 @@ struct side {
 	bool is_shut;             /* nothing more goes to it */
 };
 
-struct connection {
+struct egress_connection {
 	struct list link;
 	struct gateway *gateway;
 	struct guest *guest;
 	enum protocol protocol;
-	enum state state;
+	enum egress_state state;
 	struct side client, server;
 	struct buf begin; /* what came before the name was known */
-	struct looked looked;
+	struct host_name looked;
 	struct body body;
 	struct lookup *lookup;
 	struct dns_addresses addresses;
@@ -70,7 +70,7 @@ static void side_close(struct side *side)
 	fd_forget(&side->fd);
 }
 
-static void connection_free(struct connection *c)
+static void connection_free(struct egress_connection *c)
 {
 	struct gateway *g = c->gateway;
 
@@ -92,7 +92,7 @@ static void set_events(const struct side *side, uint32_t events)
 		loop_watch_set(side->watch, events);
 }
 
-static void enter(struct connection *c, enum state state, int64_t at_most_ms)
+static void enter_state(struct egress_connection *c, enum egress_state state, int64_t at_most_ms)
 {
 	c->state = state;
 	loop_timer_start(c->gateway->loop, &c->timer, at_most_ms);
@@ -101,7 +101,7 @@ static void enter(struct connection *c, enum state state, int64_t at_most_ms)
 /* ---- ends ---- */
 
 /* What was said last is read before it goes: a close with bytes unread would take it back. */
-static void begin_ending(struct connection *c)
+static void begin_ending(struct egress_connection *c)
 {
 	side_close(&c->server);
 	(void)shutdown(c->client.fd, SHUT_WR);
@@ -110,10 +110,10 @@ static void begin_ending(struct connection *c)
 		return;
 	}
 	set_events(&c->client, EPOLLIN);
-	enter(c, ENDING, ENDING_MS);
+	enter_state(c, ENDING, ENDING_MS);
 }
 
-static void say_refusal(struct connection *c, enum refusal kind, const char *why)
+static void say_refusal(struct egress_connection *c, enum refusal kind, const char *why)
 {
 	const char alert[] = {21, 3, 1, 0, 2, 2, refusals[kind].alert};
 	AUTO(buf_done) struct buf said = BUF(2048), text = BUF(1024);
@@ -130,7 +130,7 @@ static void say_refusal(struct connection *c, enum refusal kind, const char *why
 	(void)!send(c->client.fd, said.data, said.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void refuse(struct connection *c, enum refusal kind, const char *why)
+static void refuse_connection(struct egress_connection *c, enum refusal kind, const char *why)
 {
 	gateway_tell(c->gateway, c->guest, c->looked.name, why);
 	say_refusal(c, kind, why);
@@ -140,7 +140,7 @@ static void refuse(struct connection *c, enum refusal kind, const char *why)
 /* ---- carrying ---- */
 
 /* Of HTTP, after the request. */
-static bool is_deaf(const struct connection *c, const struct side *side)
+static bool is_deaf(const struct egress_connection *c, const struct side *side)
 {
 	return side == &c->client && c->protocol == PROTOCOL_HTTP && c->body.state == BODY_DONE;
 }
@@ -159,7 +159,8 @@ static int write_pending(struct side *to)
 	return 0;
 }
 
-static int pass(struct connection *c, const struct side *from, struct side *to, struct span bytes)
+static int pass_bytes(struct egress_connection *c, const struct side *from, struct side *to,
+                      struct span bytes)
 {
 	if (from == &c->client && c->protocol == PROTOCOL_HTTP) {
 		ssize_t taken = body_take(&c->body, bytes);
@@ -173,7 +174,7 @@ static int pass(struct connection *c, const struct side *from, struct side *to, 
 }
 
 /* 1 = there may be more, 0 = not now, -1 = it is over. */
-static int read_some(struct connection *c, struct side *from, struct side *to)
+static int read_some(struct egress_connection *c, struct side *from, struct side *to)
 {
 	char *data = c->gateway->scratch;
 	ssize_t got = recv(from->fd, data, SCRATCH_SIZE, MSG_DONTWAIT);
@@ -187,10 +188,10 @@ static int read_some(struct connection *c, struct side *from, struct side *to)
 		return 0;
 	}
 	c->active_ms = loop_now_ms(c->gateway->loop);
-	return pass(c, from, to, (struct span){data, (size_t)got}) < 0 ? -1 : 1;
+	return pass_bytes(c, from, to, (struct span){data, (size_t)got}) < 0 ? -1 : 1;
 }
 
-static int flow(struct connection *c, struct side *from, struct side *to)
+static int copy_one_way(struct egress_connection *c, struct side *from, struct side *to)
 {
 	int more = 1;
 
@@ -213,8 +214,8 @@ static int flow(struct connection *c, struct side *from, struct side *to)
 	return 0;
 }
 
-static void watch_side(const struct connection *c, const struct side *side,
-                       const struct side *other)
+static void update_side_watch(const struct egress_connection *c, const struct side *side,
+                              const struct side *other)
 {
 	bool reads = !side->has_ended && other->pending.size == 0 && !is_deaf(c, side);
 
@@ -225,9 +226,10 @@ static void watch_side(const struct connection *c, const struct side *side,
 	                         (listens ? EPOLLRDHUP : 0u));
 }
 
-static void carry(struct connection *c)
+static void copy_both_ways(struct egress_connection *c)
 {
-	if (flow(c, &c->client, &c->server) < 0 || flow(c, &c->server, &c->client) < 0) {
+	if (copy_one_way(c, &c->client, &c->server) < 0 ||
+	    copy_one_way(c, &c->server, &c->client) < 0) {
 		connection_free(c);
 		return;
 	}
@@ -239,15 +241,16 @@ static void carry(struct connection *c)
 		c->is_brief = true;
 		loop_timer_start(c->gateway->loop, &c->timer, ENDED_SILENCE_MS);
 	}
-	watch_side(c, &c->client, &c->server);
-	watch_side(c, &c->server, &c->client);
+	update_side_watch(c, &c->client, &c->server);
+	update_side_watch(c, &c->server, &c->client);
 }
 
 /* ---- connecting ---- */
 
 static void on_server(void *context, uint32_t epoll_events);
 
-static int watch(struct connection *c, struct side *side, loop_on_ready *on_ready, uint32_t events)
+static int add_watch(struct egress_connection *c, struct side *side, loop_on_ready *on_ready,
+                     uint32_t events)
 {
 	const struct loop_watch_options options = {
 	        .fd = side->fd, .epoll_events = events, .on_ready = on_ready, .context = c};
@@ -264,16 +267,16 @@ static void send_at_once(int fd)
 }
 
 /* Those that are left have their share of the time. */
-static void start_attempt(struct connection *c)
+static void start_attempt(struct egress_connection *c)
 {
 	int64_t left = c->connect_until_ms - loop_now_ms(c->gateway->loop);
 	size_t others = c->addresses.count - c->next_address;
 
-	enter(c, CONNECTING, left > 0 ? left / (int64_t)(others + 1) : 0);
+	enter_state(c, CONNECTING, left > 0 ? left / (int64_t)(others + 1) : 0);
 }
 
 /* One attempt; -1 when it failed already. */
-static int try_address(struct connection *c, uint32_t address)
+static int try_address(struct egress_connection *c, uint32_t address)
 {
 	const struct sockaddr_in there = {.sin_family = AF_INET,
 	                                  .sin_port = htons(c->protocol == PROTOCOL_TLS ? 443 : 80),
@@ -287,7 +290,7 @@ static int try_address(struct connection *c, uint32_t address)
 	if (connect(server->fd, (const struct sockaddr *)&there, sizeof(there)) < 0 &&
 	    errno != EINPROGRESS)
 		return -1;
-	return watch(c, server, on_server, EPOLLOUT);
+	return add_watch(c, server, on_server, EPOLLOUT);
 }
 
 static void drop_attempt(struct side *server)
@@ -298,7 +301,7 @@ static void drop_attempt(struct side *server)
 }
 
 /* The address that is looked at is the one that is connected to: nobody is asked twice. */
-static void connect_take_envelope(struct connection *c)
+static void connect_take_envelope(struct egress_connection *c)
 {
 	bool was_tried = c->server.fd >= 0 || c->state == CONNECTING;
 
@@ -315,14 +318,14 @@ static void connect_take_envelope(struct connection *c)
 		drop_attempt(&c->server);
 	}
 	if (was_tried)
-		refuse(c, UNREACHABLE, "nobody answers there");
+		refuse_connection(c, UNREACHABLE, "nobody answers there");
 	else
-		refuse(c, REFUSED, "its address is one that no sandbox may reach");
+		refuse_connection(c, REFUSED, "its address is one that no sandbox may reach");
 }
 
 static void on_server(void *context, uint32_t epoll_events)
 {
-	struct connection *c = context;
+	struct egress_connection *c = context;
 	socklen_t size = sizeof(int);
 	int failure = 0;
 
@@ -332,7 +335,7 @@ static void on_server(void *context, uint32_t epoll_events)
 			connect_take_envelope(c);
 			return;
 		}
-		enter(c, CARRYING, SILENCE_MS);
+		enter_state(c, CARRYING, SILENCE_MS);
 		c->active_ms = loop_now_ms(c->gateway->loop);
 	} else if (epoll_events & EPOLLERR) {
 		connection_free(c);
@@ -343,39 +346,40 @@ static void on_server(void *context, uint32_t epoll_events)
 		loop_watch_free(c->server.watch);
 		c->server.watch = NULL;
 	}
-	carry(c);
+	copy_both_ways(c);
 }
 
 static void on_lookup_end(void *context, enum dns_code code, const struct dns_addresses *addresses)
 {
-	struct connection *c = context;
+	struct egress_connection *c = context;
 
 	c->lookup = NULL;
 	c->addresses = *addresses;
 	if (code == DNS_OK && addresses->count > 0)
 		connect_take_envelope(c);
 	else
-		refuse(c, UNREACHABLE,
-		       code == DNS_FAILED ? "no nameserver answers" : "the name has no address");
+		refuse_connection(c, UNREACHABLE,
+		                  code == DNS_FAILED ? "no nameserver answers"
+		                                     : "the name has no address");
 }
 
 /* ---- reading ---- */
 
 /* What goes to the server first. */
-static int prepare(struct connection *c, size_t head_size)
+static int prepare_server_bytes(struct egress_connection *c, size_t head_size)
 {
 	struct span begin = buf_span(&c->begin);
 	struct span rest = {begin.data + head_size, begin.size - head_size};
 
 	if (c->protocol == PROTOCOL_HTTP)
 		request_pass((struct span){begin.data, head_size}, &c->server.pending);
-	if (pass(c, &c->client, &c->server, rest) < 0)
+	if (pass_bytes(c, &c->client, &c->server, rest) < 0)
 		return -1;
 	buf_done(&c->begin);
 	return 0;
 }
 
-static void on_name(struct connection *c, size_t head_size)
+static void on_name(struct egress_connection *c, size_t head_size)
 {
 	const struct lookup_options options = {.name = c->looked.name,
 	                                       .of_one = &c->guest->lookups,
@@ -383,38 +387,38 @@ static void on_name(struct connection *c, size_t head_size)
 	                                       .context = c};
 
 	if (!rules_allow(c->gateway, c->guest, c->looked.name)) {
-		refuse(c, REFUSED, "the name is not allowed");
+		refuse_connection(c, REFUSED, "the name is not allowed");
 		return;
 	}
-	if (prepare(c, head_size) < 0) {
-		refuse(c, REFUSED, "its body is malformed");
+	if (prepare_server_bytes(c, head_size) < 0) {
+		refuse_connection(c, REFUSED, "its body is malformed");
 		return;
 	}
 	c->lookup = lookup_start(&c->gateway->resolver, &options);
 	if (!c->lookup) {
-		refuse(c, UNREACHABLE, "too many names are looked up");
+		refuse_connection(c, UNREACHABLE, "too many names are looked up");
 		return;
 	}
 	set_events(&c->client, 0);
 	c->connect_until_ms = loop_now_ms(c->gateway->loop) + CONNECTING_MS;
-	enter(c, LOOKING_UP, CONNECTING_MS);
+	enter_state(c, LOOKING_UP, CONNECTING_MS);
 }
 
-static void look(struct connection *c)
+static void look_for_name(struct egress_connection *c)
 {
 	struct span bytes = buf_span(&c->begin);
 	size_t head_size = 0;
-	enum look look = c->protocol == PROTOCOL_TLS
-	                         ? hello_look(bytes, &c->looked)
-	                         : request_look(bytes, &c->looked, &head_size, &c->body);
+	enum host_name_result result =
+	        c->protocol == PROTOCOL_TLS ? hello_look(bytes, &c->looked)
+	                                    : request_look(bytes, &c->looked, &head_size, &c->body);
 
-	if (look == LOOK_FOUND)
+	if (result == LOOK_FOUND)
 		on_name(c, head_size);
-	else if (look == LOOK_REFUSED)
-		refuse(c, REFUSED, c->looked.refusal);
+	else if (result == LOOK_REFUSED)
+		refuse_connection(c, REFUSED, c->looked.refusal);
 }
 
-static void read_begin(struct connection *c)
+static void read_begin(struct egress_connection *c)
 {
 	char *data = c->gateway->scratch;
 	ssize_t got = recv(c->client.fd, data, LOOK_BYTES_MAX - c->begin.size, MSG_DONTWAIT);
@@ -426,10 +430,10 @@ static void read_begin(struct connection *c)
 		return;
 	}
 	buf_add(&c->begin, data, (size_t)got);
-	look(c);
+	look_for_name(c);
 }
 
-static void read_end(struct connection *c)
+static void read_end(struct egress_connection *c)
 {
 	ssize_t got = recv(c->client.fd, c->gateway->scratch, SCRATCH_SIZE, MSG_DONTWAIT);
 
@@ -439,7 +443,7 @@ static void read_end(struct connection *c)
 
 static void on_client(void *context, uint32_t epoll_events)
 {
-	struct connection *c = context;
+	struct egress_connection *c = context;
 
 	if (epoll_events & EPOLLERR) {
 		connection_free(c);
@@ -460,7 +464,7 @@ static void on_client(void *context, uint32_t epoll_events)
 		}
 		if (epoll_events & EPOLLRDHUP && is_deaf(c, &c->client))
 			c->client.has_ended = true;
-		carry(c);
+		copy_both_ways(c);
 		return;
 	case ENDING:
 		read_end(c);
@@ -470,16 +474,16 @@ static void on_client(void *context, uint32_t epoll_events)
 
 static void on_timer(void *context)
 {
-	struct connection *c = context;
+	struct egress_connection *c = context;
 	int64_t silent = loop_now_ms(c->gateway->loop) - c->active_ms;
 	int64_t most = c->is_brief ? ENDED_SILENCE_MS : SILENCE_MS;
 
 	if (c->state == CARRYING && silent < most)
 		loop_timer_start(c->gateway->loop, &c->timer, most - silent);
 	else if (c->state == READING)
-		refuse(c, REFUSED, "it said no name in time");
+		refuse_connection(c, REFUSED, "it said no name in time");
 	else if (c->state == LOOKING_UP)
-		refuse(c, UNREACHABLE, "no nameserver answers in time");
+		refuse_connection(c, UNREACHABLE, "no nameserver answers in time");
 	else if (c->state == CONNECTING)
 		connect_take_envelope(c);
 	else
@@ -490,30 +494,30 @@ static void on_timer(void *context)
 
 void connection_start(struct gateway *g, enum protocol protocol, int fd, struct guest *guest)
 {
-	struct connection *c = calloc(1, sizeof(*c));
+	struct egress_connection *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		abort();
-	*c = (struct connection){.gateway = g,
-	                         .guest = guest,
-	                         .protocol = protocol,
-	                         .client = {.fd = fd, .pending = BUF(PENDING_MAX)},
-	                         .server = {.fd = -1, .pending = BUF(PENDING_MAX)},
-	                         .begin = BUF(LOOK_BYTES_MAX),
-	                         .timer = {.on_timer = on_timer, .context = c}};
+	*c = (struct egress_connection){.gateway = g,
+	                                .guest = guest,
+	                                .protocol = protocol,
+	                                .client = {.fd = fd, .pending = BUF(PENDING_MAX)},
+	                                .server = {.fd = -1, .pending = BUF(PENDING_MAX)},
+	                                .begin = BUF(LOOK_BYTES_MAX),
+	                                .timer = {.on_timer = on_timer, .context = c}};
 	list_append(&g->connections, &c->link);
 	g->connection_count++;
 	guest->connections++;
 	send_at_once(fd);
-	enter(c, READING, READING_MS);
-	if (watch(c, &c->client, on_client, EPOLLIN) < 0)
+	enter_state(c, READING, READING_MS);
+	if (add_watch(c, &c->client, on_client, EPOLLIN) < 0)
 		connection_free(c);
 }
 
 void connections_check(struct gateway *g, const char *guest)
 {
 	LIST_EACH (&g->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, link);
+		struct egress_connection *c = LIST_ENTRY(item, struct egress_connection, link);
 
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
 		    c->state == ENDING || rules_allow(g, c->guest, c->looked.name))
@@ -526,7 +530,7 @@ void connections_check(struct gateway *g, const char *guest)
 void connections_end(struct gateway *g, const char *guest)
 {
 	LIST_EACH (&g->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, link);
+		struct egress_connection *c = LIST_ENTRY(item, struct egress_connection, link);
 
 		if (strcmp(c->guest->name, guest) == 0)
 			connection_free(c);

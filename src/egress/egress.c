@@ -24,7 +24,7 @@
 
 /* ---- who comes ---- */
 
-static void let_in(struct gateway *g, enum protocol protocol, int fd, uint32_t address)
+static void start_connection(struct gateway *g, enum protocol protocol, int fd, uint32_t address)
 {
 	struct guest *guest = guest_get(g, address);
 
@@ -57,7 +57,7 @@ static void pause_accepting(struct gateway *g)
 	loop_timer_start(g->loop, &g->pause, PAUSE_MS);
 }
 
-static void accept_all(struct gateway *g, enum protocol protocol, int listen_fd)
+static void accept_connections(struct gateway *g, enum protocol protocol, int listen_fd)
 {
 	for (unsigned i = 0; i < ACCEPTS_MAX; i++) {
 		struct sockaddr_in from = {.sin_family = AF_UNSPEC};
@@ -70,7 +70,7 @@ static void accept_all(struct gateway *g, enum protocol protocol, int listen_fd)
 			pause_accepting(g);
 		if (fd < 0)
 			return;
-		let_in(g, protocol, fd, ntohl(from.sin_addr.s_addr));
+		start_connection(g, protocol, fd, ntohl(from.sin_addr.s_addr));
 	}
 }
 
@@ -78,14 +78,14 @@ static void on_http(void *context, UNUSED uint32_t epoll_events)
 {
 	struct gateway *g = context;
 
-	accept_all(g, PROTOCOL_HTTP, g->http_fd);
+	accept_connections(g, PROTOCOL_HTTP, g->http_fd);
 }
 
 static void on_tls(void *context, UNUSED uint32_t epoll_events)
 {
 	struct gateway *g = context;
 
-	accept_all(g, PROTOCOL_TLS, g->tls_fd);
+	accept_connections(g, PROTOCOL_TLS, g->tls_fd);
 }
 
 static void on_question(void *context, UNUSED uint32_t epoll_events)
@@ -189,8 +189,8 @@ void egress_nameservers(struct span conf, char out[EGRESS_NAMESERVERS_SIZE])
 /* ---- life ---- */
 
 /* For as long as the process lives. */
-static int watch(struct gateway *g, int fd, loop_on_ready *on_ready, struct loop_watch **ret,
-                 struct error *err)
+static int watch_descriptor(struct gateway *g, int fd, loop_on_ready *on_ready,
+                            struct loop_watch **ret, struct error *err)
 {
 	const struct loop_watch_options options = {
 	        .fd = fd, .epoll_events = EPOLLIN, .on_ready = on_ready, .context = g};
@@ -198,7 +198,7 @@ static int watch(struct gateway *g, int fd, loop_on_ready *on_ready, struct loop
 	return loop_watch_add(g->loop, &options, ret, err);
 }
 
-static int open_all(struct gateway *g, const struct egress_options *o, struct error *err)
+static int open_gateway(struct gateway *g, const struct egress_options *o, struct error *err)
 {
 	struct loop_watch *ignored;
 
@@ -207,11 +207,11 @@ static int open_all(struct gateway *g, const struct egress_options *o, struct er
 	read_nameservers(g, o);
 	g->resolver.loop = g->loop;
 	if (watch_rules(g, err) < 0 || route_open(&g->routes_fd, err) < 0 ||
-	    watch(g, g->http_fd, on_http, &g->http_watch, err) < 0 ||
-	    watch(g, g->tls_fd, on_tls, &g->tls_watch, err) < 0 ||
-	    watch(g, g->dns_fd, on_question, &ignored, err) < 0)
+	    watch_descriptor(g, g->http_fd, on_http, &g->http_watch, err) < 0 ||
+	    watch_descriptor(g, g->tls_fd, on_tls, &g->tls_watch, err) < 0 ||
+	    watch_descriptor(g, g->dns_fd, on_question, &ignored, err) < 0)
 		return -1;
-	return watch(g, g->changes_fd, on_changes, &ignored, err);
+	return watch_descriptor(g, g->changes_fd, on_changes, &ignored, err);
 }
 
 int egress_run(const struct egress_options *o, struct error *err)
@@ -226,7 +226,7 @@ int egress_run(const struct egress_options *o, struct error *err)
 	                     .routes_fd = -1,
 	                     .pause = {.on_timer = on_pause_over, .context = &g}};
 	list_init(&g.connections);
-	if (open_all(&g, o, err) < 0 || o->confine(o->context, err) < 0)
+	if (open_gateway(&g, o, err) < 0 || o->confine(o->context, err) < 0)
 		return -1;
 	loop_run(g.loop);
 	return FAIL(err, ERROR_SYSTEM, "the loop has ended");

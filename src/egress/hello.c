@@ -28,7 +28,7 @@ static bool take_number(struct span *rest, unsigned size, size_t *ret)
 	return true;
 }
 
-static bool take(struct span *rest, size_t size, struct span *ret)
+static bool take_bytes(struct span *rest, size_t size, struct span *ret)
 {
 	if (rest->size < size)
 		return false;
@@ -42,17 +42,18 @@ static bool take_list(struct span *rest, unsigned size_bytes, struct span *ret)
 {
 	size_t size;
 
-	return take_number(rest, size_bytes, &size) && take(rest, size, ret);
+	return take_number(rest, size_bytes, &size) && take_bytes(rest, size, ret);
 }
 
-static enum look refuse(struct looked *ret, const char *why)
+static enum host_name_result refuse_hello(struct host_name *ret, const char *why)
 {
 	ret->refusal = why;
 	return LOOK_REFUSED;
 }
 
 /* The message out of its records, into `message`; more than it may come with it. */
-static enum look join_records(struct span bytes, struct buf *message, struct looked *ret)
+static enum host_name_result join_records(struct span bytes, struct buf *message,
+                                          struct host_name *ret)
 {
 	while (bytes.size > 0) {
 		size_t kind = 0, version = 0, size = 0, whole;
@@ -61,15 +62,15 @@ static enum look join_records(struct span bytes, struct buf *message, struct loo
 		if (!take_number(&rest, 1, &kind))
 			return LOOK_MORE;
 		if (kind != RECORD_HANDSHAKE)
-			return refuse(ret, "it is not TLS");
+			return refuse_hello(ret, "it is not TLS");
 		if (take_number(&rest, 2, &version) && version >> 8 != 3)
-			return refuse(ret, "it is not TLS");
+			return refuse_hello(ret, "it is not TLS");
 		if (bytes.size < RECORD_HEAD)
 			return LOOK_MORE;
 		if (!take_number(&rest, 2, &size) || size == 0 || size > RECORD_SIZE_MAX)
-			return refuse(ret, "its TLS is malformed");
+			return refuse_hello(ret, "its TLS is malformed");
 		whole = rest.size < size ? rest.size : size;
-		if (!take(&rest, whole, &piece))
+		if (!take_bytes(&rest, whole, &piece))
 			return LOOK_MORE;
 		buf_add_span(message, piece);
 		if (whole < size)
@@ -80,7 +81,7 @@ static enum look join_records(struct span bytes, struct buf *message, struct loo
 }
 
 /* Exactly one, of a host. */
-static enum look read_names(struct span extension, struct looked *ret)
+static enum host_name_result read_names(struct span extension, struct host_name *ret)
 {
 	struct span list, name;
 	size_t kind;
@@ -88,73 +89,73 @@ static enum look read_names(struct span extension, struct looked *ret)
 	if (!take_list(&extension, 2, &list) || extension.size > 0 ||
 	    !take_number(&list, 1, &kind) || kind != NAME_KIND_HOST ||
 	    !take_list(&list, 2, &name) || list.size > 0)
-		return refuse(ret, "its server name is malformed");
+		return refuse_hello(ret, "its server name is malformed");
 	if (!host_name_is_valid(name))
-		return refuse(ret, "its server name is no host's name");
+		return refuse_hello(ret, "its server name is no host's name");
 	memcpy(ret->name, name.data, name.size);
 	ret->name[name.size] = '\0';
 	return LOOK_FOUND;
 }
 
-static enum look read_extensions(struct span list, struct looked *ret)
+static enum host_name_result read_extensions(struct span list, struct host_name *ret)
 {
-	enum look found = LOOK_MORE;
+	enum host_name_result found = LOOK_MORE;
 
 	while (list.size > 0) {
 		struct span extension;
 		size_t kind;
 
 		if (!take_number(&list, 2, &kind) || !take_list(&list, 2, &extension))
-			return refuse(ret, "its TLS is malformed");
+			return refuse_hello(ret, "its TLS is malformed");
 		if (kind != EXTENSION_SERVER_NAME)
 			continue;
 		if (found != LOOK_MORE)
-			return refuse(ret, "it has two server names");
+			return refuse_hello(ret, "it has two server names");
 		found = read_names(extension, ret);
 		if (found == LOOK_REFUSED)
 			return found;
 	}
-	return found == LOOK_FOUND ? found : refuse(ret, "it has no server name");
+	return found == LOOK_FOUND ? found : refuse_hello(ret, "it has no server name");
 }
 
-static enum look read_hello(struct span hello, struct looked *ret)
+static enum host_name_result read_hello(struct span hello, struct host_name *ret)
 {
 	struct span session, ciphers, compressions, extensions, random;
 	size_t version;
 
-	if (!take_number(&hello, 2, &version) || !take(&hello, RANDOM_SIZE, &random) ||
+	if (!take_number(&hello, 2, &version) || !take_bytes(&hello, RANDOM_SIZE, &random) ||
 	    !take_list(&hello, 1, &session) || session.size > SESSION_SIZE_MAX ||
 	    !take_list(&hello, 2, &ciphers) || !take_list(&hello, 1, &compressions))
-		return refuse(ret, "its TLS is malformed");
+		return refuse_hello(ret, "its TLS is malformed");
 	if (hello.size == 0)
-		return refuse(ret, "it has no server name");
+		return refuse_hello(ret, "it has no server name");
 	if (!take_list(&hello, 2, &extensions) || hello.size > 0)
-		return refuse(ret, "its TLS is malformed");
+		return refuse_hello(ret, "its TLS is malformed");
 	return read_extensions(extensions, ret);
 }
 
-enum look hello_look(struct span bytes, struct looked *ret)
+enum host_name_result hello_look(struct span bytes, struct host_name *ret)
 {
 	AUTO(buf_done) struct buf message = BUF(LOOK_BYTES_MAX);
-	enum look look;
+	enum host_name_result look;
 	struct span rest, hello;
 	size_t kind, size;
 
-	*ret = (struct looked){.refusal = NULL};
+	*ret = (struct host_name){.refusal = NULL};
 	if (bytes.size > LOOK_BYTES_MAX)
 		bytes.size = LOOK_BYTES_MAX;
 	look = join_records(bytes, &message, ret);
 	rest = buf_span(&message);
 	if (take_number(&rest, 1, &kind) && kind != CLIENT_HELLO)
-		return refuse(ret, "it begins with no ClientHello");
+		return refuse_hello(ret, "it begins with no ClientHello");
 	if (take_number(&rest, MESSAGE_HEAD - 1, &size)) {
 		if (size > LOOK_BYTES_MAX - MESSAGE_HEAD - RECORD_HEAD)
-			return refuse(ret, "its ClientHello is too large");
+			return refuse_hello(ret, "its ClientHello is too large");
 		/* Whole: what comes behind it is the server's to judge. */
-		if (take(&rest, size, &hello))
+		if (take_bytes(&rest, size, &hello))
 			return read_hello(hello, ret);
 	}
 	if (look == LOOK_MORE && bytes.size == LOOK_BYTES_MAX)
-		return refuse(ret, "its ClientHello is too large");
+		return refuse_hello(ret, "its ClientHello is too large");
 	return look;
 }

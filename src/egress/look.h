@@ -15,12 +15,12 @@
 
 #define LOOK_BYTES_MAX 16384 /* in which the name has to be */
 
-enum look {
+enum host_name_result {
 	LOOK_MORE, /* bytes are needed */
 	LOOK_FOUND,
 	LOOK_REFUSED,
 };
-struct looked {
+struct host_name {
 	char name[SANDBOX_HOST_NAME_MAX + 1];
 	const char *refusal; /* why, for people */
 };
@@ -30,7 +30,7 @@ struct looked {
 /* The server name of a ClientHello, in as many records as it likes. What it has encrypted (ECH) is
  * not seen: the name outside of that counts, and it is with the owner of that name that one then
  * speaks. */
-enum look hello_look(struct span bytes, struct looked *ret);
+enum host_name_result hello_look(struct span bytes, struct host_name *ret);
 
 /* ---- HTTP/1, in request.c ---- */
 
@@ -52,8 +52,8 @@ struct body {
 };
 /* One request in origin form, of exactly one Host; `ret_size` bytes of it are its head, and
  * `ret_body` what follows. */
-enum look request_look(struct span bytes, struct looked *ret, size_t *ret_size,
-                       struct body *ret_body);
+enum host_name_result request_look(struct span bytes, struct host_name *ret, size_t *ret_size,
+                                   struct body *ret_body);
 /* The head of one that was found, to be sent on: the server is to close the connection after it. */
 void request_pass(struct span head, struct buf *out);
 /* How many of the bytes are still the body's, up to all of them; -1 when they cannot be. After it

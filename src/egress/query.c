@@ -33,7 +33,7 @@ static bool take_number(struct span *rest, unsigned size, uint32_t *ret)
 	return true;
 }
 
-static bool skip(struct span *rest, size_t size)
+static bool skip_bytes(struct span *rest, size_t size)
 {
 	if (rest->size < size)
 		return false;
@@ -59,7 +59,7 @@ static bool take_name(struct span *rest, char out[SANDBOX_HOST_NAME_MAX + 1])
 			out[size++] = '.';
 		memcpy(out + size, rest->data, label);
 		size += label;
-		(void)skip(rest, label);
+		(void)skip_bytes(rest, label);
 	}
 	out[size] = '\0';
 	return host_name_is_valid((struct span){out, size});
@@ -72,12 +72,12 @@ static bool skip_name(struct span *rest)
 
 	while (take_number(rest, 1, &label)) {
 		if ((label & POINTER) == POINTER)
-			return skip(rest, 1);
+			return skip_bytes(rest, 1);
 		if (label > LABEL_MAX)
 			return false;
 		if (label == 0)
 			return true;
-		if (!skip(rest, label))
+		if (!skip_bytes(rest, label))
 			return false;
 	}
 	return false;
@@ -135,7 +135,7 @@ static bool take_record(struct span *rest, struct dns_addresses *ret)
 	    !take_number(rest, 4, &ttl_s) || !take_number(rest, 2, &size))
 		return false;
 	data = (struct span){rest->data, size};
-	if (!skip(rest, size))
+	if (!skip_bytes(rest, size))
 		return false;
 	if (kind != KIND_A || class != CLASS_IN || size != ADDRESS_SIZE ||
 	    ret->count == DNS_ADDRESSES_MAX || !take_number(&data, ADDRESS_SIZE, &address))

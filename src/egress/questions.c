@@ -9,7 +9,7 @@
 
 #define READS_MAX 64 /* at once: others wait for their turn, too */
 
-struct question {
+struct pending_question {
 	struct gateway *gateway;
 	struct guest *guest;
 	struct dns_question asked;
@@ -23,32 +23,33 @@ struct told {
 	enum dns_code code;
 };
 
-static void tell(const struct gateway *g, const struct told *told,
-                 const struct dns_addresses *addresses)
+static void send_answer(const struct gateway *g, const struct told *told,
+                        const struct dns_addresses *addresses)
 {
-	AUTO(buf_done) struct buf answer = BUF(DNS_SIZE_MAX);
+	AUTO(buf_done) struct buf answer_question = BUF(DNS_SIZE_MAX);
 
-	dns_answer_write(&answer, told->question, told->code, addresses);
-	if (!answer.overflowed)
-		(void)!sendto(g->dns_fd, answer.data, answer.size, MSG_DONTWAIT,
+	dns_answer_write(&answer_question, told->question, told->code, addresses);
+	if (!answer_question.overflowed)
+		(void)!sendto(g->dns_fd, answer_question.data, answer_question.size, MSG_DONTWAIT,
 		              (const struct sockaddr *)told->to, sizeof(*told->to));
 }
 
 static void on_lookup_end(void *context, enum dns_code code, const struct dns_addresses *addresses)
 {
-	struct question *q = context;
+	struct pending_question *q = context;
 	const struct told told = {&q->from, &q->asked, code};
 
-	tell(q->gateway, &told, addresses);
+	send_answer(q->gateway, &told, addresses);
 	q->guest->questions--;
 	guest_put(q->gateway, q->guest);
 	free(q);
 }
 
 /* False: it cannot be asked now. */
-static bool pass_on(struct gateway *g, struct guest *guest, const struct question *like)
+static bool look_up_name(struct gateway *g, struct guest *guest,
+                         const struct pending_question *like)
 {
-	struct question *q = malloc(sizeof(*q));
+	struct pending_question *q = malloc(sizeof(*q));
 	const struct lookup_options options = {.name = like->asked.name,
 	                                       .of_one = &guest->lookups,
 	                                       .on_end = on_lookup_end,
@@ -69,7 +70,8 @@ static bool pass_on(struct gateway *g, struct guest *guest, const struct questio
 	return false;
 }
 
-static void answer(struct gateway *g, struct guest *guest, const struct question *q)
+static void answer_question(struct gateway *g, struct guest *guest,
+                            const struct pending_question *q)
 {
 	static const struct dns_addresses none = {.count = 0};
 	struct told told = {&q->from, &q->asked, DNS_OK};
@@ -78,17 +80,17 @@ static void answer(struct gateway *g, struct guest *guest, const struct question
 		gateway_tell(g, guest, q->asked.name, "the name is not allowed");
 		told.code = DNS_NO_NAME;
 	} else if (dns_question_is_for_address(&q->asked)) {
-		if (pass_on(g, guest, q))
+		if (look_up_name(g, guest, q))
 			return;
 		told.code = DNS_FAILED;
 	}
-	tell(g, &told, &none);
+	send_answer(g, &told, &none);
 }
 
 void questions_read(struct gateway *g)
 {
 	for (unsigned i = 0; i < READS_MAX; i++) {
-		struct question q = {.from = {.sin_family = AF_UNSPEC}};
+		struct pending_question q = {.from = {.sin_family = AF_UNSPEC}};
 		socklen_t size = sizeof(q.from);
 		char data[DNS_SIZE_MAX];
 		ssize_t got = recvfrom(g->dns_fd, data, sizeof(data), MSG_DONTWAIT,
@@ -102,7 +104,7 @@ void questions_read(struct gateway *g)
 		    !gateway_knows(g, ntohl(q.from.sin_addr.s_addr)))
 			continue;
 		guest = guest_get(g, ntohl(q.from.sin_addr.s_addr));
-		answer(g, guest, &q);
+		answer_question(g, guest, &q);
 		guest_put(g, guest);
 	}
 }

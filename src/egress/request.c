@@ -16,7 +16,7 @@ static const char *const dropped[] = {"connection",          "keep-alive", "prox
                                       "proxy-authorization", "upgrade",    "te",
                                       "http2-settings",      "trailer"};
 
-static enum look refuse(struct looked *ret, const char *why)
+static enum host_name_result refuse_request(struct host_name *ret, const char *why)
 {
 	ret->refusal = why;
 	return LOOK_REFUSED;
@@ -121,7 +121,7 @@ static const char *check_body(const struct head *head, struct body *ret)
 	return NULL;
 }
 
-static const char *check_host(const struct head *head, struct looked *ret)
+static const char *check_host(const struct head *head, struct host_name *ret)
 {
 	const size_t port_size = strlen(HTTP_PORT);
 	struct span host = head->host;
@@ -146,26 +146,26 @@ static size_t head_size(struct span bytes)
 	return end ? (size_t)(end - bytes.data) + 4 : 0;
 }
 
-enum look request_look(struct span bytes, struct looked *ret, size_t *ret_size,
-                       struct body *ret_body)
+enum host_name_result request_look(struct span bytes, struct host_name *ret, size_t *ret_size,
+                                   struct body *ret_body)
 {
 	struct span rest = {bytes.data, head_size(bytes)}, line;
 	struct head head = {.hosts = 0};
 	const char *why;
 
-	*ret = (struct looked){.refusal = NULL};
+	*ret = (struct host_name){.refusal = NULL};
 	if (rest.size > LOOK_BYTES_MAX || (rest.size == 0 && bytes.size >= LOOK_BYTES_MAX))
-		return refuse(ret, "its head is too large");
+		return refuse_request(ret, "its head is too large");
 	/* TLS to this port would wait for ever. */
 	if (bytes.size > 0 && !is_token((struct span){bytes.data, 1}))
-		return refuse(ret, "it is not HTTP/1");
+		return refuse_request(ret, "it is not HTTP/1");
 	if (rest.size == 0)
 		return LOOK_MORE;
 	*ret_size = rest.size;
 	why = take_line(&rest, &line) ? read_start(line, &head) : "it is not HTTP/1";
 	while (!why) {
 		if (!take_line(&rest, &line))
-			return refuse(ret, "a header field is malformed");
+			return refuse_request(ret, "a header field is malformed");
 		if (line.size == 0)
 			break;
 		why = read_field(line, &head);
@@ -174,7 +174,7 @@ enum look request_look(struct span bytes, struct looked *ret, size_t *ret_size,
 		why = check_host(&head, ret);
 	if (!why)
 		why = check_body(&head, ret_body);
-	return why ? refuse(ret, why) : LOOK_FOUND;
+	return why ? refuse_request(ret, why) : LOOK_FOUND;
 }
 
 static bool is_dropped(struct span line)

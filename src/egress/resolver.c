@@ -44,7 +44,7 @@ void lookup_cancel(struct lookup *l)
 	free(l);
 }
 
-static void end(struct lookup *l, enum dns_code code, const struct dns_addresses *addresses)
+static void end_lookup(struct lookup *l, enum dns_code code, const struct dns_addresses *addresses)
 {
 	lookup_on_end *on_end = l->on_end;
 	void *context = l->context;
@@ -70,14 +70,14 @@ static void on_answer(void *context, UNUSED uint32_t epoll_events)
 	if (!dns_answer_parse((struct span){data, (size_t)got}, &l->asked, &code, &addresses))
 		return;
 	if (code == DNS_OK || code == DNS_NO_NAME)
-		end(l, code, &addresses);
+		end_lookup(l, code, &addresses);
 	else if (++l->failures >= l->resolver->server_count)
-		end(l, DNS_FAILED, &addresses);
+		end_lookup(l, DNS_FAILED, &addresses);
 	else
 		try_next(l);
 }
 
-static int ask(struct lookup *l, struct error *err)
+static int send_query(struct lookup *l, struct error *err)
 {
 	const struct resolver *r = l->resolver;
 	const struct sockaddr_in server = {.sin_family = AF_INET,
@@ -110,10 +110,10 @@ static void try_next(void *context)
 
 	close_try(l);
 	if (l->tries == TRIES_MAX) {
-		end(l, DNS_FAILED, &none);
+		end_lookup(l, DNS_FAILED, &none);
 		return;
 	}
-	if (ask(l, &ignored) < 0)
+	if (send_query(l, &ignored) < 0)
 		close_try(l);
 	l->tries++;
 	loop_timer_start(l->resolver->loop, &l->timer, TRY_MS);

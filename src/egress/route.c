@@ -10,7 +10,7 @@
 #define ANSWER_SIZE 4096
 #define STALE_MAX 8 /* answers to what was asked before */
 
-struct question {
+struct route_question {
 	struct nlmsghdr head;
 	struct rtmsg route;
 	struct rtattr attribute;
@@ -28,7 +28,7 @@ int route_open(int *ret_fd, struct error *err)
 }
 
 /* The kernel answers within the call that asks. */
-static bool leads_out(int fd, uint32_t number)
+static bool route_is_remote(int fd, uint32_t number)
 {
 	char data[ANSWER_SIZE] __attribute__((aligned(NLMSG_ALIGNTO)));
 	struct nlmsghdr *head = (void *)data;
@@ -50,7 +50,7 @@ static bool leads_out(int fd, uint32_t number)
 bool route_leads_out(int fd, uint32_t address)
 {
 	static uint32_t number;
-	const struct question asked = {
+	const struct route_question asked = {
 	        .head = {.nlmsg_len = sizeof(asked),
 	                 .nlmsg_type = RTM_GETROUTE,
 	                 .nlmsg_flags = NLM_F_REQUEST,
@@ -60,5 +60,5 @@ bool route_leads_out(int fd, uint32_t address)
 	        .address = htonl(address)};
 
 	return send(fd, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked) &&
-	       leads_out(fd, number);
+	       route_is_remote(fd, number);
 }

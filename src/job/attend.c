@@ -37,7 +37,7 @@ struct job_loss job_find_loss(struct arena *a, const struct job_record *r)
 	return loss;
 }
 
-static bool is_up(const struct job_record *r)
+static bool sandbox_is_up(const struct job_record *r)
 {
 	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
 }
@@ -92,15 +92,15 @@ static int settle_if_lost(struct jobs *jobs, struct arena *a, struct attention *
 	if (!loss->reason)
 		return 0;
 	error_clear(err);
-	if (job_settle_lost(jobs, a, at->id, loss, err) < 0 && err->code != ERROR_CONFLICT)
+	if (job_finish_lost(jobs, a, at->id, loss, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	at->is_over = true;
 	return 0;
 }
 
 /* The connection has something to say: an end, a refusal, or that it is broken. */
-static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
-                const struct job_record *r, struct error *err)
+static int hear_end(struct jobs *jobs, struct arena *a, struct attention *at,
+                    const struct job_record *r, struct error *err)
 {
 	AUTO_CLOSE int fd = TAKE_FD(at->fd);
 	struct agent_process p;
@@ -110,15 +110,15 @@ static int hear(struct jobs *jobs, struct arena *a, struct attention *at,
 
 		return settle_if_lost(jobs, a, at, &loss, err);
 	}
-	if (job_settle_process(jobs, a, r, &p, err) < 0 && err->code != ERROR_CONFLICT)
+	if (job_finish_process(jobs, a, r, &p, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	error_clear(err);
 	at->is_over = !*r->keep_root;
 	return 0;
 }
 
-static int look(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *ret,
-                struct error *err)
+static int look_at_job(struct jobs *jobs, struct arena *a, struct attention *at,
+                       struct job_record *ret, struct error *err)
 {
 	if (store_job_look(jobs->store, a, at->id, ret, err) < 0) {
 		at->is_over = err->code == ERROR_NOT_FOUND;
@@ -129,13 +129,13 @@ static int look(struct jobs *jobs, struct arena *a, struct attention *at, struct
 }
 
 /* One that was paused meanwhile, which waits for nobody, is asked anew when it goes on. */
-static int give_up(struct jobs *jobs, struct arena *a, struct attention *at, struct error *err)
+static int give_up_job(struct jobs *jobs, struct arena *a, struct attention *at, struct error *err)
 {
 	const struct job_loss loss = {arena_text(a, err->text), JOB_CAUSE_LOST};
 	struct job_record r;
 
 	error_clear(err);
-	if (look(jobs, a, at, &r, err) < 0)
+	if (look_at_job(jobs, a, at, &r, err) < 0)
 		return -1;
 	if (!at->is_over && r.actual == SANDBOX_PAUSED)
 		at->keep_until = 0;
@@ -144,8 +144,8 @@ static int give_up(struct jobs *jobs, struct arena *a, struct attention *at, str
 	return 0;
 }
 
-static int keep(struct jobs *jobs, struct arena *a, struct attention *at,
-                const struct job_record *r, struct error *err)
+static int keep_files(struct jobs *jobs, struct arena *a, struct attention *at,
+                      const struct job_record *r, struct error *err)
 {
 	int64_t until = deadline_after(KEEP_TRY_MS);
 
@@ -154,8 +154,8 @@ static int keep(struct jobs *jobs, struct arena *a, struct attention *at,
 	if (until < at->keep_until)
 		until = at->keep_until;
 	if (job_keep_files(jobs, a, r, until, err) < 0)
-		return deadline_poll_ms(at->keep_until) > 0 ? -1 : give_up(jobs, a, at, err);
-	if (job_settle_told(jobs, a, at->id, err) < 0 && err->code != ERROR_CONFLICT)
+		return deadline_poll_ms(at->keep_until) > 0 ? -1 : give_up_job(jobs, a, at, err);
+	if (job_finish_told(jobs, a, at->id, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	at->is_over = true;
 	return 0;
@@ -163,8 +163,8 @@ static int keep(struct jobs *jobs, struct arena *a, struct attention *at,
 
 /* Its files are fetched in the slow lane: that takes as long as the sandbox likes. To wake one that
  * is paused for them would be worse than to wait. */
-static int finish(struct jobs *jobs, struct arena *a, struct attention *at,
-                  const struct job_record *r, struct error *err)
+static int finish_job(struct jobs *jobs, struct arena *a, struct attention *at,
+                      const struct job_record *r, struct error *err)
 {
 	struct keeping turn = {.sandbox_id = r->sandbox_id, .project_id = r->project_id};
 	bool was_slow = at->is_slow;
@@ -179,13 +179,13 @@ static int finish(struct jobs *jobs, struct arena *a, struct attention *at,
 		return 0;
 	if (!job_keep_begin(jobs, &turn))
 		return 0;
-	result = keep(jobs, a, at, r, err);
+	result = keep_files(jobs, a, at, r, err);
 	job_keep_end(jobs, &turn);
 	return result;
 }
 
-static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struct job_record *r,
-                 struct error *err)
+static int begin_watching(struct jobs *jobs, struct arena *a, struct attention *at,
+                          struct job_record *r, struct error *err)
 {
 	struct job_loss loss = job_find_loss(a, r);
 
@@ -193,10 +193,10 @@ static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struc
 		return settle_if_lost(jobs, a, at, &loss, err);
 	/* Another server's: it watches. */
 	at->is_over = strcmp(r->node, jobs->node) != 0;
-	if (at->is_over || !is_up(r) || (r->process == 0 && job_is_starting(jobs, r->id)))
+	if (at->is_over || !sandbox_is_up(r) || (r->process == 0 && job_is_starting(jobs, r->id)))
 		return 0;
 	if (r->told != JOB_RUNNING)
-		return finish(jobs, a, at, r, err);
+		return finish_job(jobs, a, at, r, err);
 	if (r->process == 0 && find_process(jobs, a, r, err) < 0) {
 		loss = loss_of_refusal(err, r);
 		return settle_if_lost(jobs, a, at, &loss, err);
@@ -204,25 +204,25 @@ static int begin(struct jobs *jobs, struct arena *a, struct attention *at, struc
 	return job_await(jobs, r, &at->fd, err);
 }
 
-static int attend(struct jobs *jobs, struct attention *at, struct error *err)
+static int attend_job(struct jobs *jobs, struct attention *at, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct job_record r;
 
-	if (look(jobs, &arena, at, &r, err) < 0)
+	if (look_at_job(jobs, &arena, at, &r, err) < 0)
 		return -1;
 	if (!at->is_over && at->fd >= 0 &&
-	    (hear(jobs, &arena, at, &r, err) < 0 ||
-	     (!at->is_over && look(jobs, &arena, at, &r, err) < 0)))
+	    (hear_end(jobs, &arena, at, &r, err) < 0 ||
+	     (!at->is_over && look_at_job(jobs, &arena, at, &r, err) < 0)))
 		return -1;
-	return at->is_over ? 0 : begin(jobs, &arena, at, &r, err);
+	return at->is_over ? 0 : begin_watching(jobs, &arena, at, &r, err);
 }
 
 void job_attend(struct jobs *jobs, struct attention *at)
 {
 	struct error err = {0};
 
-	if (attend(jobs, at, &err) < 0 && !at->is_over)
+	if (attend_job(jobs, at, &err) < 0 && !at->is_over)
 		log_debug("job waits", TEXT("job", at->id), FAILURE(&err));
 	if (at->is_over)
 		auto_close(&at->fd);

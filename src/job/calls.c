@@ -24,7 +24,7 @@ int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 	loss = job_find_loss(a, ret);
 	if (ret->state != JOB_RUNNING || !loss.reason)
 		return 0;
-	if (job_settle_lost(jobs, a, ret->id, &loss, err) < 0 && err->code != ERROR_CONFLICT)
+	if (job_finish_lost(jobs, a, ret->id, &loss, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	error_clear(err);
 	return store_job_find(jobs->store, a, ref, ret, err);
@@ -91,7 +91,7 @@ static int stop_running(struct jobs *jobs, struct arena *a, const struct job_rec
 	if (result == 0)
 		result = end_process(jobs, a, r, &p, err);
 	if (result == 0)
-		result = job_settle_process(jobs, a, r, &p, err);
+		result = job_finish_process(jobs, a, r, &p, err);
 	fleet_unhold(&hold);
 	return result;
 }
@@ -101,7 +101,8 @@ static bool has_ended(const struct job_record *r)
 	return r->state != JOB_RUNNING || r->told != JOB_RUNNING;
 }
 
-static int stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct error *err)
+static int stop_job(struct jobs *jobs, struct arena *a, const struct job_ref *ref,
+                    struct error *err)
 {
 	struct error why;
 	struct job_record r;
@@ -127,7 +128,7 @@ int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 	int result;
 
 	waiter_begin(jobs, &w, ref->id);
-	result = stop(jobs, a, ref, err);
+	result = stop_job(jobs, a, ref, err);
 	if (result == 0)
 		result = job_find(jobs, a, ref, ret, err);
 	if (result == 0 && ret->state == JOB_RUNNING && ret->actual != SANDBOX_PAUSED) {

@@ -25,7 +25,7 @@ static void set_common(struct channel_request *r)
 	buf_add_byte(&r->body, '{');
 }
 
-static const char *escaped(struct arena *a, const char *text)
+static const char *escape_text(struct arena *a, const char *text)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
 
@@ -165,8 +165,8 @@ static void pancake_make(struct arena *a, const struct channel_message *m,
 	set_common(r);
 	r->url = arena_format(
 	        a, "%s/api/public_api/v1/pages/%s/conversations/%s/messages?page_access_token=%s",
-	        m->base_url, escaped(a, m->origin->page), escaped(a, m->origin->chat),
-	        escaped(a, m->token));
+	        m->base_url, escape_text(a, m->origin->page), escape_text(a, m->origin->chat),
+	        escape_text(a, m->token));
 	buf_add_text(&r->body, "\"action\":\"reply_inbox\"");
 	add_member(&r->body, "message", m->text);
 	buf_add_byte(&r->body, '}');

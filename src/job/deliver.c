@@ -79,7 +79,7 @@ static struct channel_outcome send_message(struct delivery *d, const struct chan
 }
 
 /* By whom and what is told. */
-static int prepare(struct delivery *d, struct error *err)
+static int prepare_delivery(struct delivery *d, struct error *err)
 {
 	const struct job_record *r = &d->record;
 
@@ -91,7 +91,7 @@ static int prepare(struct delivery *d, struct error *err)
 	return find_channel(d, &d->origin, &d->channel, err);
 }
 
-static struct channel_outcome attempt(struct delivery *d)
+static struct channel_outcome attempt_delivery(struct delivery *d)
 {
 	const struct job_record *r = &d->record;
 	const struct channel_kind *kind = d->kind;
@@ -162,7 +162,7 @@ static void run_delivery(struct worker_task *task)
 	                                          .tries = d->record.delivery_tries,
 	                                          .at = clock_unix_ms() + CLAIM_MS};
 	struct error unprepared = {0}, err = {0};
-	bool is_prepared = prepare(d, &unprepared) == 0;
+	bool is_prepared = prepare_delivery(d, &unprepared) == 0;
 	struct channel_outcome o = {.is_final = true, .error = unprepared.text};
 
 	/* A token that this server cannot open is left to one that can, and a store that is away
@@ -172,7 +172,7 @@ static void run_delivery(struct worker_task *task)
 	    store_job_delivery_claim(jobs->store, &claim, &err) == 0) {
 		fault_point("api", "job-message-claimed");
 		if (is_prepared)
-			o = attempt(d);
+			o = attempt_delivery(d);
 		fault_point("api", "job-message-sent");
 		end_attempt(d, &o);
 		atomic_store(&jobs->has_ended, true);
@@ -207,7 +207,7 @@ static void submit_delivery(struct delivery *d)
 		delivery_free(d);
 }
 
-static void begin(struct jobs *jobs, const struct job_record *r)
+static void begin_delivery(struct jobs *jobs, const struct job_record *r)
 {
 	struct delivery *d = calloc(1, sizeof(*d));
 	const struct job_ref ref = {.id = r->id};
@@ -264,7 +264,7 @@ int jobs_deliver(struct jobs *jobs, struct error *err)
 		return -1;
 	for (size_t i = 0; i < due.count && atomic_load(&jobs->deliveries) < UNDER_WAY_MAX; i++)
 		if (has_room(jobs, due.items[i].project_id))
-			begin(jobs, &due.items[i]);
+			begin_delivery(jobs, &due.items[i]);
 	if (store_job_next_delivery(jobs->store, &next, err) < 0)
 		return -1;
 	jobs->deliver_at = rest_until(next);

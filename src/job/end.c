@@ -79,8 +79,8 @@ static void tell_waiters(struct jobs *jobs, const char *id)
 /* ---- settling ---- */
 
 /* `end` NULL: as it was told. */
-static int settle(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
-                  struct error *err)
+static int record_end(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
+                      struct error *err)
 {
 	struct job_record r = {.id = NULL};
 
@@ -101,7 +101,7 @@ static int settle_or_tell(struct jobs *jobs, struct arena *a, const struct job_r
                           const struct job_end *end, struct error *err)
 {
 	if (!*r->keep_root)
-		return settle(jobs, a, r->id, end, err);
+		return record_end(jobs, a, r->id, end, err);
 	if (store_job_told(jobs->store, r->id, end, err) < 0)
 		return -1;
 	fault_point("api", "job-told");
@@ -119,7 +119,7 @@ static const char *reason_of(struct arena *a, int64_t exit_code, const char *cau
 	return exit_code == 0 ? "" : arena_format(a, "exit code %d", (int)exit_code);
 }
 
-int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
+int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
                        const struct agent_process *p, struct error *err)
 {
 	const struct job_logs_request last = {.since = {INT64_MIN + 1, INT64_MIN + 1},
@@ -146,12 +146,12 @@ int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	return settle_or_tell(jobs, a, r, &end, err);
 }
 
-int job_settle_told(struct jobs *jobs, struct arena *a, const char *id, struct error *err)
+int job_finish_told(struct jobs *jobs, struct arena *a, const char *id, struct error *err)
 {
-	return settle(jobs, a, id, NULL, err);
+	return record_end(jobs, a, id, NULL, err);
 }
 
-int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id, const struct job_loss *loss,
+int job_finish_lost(struct jobs *jobs, struct arena *a, const char *id, const struct job_loss *loss,
                     struct error *err)
 {
 	const struct job_end end = {
@@ -164,7 +164,7 @@ int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id, const st
 	        .ended_at = clock_unix_ms(),
 	};
 
-	return settle(jobs, a, id, &end, err);
+	return record_end(jobs, a, id, &end, err);
 }
 
 /* ---- by the agent's word ---- */

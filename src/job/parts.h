@@ -147,13 +147,13 @@ MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct j
 
 /* By what the agent tells of the process. One whose files are kept has then been told of, and the
  * watch, which knows of it, is to settle it. */
-MUST_CHECK int job_settle_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
+MUST_CHECK int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
                                   const struct agent_process *p, struct error *err);
 /* As it was told: its files are kept. */
-MUST_CHECK int job_settle_told(struct jobs *jobs, struct arena *a, const char *id,
+MUST_CHECK int job_finish_told(struct jobs *jobs, struct arena *a, const char *id,
                                struct error *err);
 /* It is lost, or its files are. */
-MUST_CHECK int job_settle_lost(struct jobs *jobs, struct arena *a, const char *id,
+MUST_CHECK int job_finish_lost(struct jobs *jobs, struct arena *a, const char *id,
                                const struct job_loss *loss, struct error *err);
 /* Asks the agent to tell of its end. */
 MUST_CHECK int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd,

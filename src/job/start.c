@@ -44,7 +44,7 @@ static void starting_end(struct jobs *jobs, struct starting *s)
 
 /* ---- the row ---- */
 
-struct draft {
+struct resolved_job {
 	const struct job_request *request;
 	struct job_record record;
 	struct id id;
@@ -53,7 +53,7 @@ struct draft {
 };
 
 /* UTF-8 that is cut whole, for any database takes no half of a character. */
-static const char *cut(struct arena *a, const char *text)
+static const char *cut_command(struct arena *a, const char *text)
 {
 	size_t size = strnlen(text, COMMAND_MAX + 1);
 
@@ -72,7 +72,7 @@ static const char *origin_json(struct arena *a, const struct job_origin *origin)
 	return arena_text(a, buf_text(&text));
 }
 
-static void fill_token(struct draft *d, int64_t now)
+static void fill_token(struct resolved_job *d, int64_t now)
 {
 	int64_t timeout_ms = (int64_t)d->request->exec->timeout_ms;
 
@@ -84,7 +84,7 @@ static void fill_token(struct draft *d, int64_t now)
 	        now + (timeout_ms > 0 ? timeout_ms + TOKEN_GRACE_MS : TOKEN_LIFE_MS);
 }
 
-static void fill_draft(struct jobs *jobs, struct arena *a, struct draft *d)
+static void fill_draft(struct jobs *jobs, struct arena *a, struct resolved_job *d)
 {
 	const struct job_request *request = d->request;
 	const struct sandbox_record *sandbox = request->sandbox;
@@ -99,7 +99,7 @@ static void fill_draft(struct jobs *jobs, struct arena *a, struct draft *d)
 	        .conversation = request->conversation,
 	        .channel = (enum job_channel)request->origin->type,
 	        .origin_json = origin_json(a, request->origin),
-	        .command = cut(a, request->command),
+	        .command = cut_command(a, request->command),
 	        .exit_code = -1,
 	        .created_at = now,
 	};
@@ -118,7 +118,7 @@ static void fill_draft(struct jobs *jobs, struct arena *a, struct draft *d)
 
 /* ---- the process ---- */
 
-static int fill_job(struct jobs *jobs, struct arena *a, const struct draft *d,
+static int fill_job(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
                     struct config_callback *callback, struct agent_job *ret, struct error *err)
 {
 	*ret = (struct agent_job){.id = d->id.text};
@@ -135,7 +135,7 @@ static int fill_job(struct jobs *jobs, struct arena *a, const struct draft *d,
 }
 
 /* An agent that a server before this one started knows no jobs, and says only that. */
-static int explain(struct error *err)
+static int explain_old_agent(struct error *err)
 {
 	if (err->code != ERROR_INVALID || strncmp(err->text, "unknown message", 15) != 0)
 		return -1;
@@ -171,7 +171,7 @@ static int take_started(struct arena *a, const struct agent_reader *r, struct la
 }
 
 /* One command on one connection: the agent makes the next one after AGENT_JOB the job. */
-static int launch_once(struct jobs *jobs, struct arena *a, const struct draft *d,
+static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
                        struct launch *launch, struct error *err)
 {
 	const struct agent_limits limits = {.deadline = d->request->deadline};
@@ -183,7 +183,7 @@ static int launch_once(struct jobs *jobs, struct arena *a, const struct draft *d
 	if (agent_reader_ask(&r, &job, err) < 0)
 		return -1;
 	if (agent_reader_expect(&r, AGENT_PONG, err) < 0)
-		return explain(err);
+		return explain_old_agent(err);
 	if (take_pong(a, &r, launch, err) < 0 || agent_reader_ask(&r, &exec, err) < 0 ||
 	    agent_reader_expect(&r, AGENT_STARTED, err) < 0 ||
 	    take_started(a, &r, launch, err) < 0 || agent_reader_expect(&r, AGENT_DONE, err) < 0)
@@ -196,7 +196,7 @@ static bool is_missing_program(const struct error *err)
 	return err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0;
 }
 
-static int launch_first(struct jobs *jobs, struct arena *a, const struct draft *d,
+static int launch_first(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
                         struct launch *launch, struct error *err)
 {
 	launch->exec = *d->request->exec;
@@ -220,8 +220,8 @@ static bool is_surely_not_started(const struct error *err)
 	       err->code != ERROR_SYSTEM;
 }
 
-static int start(struct jobs *jobs, struct arena *a, const struct draft *d, struct job_started *ret,
-                 struct error *err)
+static int start_job(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
+                     struct job_started *ret, struct error *err)
 {
 	struct config_callback callback;
 	struct agent_job job;
@@ -272,7 +272,7 @@ static int check_origin(struct jobs *jobs, struct arena *a, const struct job_req
 int job_start(struct jobs *jobs, struct arena *a, const struct job_request *request,
               struct job_started *ret, struct error *err)
 {
-	struct draft draft = {.request = request};
+	struct resolved_job draft = {.request = request};
 	struct starting starting;
 	int result;
 
@@ -286,7 +286,7 @@ int job_start(struct jobs *jobs, struct arena *a, const struct job_request *requ
 	starting_begin(jobs, &starting);
 	result = store_job_insert(jobs->store, &draft.record, JOB_RUNNING_MAX, err);
 	if (result == 0)
-		result = start(jobs, a, &draft, ret, err);
+		result = start_job(jobs, a, &draft, ret, err);
 	starting_end(jobs, &starting);
 	jobs_wake(jobs);
 	return result;

@@ -23,7 +23,7 @@ struct found {
 	uint64_t end[2];
 };
 
-static void look(void *context, const struct agent_process *p)
+static void note_process(void *context, const struct agent_process *p)
 {
 	struct found *f = context;
 
@@ -56,8 +56,8 @@ static int find_ends(struct jobs *jobs, const struct job_record *r, struct found
                      struct error *err)
 {
 	f->wanted = (uint64_t)r->process;
-	if (compute_processes(jobs->provider, r->sandbox_id, look, f, deadline_after(AGENT_CALL_MS),
-	                      err) < 0)
+	if (compute_processes(jobs->provider, r->sandbox_id, note_process, f,
+	                      deadline_after(AGENT_CALL_MS), err) < 0)
 		return -1;
 	if (!f->is_there)
 		return FAIL(err, ERROR_NOT_FOUND, "the agent does not know its process any more");
@@ -98,7 +98,7 @@ static int take_output(struct tail *t, struct span payload, size_t max, struct e
 	return 0;
 }
 
-static int read_all(struct agent_reader *r, struct tail *t, size_t max, struct error *err)
+static int read_output(struct agent_reader *r, struct tail *t, size_t max, struct error *err)
 {
 	while (!r->has_ended) {
 		if (agent_reader_next(r, err) < 0 ||
@@ -129,7 +129,7 @@ int tail_read(struct jobs *jobs, const struct job_record *r, const struct job_lo
 	                  &(struct agent_limits){.deadline = deadline_after(AGENT_CALL_MS),
 	                                         .frames_max = MESSAGES_MAX});
 	if (agent_reader_ask(&reader, &open, err) < 0 ||
-	    read_all(&reader, &tail, request->max, err) < 0) {
+	    read_output(&reader, &tail, request->max, err) < 0) {
 		tail_done(&tail);
 		return -1;
 	}

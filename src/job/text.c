@@ -87,7 +87,7 @@ static const char *tail_of(struct arena *a, const char *text, size_t units)
 }
 
 /* No NUL and no other control characters, which services refuse; no fence of its own. */
-static const char *cleaned(struct arena *a, struct span text, bool has_fences)
+static const char *clean_text(struct arena *a, struct span text, bool has_fences)
 {
 	AUTO(buf_done) struct buf out = BUF(TEXT_BYTES_MAX);
 
@@ -108,7 +108,7 @@ static const char *first_line(struct arena *a, const struct channel_kind *kind,
                               const struct job_record *r)
 {
 	const char *command =
-	        head_of(a, cleaned(a, span_of(r->command), kind->has_fences), COMMAND_UNITS);
+	        head_of(a, clean_text(a, span_of(r->command), kind->has_fences), COMMAND_UNITS);
 	int64_t seconds = (r->ended_at - r->created_at + 500) / 1000;
 	const char *why = *r->reason ? arena_format(a, ": %s", r->reason) : "";
 
@@ -128,7 +128,7 @@ const char *channel_text(struct arena *a, const struct channel_kind *kind,
 
 	if (out.size == 0)
 		out = job_text_of(a, r->stderr_json);
-	output = cleaned(a, out, kind->has_fences);
+	output = clean_text(a, out, kind->has_fences);
 	used = channel_text_units(head) + channel_text_units(begin) + channel_text_units(end);
 	if (!*output || used >= kind->text_max)
 		return head;

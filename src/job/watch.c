@@ -25,7 +25,7 @@
 #define AGAIN_MAX_MS 5000
 
 /* One job that runs; the thread's own. */
-struct watch {
+struct job_watch {
 	struct list item;
 	struct attention at;
 	bool is_busy;    /* a worker attends to it */
@@ -40,7 +40,7 @@ struct attending {
 	struct attending *next;
 	struct worker_task task;
 	struct jobs *jobs;
-	struct watch *watch; /* stays while it is busy */
+	struct job_watch *watch; /* stays while it is busy */
 	struct attention at;
 };
 
@@ -72,22 +72,22 @@ static void run_attending(struct worker_task *task)
 	jobs_ring(jobs);
 }
 
-static void watch_free(struct watch *w)
+static void watch_free(struct job_watch *w)
 {
 	list_remove(&w->item);
 	auto_close(&w->at.fd);
 	free(w);
 }
 
-static void look_later(struct watch *w)
+static void look_later(struct job_watch *w)
 {
 	w->look_at = deadline_after(w->pause_ms);
 	w->pause_ms = w->pause_ms * 2 < AGAIN_MAX_MS ? w->pause_ms * 2 : AGAIN_MAX_MS;
 }
 
-static void take_back(struct attending *t)
+static void take_watch_back(struct attending *t)
 {
-	struct watch *w = t->watch;
+	struct job_watch *w = t->watch;
 
 	w->at = t->at;
 	w->is_busy = false;
@@ -103,7 +103,7 @@ static void take_back(struct attending *t)
 	}
 }
 
-static void take_all_back(struct jobs *jobs)
+static void take_watches_back(struct jobs *jobs)
 {
 	struct attending *t, *next;
 
@@ -113,12 +113,12 @@ static void take_all_back(struct jobs *jobs)
 	pthread_mutex_unlock(&jobs->mutex);
 	for (; t; t = next) {
 		next = t->next;
-		take_back(t);
+		take_watch_back(t);
 		free(t);
 	}
 }
 
-static void hand_over(struct jobs *jobs, struct watch *w)
+static void hand_to_worker(struct jobs *jobs, struct job_watch *w)
 {
 	struct attending *t = calloc(1, sizeof(*t));
 	struct error err = {0};
@@ -143,10 +143,10 @@ static void hand_over(struct jobs *jobs, struct watch *w)
 
 /* ---- which there are ---- */
 
-static struct watch *watch_find(const struct jobs *jobs, const char *id)
+static struct job_watch *watch_find(const struct jobs *jobs, const char *id)
 {
 	LIST_EACH (&jobs->watches, item) {
-		struct watch *w = LIST_ENTRY(item, struct watch, item);
+		struct job_watch *w = LIST_ENTRY(item, struct job_watch, item);
 
 		if (strcmp(w->at.id, id) == 0)
 			return w;
@@ -161,7 +161,7 @@ static bool concerns_us(const struct jobs *jobs, const struct job_record *r)
 
 static void watch_add(struct jobs *jobs, const struct job_record *r)
 {
-	struct watch *w = calloc(1, sizeof(*w));
+	struct job_watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		abort();
@@ -176,7 +176,7 @@ static void watch_add(struct jobs *jobs, const struct job_record *r)
 }
 
 /* Its end was posted: nobody waits for the agent's word any more. */
-static void watch_told(struct watch *w)
+static void watch_told(struct job_watch *w)
 {
 	if (w->is_busy || w->at.fd < 0)
 		return;
@@ -198,7 +198,7 @@ static int list_running(struct jobs *jobs, struct error *err)
 			return -1;
 		for (size_t i = 0; i < list.count; i++) {
 			const struct job_record *r = &list.items[i];
-			struct watch *w = watch_find(jobs, r->id);
+			struct job_watch *w = watch_find(jobs, r->id);
 
 			if (w && r->told != JOB_RUNNING)
 				watch_told(w);
@@ -212,7 +212,7 @@ static int list_running(struct jobs *jobs, struct error *err)
 	return 0;
 }
 
-static int purge(struct jobs *jobs, struct error *err)
+static int purge_jobs(struct jobs *jobs, struct error *err)
 {
 	if (clock_monotonic_ms() < jobs->purge_at)
 		return 0;
@@ -223,26 +223,26 @@ static int purge(struct jobs *jobs, struct error *err)
 
 /* ---- waiting ---- */
 
-struct waiting {
+struct job_poll_set {
 	struct pollfd *fds;
-	struct watch **watches; /* of fds[i]; NULL for the first */
+	struct job_watch **watches; /* of fds[i]; NULL for the first */
 	size_t count;
 	int64_t until;
 };
 
-static void collect(struct jobs *jobs, struct arena *a, struct waiting *ret)
+static void collect_fds(struct jobs *jobs, struct arena *a, struct job_poll_set *ret)
 {
 	size_t count = 1;
 
 	LIST_EACH (&jobs->watches, item)
 		count++;
 	ret->fds = ARENA_ARRAY(a, struct pollfd, count);
-	ret->watches = ARENA_ARRAY(a, struct watch *, count);
+	ret->watches = ARENA_ARRAY(a, struct job_watch *, count);
 	ret->fds[0] = (struct pollfd){.fd = jobs->wake, .events = POLLIN};
 	ret->count = 1;
 	ret->until = jobs->list_at < jobs->deliver_at ? jobs->list_at : jobs->deliver_at;
 	LIST_EACH (&jobs->watches, item) {
-		struct watch *w = LIST_ENTRY(item, struct watch, item);
+		struct job_watch *w = LIST_ENTRY(item, struct job_watch, item);
 
 		if (w->is_busy)
 			continue;
@@ -258,15 +258,15 @@ static void collect(struct jobs *jobs, struct arena *a, struct waiting *ret)
 static void wait_for_news(struct jobs *jobs)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct waiting waiting;
+	struct job_poll_set waiting;
 	uint64_t count;
 
-	collect(jobs, &arena, &waiting);
+	collect_fds(jobs, &arena, &waiting);
 	if (poll(waiting.fds, waiting.count, deadline_poll_ms(waiting.until)) < 0)
 		return;
 	for (size_t i = 1; i < waiting.count; i++)
 		if (waiting.fds[i].revents)
-			hand_over(jobs, waiting.watches[i]);
+			hand_to_worker(jobs, waiting.watches[i]);
 	if (waiting.fds[0].revents)
 		(void)!read(jobs->wake, &count, sizeof(count));
 }
@@ -276,14 +276,14 @@ static void look_at_due(struct jobs *jobs)
 	int64_t now = clock_monotonic_ms();
 
 	LIST_EACH (&jobs->watches, item) {
-		struct watch *w = LIST_ENTRY(item, struct watch, item);
+		struct job_watch *w = LIST_ENTRY(item, struct job_watch, item);
 
 		if (!w->is_busy && w->at.fd < 0 && w->look_at <= now)
-			hand_over(jobs, w);
+			hand_to_worker(jobs, w);
 	}
 }
 
-static void *run(void *context)
+static void *run_watch_thread(void *context)
 {
 	struct jobs *jobs = context;
 
@@ -291,10 +291,10 @@ static void *run(void *context)
 	while (!atomic_load(&jobs->is_stopping)) {
 		struct error err = {0};
 
-		take_all_back(jobs);
+		take_watches_back(jobs);
 		if (atomic_exchange(&jobs->has_news, false) ||
 		    clock_monotonic_ms() >= jobs->list_at) {
-			if (list_running(jobs, &err) < 0 || purge(jobs, &err) < 0)
+			if (list_running(jobs, &err) < 0 || purge_jobs(jobs, &err) < 0)
 				log_warning("jobs wait", FAILURE(&err));
 			jobs->list_at =
 			        deadline_after(list_is_empty(&jobs->watches) ? REST_MS : LIST_MS);
@@ -313,7 +313,7 @@ static void *run(void *context)
 
 static int start_thread(struct jobs *jobs, struct error *err)
 {
-	errno = thread_start(&jobs->thread, NULL, run, jobs);
+	errno = thread_start(&jobs->thread, NULL, run_watch_thread, jobs);
 	jobs->has_thread = errno == 0;
 	return jobs->has_thread ? 0 : FAIL_ERRNO(err, "start the thread of jobs");
 }
@@ -373,9 +373,9 @@ void jobs_close(struct jobs *jobs)
 	if (jobs->has_thread)
 		(void)pthread_join(jobs->thread, NULL);
 	worker_pool_stop(jobs->workers);
-	take_all_back(jobs);
+	take_watches_back(jobs);
 	LIST_EACH (&jobs->watches, item)
-		watch_free(LIST_ENTRY(item, struct watch, item));
+		watch_free(LIST_ENTRY(item, struct job_watch, item));
 	auto_close(&jobs->wake);
 	(void)pthread_cond_destroy(&jobs->settled);
 	(void)pthread_mutex_destroy(&jobs->mutex);

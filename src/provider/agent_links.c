@@ -48,7 +48,7 @@ struct agent_links *agent_links_new(const char *run_dir)
 }
 
 /* Called with the mutex held. */
-static void forget(struct agent_links *links, struct agent_waiting *waiting)
+static void forget_connections(struct agent_links *links, struct agent_waiting *waiting)
 {
 	for (unsigned i = 0; i < waiting->count; i++)
 		close(waiting->fds[i]);
@@ -104,7 +104,7 @@ static bool is_quiet(int fd)
 }
 
 /* -1 when none waits. Called with the mutex held. */
-static int pop(struct agent_links *links, const char *id)
+static int pop_connection(struct agent_links *links, const char *id)
 {
 	struct agent_waiting *waiting = map_find(&links->sandboxes, id);
 
@@ -113,7 +113,7 @@ static int pop(struct agent_links *links, const char *id)
 	int fd = waiting->fds[--waiting->count];
 	links->total--;
 	if (waiting->count == 0)
-		forget(links, waiting);
+		forget_connections(links, waiting);
 	return fd;
 }
 
@@ -121,7 +121,7 @@ int agent_links_take(struct agent_links *links, const char *id)
 {
 	for (;;) {
 		pthread_mutex_lock(&links->mutex);
-		int fd = pop(links, id);
+		int fd = pop_connection(links, id);
 		pthread_mutex_unlock(&links->mutex);
 		if (fd < 0 || is_quiet(fd))
 			return fd;
@@ -130,7 +130,7 @@ int agent_links_take(struct agent_links *links, const char *id)
 }
 
 /* Called with the mutex held. */
-static bool push(struct agent_links *links, const char *id, int fd)
+static bool push_connection(struct agent_links *links, const char *id, int fd)
 {
 	struct agent_waiting *waiting = map_find(&links->sandboxes, id);
 
@@ -159,7 +159,7 @@ void agent_links_give_back(struct agent_links *links, const char *id, int fd)
 
 	if (id_is_valid(id) && is_quiet(fd) && fd_set_blocking(fd, true, &err) == 0) {
 		pthread_mutex_lock(&links->mutex);
-		kept = push(links, id, fd);
+		kept = push_connection(links, id, fd);
 		pthread_mutex_unlock(&links->mutex);
 	}
 	if (!kept)
@@ -171,7 +171,7 @@ void agent_links_drop(struct agent_links *links, const char *id)
 	pthread_mutex_lock(&links->mutex);
 	struct agent_waiting *waiting = map_find(&links->sandboxes, id);
 	if (waiting)
-		forget(links, waiting);
+		forget_connections(links, waiting);
 	pthread_mutex_unlock(&links->mutex);
 }
 
@@ -184,7 +184,7 @@ void agent_links_sweep(struct agent_links *links, int64_t age_ms)
 		struct agent_waiting *waiting = LIST_ENTRY(item, struct agent_waiting, item);
 		if (waiting->used_ms >= limit_ms)
 			break;
-		forget(links, waiting);
+		forget_connections(links, waiting);
 	}
 	pthread_mutex_unlock(&links->mutex);
 }

@@ -87,7 +87,7 @@ static void count_end(struct ends_of_cause *c, const struct agent_process *p)
 }
 
 /* Drops a sandbox of which nothing is due and nothing rests. */
-static bool take_from(struct ends_of_sandbox *sandbox, int64_t now_ms, struct command_end *ret)
+static bool take_due_end(struct ends_of_sandbox *sandbox, int64_t now_ms, struct command_end *ret)
 {
 	bool is_quiet = true;
 
@@ -136,7 +136,7 @@ bool command_ends_take(int64_t now_ms, struct command_end *ret)
 		return false;
 	pthread_mutex_lock(&mutex);
 	LIST_EACH (&all, item) {
-		found = take_from(LIST_ENTRY(item, struct ends_of_sandbox, item), now_ms, ret);
+		found = take_due_end(LIST_ENTRY(item, struct ends_of_sandbox, item), now_ms, ret);
 		if (found)
 			break;
 	}

@@ -253,7 +253,7 @@ int compute_feed(struct provider *p, const char *id, const struct agent_feed *fe
 
 /* ---- the agent's processes ---- */
 
-struct walk {
+struct process_walk {
 	compute_process *each;
 	void *context;
 	unsigned seen;
@@ -261,7 +261,7 @@ struct walk {
 
 static int on_process(void *context, const void *reply, struct error *err)
 {
-	struct walk *w = context;
+	struct process_walk *w = context;
 
 	if (++w->seen > COMPUTE_PROCESSES_MAX)
 		return FAIL(err, ERROR_LIMIT, "the sandbox tells of too many processes");
@@ -273,7 +273,7 @@ int compute_processes(struct provider *p, const char *id, compute_process *each,
                       int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct walk walk = {.each = each, .context = context};
+	struct process_walk walk = {.each = each, .context = context};
 	struct agent_process process;
 	const struct compute_call call = {
 	        .type = AGENT_PROCESSES,
@@ -362,7 +362,7 @@ static int collect_exit(struct collector *c, struct span payload, struct error *
 	return 0;
 }
 
-static int collect(struct agent_reader *r, struct collector *c, struct error *err)
+static int collect_frames(struct agent_reader *r, struct collector *c, struct error *err)
 {
 	while (!r->has_ended) {
 		if (agent_reader_next(r, err) < 0)
@@ -399,7 +399,7 @@ int compute_run(struct provider *p, const char *id, struct arena *a, const struc
 	agent_reader_init(&r, p, id, &limits);
 	/* Closing the connection, as a deadline that passed does, must not leave it running. */
 	exec.flags |= AGENT_EXEC_END_ON_CLOSE;
-	if (agent_reader_ask(&r, &request, err) < 0 || collect(&r, &collector, err) < 0)
+	if (agent_reader_ask(&r, &request, err) < 0 || collect_frames(&r, &collector, err) < 0)
 		return -1;
 	*ret = result;
 	return 0;

@@ -53,7 +53,7 @@ static int await_connection(int fd, const struct dial *dial, struct error *err)
 	return 0;
 }
 
-static int prepare(int fd, const struct dial *dial, uint32_t version, struct error *err)
+static int prepare_socket(int fd, const struct dial *dial, uint32_t version, struct error *err)
 {
 	static const struct linger none = {.l_onoff = 0};
 	int on = 1;
@@ -91,7 +91,7 @@ static int dial_version(struct provider *p, const struct dial *dial, uint32_t ve
 	agent_reader_init(&r, p, dial->id, &limits);
 	if (agent_reader_ask(&r, &request, err) < 0 || take_socket(&r, &fd, err) < 0)
 		return -1;
-	if (prepare(fd, dial, version, err) < 0) {
+	if (prepare_socket(fd, dial, version, err) < 0) {
 		socket_drop(&fd);
 		return -1;
 	}

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/kinds.h — the tables that providers.c lists, for this folder only. */
+/* provider/kinds.h — the providers of this folder, and the first member of their own structs. */
 #pragma once
 
 #include "provider/provider.h"
+
+struct provider {
+	const struct provider_ops *ops;
+};
 
 extern const struct provider_ops provider_null, provider_host, provider_native;

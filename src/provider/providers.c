@@ -37,11 +37,6 @@ static const struct {
         {PROVIDER_CAN_MEASURE, "measure what is kept"},
 };
 
-/* What every provider's own struct starts with. */
-struct provider {
-	const struct provider_ops *ops;
-};
-
 const char *provider_ability_name(enum provider_ability ability)
 {
 	for (size_t i = 0; i < COUNT_OF(abilities); i++)

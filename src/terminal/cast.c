@@ -29,7 +29,7 @@ static size_t size_of(unsigned char byte)
 	return byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
-static bool continues(struct span bytes)
+static bool is_continuation(struct span bytes)
 {
 	for (size_t i = 1; i < bytes.size; i++)
 		if (((unsigned char)bytes.data[i] & 0xC0) != 0x80)
@@ -45,7 +45,7 @@ static size_t add_character(struct buf *out, struct span bytes)
 
 	if (bytes.data[0] == '\0')
 		return 1; /* terminals ignore it, and not every reader of JSON takes it */
-	if (size > bytes.size && continues(character))
+	if (size > bytes.size && is_continuation(character))
 		return 0;
 	if (size == character.size && size > 0 && span_is_utf8(character)) {
 		buf_add_span(out, character);

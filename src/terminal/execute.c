@@ -17,7 +17,7 @@
 #define TOLD_MAX ((size_t)2048) /* raw, of what was written last */
 
 /* One call. */
-struct run {
+struct window_command {
 	const struct terminal_at *at;
 	const struct terminal_execute *what;
 	struct terminal_window window;
@@ -33,18 +33,18 @@ struct run {
 	bool tells; /* what comes is the command's, and told as progress */
 };
 
-static size_t output_max(const struct run *r)
+static size_t output_max(const struct window_command *r)
 {
 	return r->what->output_max ? r->what->output_max : OUTPUT_MAX;
 }
 
 /* Raw bytes are more than the text that they become. */
-static size_t raw_max(const struct run *r)
+static size_t raw_max(const struct window_command *r)
 {
 	return 2 * output_max(r);
 }
 
-static void collect(struct run *r, struct span bytes)
+static void collect_output(struct window_command *r, struct span bytes)
 {
 	size_t max = raw_max(r), over;
 
@@ -64,7 +64,7 @@ static void collect(struct run *r, struct span bytes)
 	buf_add_span(&r->output, bytes);
 }
 
-static void tell(const struct run *r)
+static void report_progress(const struct window_command *r)
 {
 	struct span raw = buf_span(&r->output);
 	AUTO(buf_done) struct buf plain = BUF(4 * TOLD_MAX);
@@ -77,7 +77,7 @@ static void tell(const struct run *r)
 	r->at->on_progress(r->at->progress_context, buf_span(&plain));
 }
 
-static void begin_output(struct run *r, uint64_t offset)
+static void begin_output(struct window_command *r, uint64_t offset)
 {
 	buf_reset(&r->output);
 	r->since = r->kept_from = offset;
@@ -85,7 +85,7 @@ static void begin_output(struct run *r, uint64_t offset)
 }
 
 /* A reader that was too slow goes on where the output that is kept begins by then. */
-static void begin_anew(struct run *r, uint64_t offset)
+static void begin_anew(struct window_command *r, uint64_t offset)
 {
 	r->marks = (struct prompt_scanner){.offset = offset};
 	buf_reset(&r->output);
@@ -94,12 +94,12 @@ static void begin_anew(struct run *r, uint64_t offset)
 
 /* ---- reading marks ---- */
 
-typedef bool run_wants(struct run *r, const struct prompt_mark *mark);
+typedef bool run_wants(struct window_command *r, const struct prompt_mark *mark);
 
 /* Takes marks until one is wanted: 1; 0 = the window has ended; -1 with ERROR_TIMEOUT when none
  * came in time. All of `pending` is taken before more is read. */
-static int await(struct run *r, struct span *pending, int64_t deadline, run_wants *wants,
-                 struct error *err)
+static int await_mark(struct window_command *r, struct span *pending, int64_t deadline,
+                      run_wants *wants, struct error *err)
 {
 	struct agent_output output;
 
@@ -110,9 +110,9 @@ static int await(struct run *r, struct span *pending, int64_t deadline, run_want
 		int more;
 
 		before.size -= pending->size;
-		collect(r, before);
+		collect_output(r, before);
 		if (before.size > 0 && r->tells)
-			tell(r);
+			report_progress(r);
 		if (found) {
 			r->last = mark;
 			if (mark.kind == 'C')
@@ -130,29 +130,29 @@ static int await(struct run *r, struct span *pending, int64_t deadline, run_want
 	}
 }
 
-static bool is_prompt(struct run *r, const struct prompt_mark *mark)
+static bool is_prompt(struct window_command *r, const struct prompt_mark *mark)
 {
 	(void)r;
 	return mark->kind == 'B';
 }
 
-static bool is_mine(const struct run *r, const struct prompt_mark *mark)
+static bool is_mine(const struct window_command *r, const struct prompt_mark *mark)
 {
 	return strcmp(mark->nonce, r->nonce) == 0;
 }
 
 /* A line with a mistake in it has an end and no begin. */
-static bool is_begin(struct run *r, const struct prompt_mark *mark)
+static bool is_begin(struct window_command *r, const struct prompt_mark *mark)
 {
 	return mark->kind != 'B' && is_mine(r, mark);
 }
 
-static bool is_end(struct run *r, const struct prompt_mark *mark)
+static bool is_end(struct window_command *r, const struct prompt_mark *mark)
 {
 	return mark->kind == 'D' && is_mine(r, mark);
 }
 
-static bool is_nothing(struct run *r, const struct prompt_mark *mark)
+static bool is_nothing(struct window_command *r, const struct prompt_mark *mark)
 {
 	(void)r;
 	(void)mark;
@@ -160,7 +160,7 @@ static bool is_nothing(struct run *r, const struct prompt_mark *mark)
 }
 
 /* All that is there already: the reader stops at what was the end when we asked. */
-static int read_past(struct run *r, struct error *err)
+static int read_past(struct window_command *r, struct error *err)
 {
 	struct span pending = {NULL, 0};
 	int result;
@@ -168,7 +168,7 @@ static int read_past(struct run *r, struct error *err)
 	if (terminal_reader_open(&r->reader, r->at, r->window.process.process,
 	                         r->window.state.output_start, false, err) < 0)
 		return -1;
-	result = await(r, &pending, r->at->deadline, is_nothing, err);
+	result = await_mark(r, &pending, r->at->deadline, is_nothing, err);
 	terminal_reader_done(&r->reader);
 	if (result < 0)
 		return -1;
@@ -178,7 +178,7 @@ static int read_past(struct run *r, struct error *err)
 
 /* ---- a free prompt ---- */
 
-static int ask(struct run *r, uint32_t signal, struct error *err)
+static int ask_agent(struct window_command *r, uint32_t signal, struct error *err)
 {
 	return terminal_ask(
 	        r->at,
@@ -186,7 +186,7 @@ static int ask(struct run *r, uint32_t signal, struct error *err)
 	        &r->window.state, err);
 }
 
-static int still_busy(struct run *r, struct error *err)
+static int still_busy(struct window_command *r, struct error *err)
 {
 	(void)FAIL(err, ERROR_CONFLICT, "what runs in window '%s' does not give way",
 	           r->at->window);
@@ -194,25 +194,25 @@ static int still_busy(struct run *r, struct error *err)
 	return -1;
 }
 
-static int closed(const struct run *r, struct error *err)
+static int fail_closed(const struct window_command *r, struct error *err)
 {
 	return FAIL(err, ERROR_CONFLICT, "window '%s' has closed", r->at->window);
 }
 
-static int settle(struct run *r, struct span *pending, struct error *err)
+static int await_prompt(struct window_command *r, struct span *pending, struct error *err)
 {
 	int result = 1;
 
 	while (result > 0)
-		result = await(r, pending, deadline_after(SETTLE_MS), is_prompt, err);
+		result = await_mark(r, pending, deadline_after(SETTLE_MS), is_prompt, err);
 	if (result == 0)
-		return closed(r, err);
+		return fail_closed(r, err);
 	return err->code == ERROR_TIMEOUT ? 0 : -1;
 }
 
 /* By ^C where the shell itself is busy (a builtin, a loop, an open quote), else by a signal to what
  * is in the foreground; each time it is waited for the prompt. */
-static int cancel(struct run *r, struct span *pending, struct error *err)
+static int cancel_command(struct window_command *r, struct span *pending, struct error *err)
 {
 	static const uint32_t signals[] = {SIGINT, SIGTERM, SIGKILL, SIGINT, SIGKILL, SIGKILL};
 
@@ -225,38 +225,38 @@ static int cancel(struct run *r, struct span *pending, struct error *err)
 	for (size_t i = 0; i < COUNT_OF(signals); i++) {
 		int result;
 
-		if (ask(r, signals[i], err) < 0 ||
+		if (ask_agent(r, signals[i], err) < 0 ||
 		    (!r->window.state.is_busy &&
 		     terminal_feed(r->at, r->window.process.process, SPAN(CONTROL_C), err) < 0))
 			return -1;
-		result = await(r, pending, deadline_after(CANCEL_MS), is_prompt, err);
+		result = await_mark(r, pending, deadline_after(CANCEL_MS), is_prompt, err);
 		if (result == 0)
-			return closed(r, err);
+			return fail_closed(r, err);
 		if (result < 0 && err->code != ERROR_TIMEOUT)
 			return -1;
 		if (result > 0)
-			return settle(r, pending, err);
+			return await_prompt(r, pending, err);
 	}
 	return still_busy(r, err);
 }
 
-static int find_prompt(struct run *r, struct span *pending, struct error *err)
+static int find_prompt(struct window_command *r, struct span *pending, struct error *err)
 {
 	int result = 1;
 
-	if (read_past(r, err) < 0 || ask(r, 0, err) < 0)
+	if (read_past(r, err) < 0 || ask_agent(r, 0, err) < 0)
 		return -1;
 	/* A shell that has said nothing yet is about to start, one whose command has just ended is
 	 * about to show its prompt. */
 	if (!r->last.kind || r->last.kind == 'D')
-		result = await(r, pending, deadline_after(SHELL_START_MS), is_prompt, err);
+		result = await_mark(r, pending, deadline_after(SHELL_START_MS), is_prompt, err);
 	if (result == 0)
-		return closed(r, err);
+		return fail_closed(r, err);
 	if (result < 0 && err->code != ERROR_TIMEOUT)
 		return -1;
 	if (r->last.kind == 'B' && !r->window.state.is_busy)
 		return 0;
-	return cancel(r, pending, err);
+	return cancel_command(r, pending, err);
 }
 
 /* ---- the command ---- */
@@ -274,10 +274,10 @@ static void make_nonce(char out[PROMPT_NONCE_SIZE + 1])
 	out[PROMPT_NONCE_SIZE] = '\0';
 }
 
-static int refuse_open_line(struct run *r, struct span *pending, struct error *err)
+static int refuse_open_line(struct window_command *r, struct span *pending, struct error *err)
 {
 	if (terminal_feed(r->at, r->window.process.process, SPAN(CONTROL_C), err) < 0 ||
-	    (await(r, pending, deadline_after(CANCEL_MS), is_prompt, err) < 0 &&
+	    (await_mark(r, pending, deadline_after(CANCEL_MS), is_prompt, err) < 0 &&
 	     err->code != ERROR_TIMEOUT))
 		return -1;
 	(void)FAIL(err, ERROR_INVALID, "the command is not complete");
@@ -286,7 +286,7 @@ static int refuse_open_line(struct run *r, struct span *pending, struct error *e
 }
 
 /* Types the line and waits for its begin. */
-static int begin(struct run *r, struct span *pending, struct error *err)
+static int begin_command(struct window_command *r, struct span *pending, struct error *err)
 {
 	AUTO(buf_done) struct buf line = BUF(TERMINAL_INPUT_MAX);
 	int result;
@@ -299,7 +299,7 @@ static int begin(struct run *r, struct span *pending, struct error *err)
 	begin_output(r, r->marks.offset);
 	if (terminal_feed(r->at, r->window.process.process, buf_span(&line), err) < 0)
 		return -1;
-	result = await(r, pending, deadline_after(BEGIN_MS), is_begin, err);
+	result = await_mark(r, pending, deadline_after(BEGIN_MS), is_begin, err);
 	if (result < 0 && err->code == ERROR_TIMEOUT) {
 		(void)FAIL(err, ERROR_CONFLICT, "the shell of window '%s' does not take commands",
 		           r->at->window);
@@ -316,7 +316,7 @@ static int begin(struct run *r, struct span *pending, struct error *err)
 }
 
 /* What runs there, as if this call had begun it; 1 when nothing does. */
-static int resume(struct run *r, struct error *err)
+static int resume_command(struct window_command *r, struct error *err)
 {
 	if (read_past(r, err) < 0)
 		return -1;
@@ -332,13 +332,13 @@ static int resume(struct run *r, struct error *err)
 }
 
 /* Its end: a mark with its number, or a prompt when it has none (somebody typed it). */
-static bool is_end_or_prompt(struct run *r, const struct prompt_mark *mark)
+static bool is_end_or_prompt(struct window_command *r, const struct prompt_mark *mark)
 {
 	return is_end(r, mark) || (r->nonce[0] == '\0' && mark->kind == 'B');
 }
 
-static int finish(struct run *r, struct span *pending, struct terminal_result *ret,
-                  struct error *err)
+static int finish_command(struct window_command *r, struct span *pending,
+                          struct terminal_result *ret, struct error *err)
 {
 	int64_t until =
 	        deadline_after(r->what->wait_ms ? r->what->wait_ms : TERMINAL_EXECUTE_WAIT_MS);
@@ -346,7 +346,7 @@ static int finish(struct run *r, struct span *pending, struct terminal_result *r
 
 	r->tells = true;
 	if (r->last.kind != 'D' || !is_mine(r, &r->last) || !r->nonce[0])
-		result = await(r, pending, until, is_end_or_prompt, err);
+		result = await_mark(r, pending, until, is_end_or_prompt, err);
 	if (result < 0 && err->code != ERROR_TIMEOUT)
 		return -1;
 	ret->running = result < 0;
@@ -382,7 +382,7 @@ static struct span last_of(struct span text, size_t max)
 	return text;
 }
 
-static void set_output(struct run *r, struct arena *a, struct terminal_result *ret)
+static void set_output(struct window_command *r, struct arena *a, struct terminal_result *ret)
 {
 	struct span raw = buf_span(&r->output), text;
 	AUTO(buf_done) struct buf plain = BUF(3 * r->output.size_max);
@@ -400,30 +400,30 @@ static void set_output(struct run *r, struct arena *a, struct terminal_result *r
 	ret->dropped = r->kept_from - r->since + (whole - text.size) + plain.overflowed;
 }
 
-static int open_window(struct run *r, struct arena *a, struct error *err)
+static int open_window(struct window_command *r, struct arena *a, struct error *err)
 {
 	if (!r->what->command)
 		return terminal_find(r->at, a, &r->window, err);
 	return terminal_open(r->at, a, &r->what->open, &r->window, &r->is_new, err);
 }
 
-static int run(struct run *r, struct terminal_result *ret, struct error *err)
+static int run_command(struct window_command *r, struct terminal_result *ret, struct error *err)
 {
 	AUTO(terminal_unlock) pthread_mutex_t *lock = NULL;
 	struct span pending = {NULL, 0};
 
 	if (!r->what->command)
-		return resume(r, err) < 0 ? -1 : finish(r, &pending, ret, err);
+		return resume_command(r, err) < 0 ? -1 : finish_command(r, &pending, ret, err);
 	if (terminal_lock(r->at->terminals->running, r->at, &lock, err) < 0 ||
-	    find_prompt(r, &pending, err) < 0 || begin(r, &pending, err) < 0)
+	    find_prompt(r, &pending, err) < 0 || begin_command(r, &pending, err) < 0)
 		return -1;
 	/* From here on the next one may cancel it. */
 	terminal_unlock(&lock);
 	lock = NULL;
-	return finish(r, &pending, ret, err);
+	return finish_command(r, &pending, ret, err);
 }
 
-static int check(const struct terminal_execute *what, struct error *err)
+static int check_request(const struct terminal_execute *what, struct error *err)
 {
 	if (what->wait_ms < 0 || what->wait_ms > TERMINAL_WAIT_MS_MAX)
 		return FAIL(err, ERROR_INVALID, "waiting is for 0 to %lld ms",
@@ -437,7 +437,7 @@ static int check(const struct terminal_execute *what, struct error *err)
 	return what->command ? prompt_line_check(what->command, err) : 0;
 }
 
-static int check_shell(const struct run *r, struct error *err)
+static int check_shell(const struct window_command *r, struct error *err)
 {
 	if (r->window.is_shell)
 		return 0;
@@ -454,14 +454,14 @@ int terminal_execute(const struct terminal_at *at, struct arena *a,
                      struct error *err)
 {
 	struct terminal_result result = {.window = at->window};
-	struct run r = {.at = at, .what = what, .reader = {.over = false}};
+	struct window_command r = {.at = at, .what = what, .reader = {.over = false}};
 	int done = -1;
 
 	r.output = BUF(2 * raw_max(&r) + 1);
-	if (check(what, err) < 0 || terminal_wait_begin(at->terminals, err) < 0)
+	if (check_request(what, err) < 0 || terminal_wait_begin(at->terminals, err) < 0)
 		return -1;
 	if (open_window(&r, a, err) == 0 && check_shell(&r, err) == 0 &&
-	    run(&r, &result, err) == 0) {
+	    run_command(&r, &result, err) == 0) {
 		result.process = r.window.process.process;
 		result.cancelled = r.cancelled;
 		result.began = r.started.unix_ms;

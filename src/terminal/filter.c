@@ -71,7 +71,7 @@ static void take_text(struct filter *f, unsigned char byte, struct buf *out)
 
 /* ---- sequences ---- */
 
-static void hold(struct filter *f, char byte)
+static void hold_byte(struct filter *f, char byte)
 {
 	if (f->size < sizeof(f->held))
 		f->held[f->size] = byte;
@@ -83,7 +83,7 @@ static bool is_whole(const struct filter *f)
 	return f->size <= sizeof(f->held);
 }
 
-static void repeat(const struct filter *f, unsigned count, struct buf *out)
+static void repeat_last(const struct filter *f, unsigned count, struct buf *out)
 {
 	if (count > REPEATS_MAX)
 		count = REPEATS_MAX;
@@ -131,7 +131,7 @@ static void put_csi(struct filter *f, char final, struct buf *out)
 	if (final != 'b' || intermediate)
 		return;
 	out->size = begin;
-	repeat(f, first ? first : 1, out);
+	repeat_last(f, first ? first : 1, out);
 }
 
 static void take_csi(struct filter *f, char byte, struct buf *out)
@@ -151,7 +151,7 @@ static void take_csi(struct filter *f, char byte, struct buf *out)
 	} else if (byte & (char)0x80) {
 		f->state = FILTER_TEXT;
 	} else {
-		hold(f, byte);
+		hold_byte(f, byte);
 	}
 }
 
@@ -169,7 +169,7 @@ static void take_escape(struct filter *f, char byte, struct buf *out)
 		f->size = 0;
 	} else if (byte >= ' ' && byte <= '/' && f->size == 0) {
 		f->state = FILTER_ESCAPE; /* "ESC ( B" */
-		hold(f, byte);
+		hold_byte(f, byte);
 	} else if (byte >= '0' && byte <= '~') {
 		buf_add_byte(out, '\033');
 		buf_add(out, f->held, f->size);
@@ -205,7 +205,7 @@ static void take_string(struct filter *f, char byte, struct buf *out)
 	} else if (byte == 0x18 || byte == 0x1A) {
 		f->state = FILTER_TEXT;
 	} else if (is_title && (unsigned char)byte >= ' ') {
-		hold(f, byte);
+		hold_byte(f, byte);
 	}
 }
 

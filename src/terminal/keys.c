@@ -86,7 +86,7 @@ static bool *modifier_of(struct key *key, const char *at)
 	                                      : NULL;
 }
 
-static int refuse(const char *name, struct error *err)
+static int refuse_key(const char *name, struct error *err)
 {
 	(void)FAIL(err, ERROR_INVALID, "there is no key '%.40s'", name);
 	error_hint(err, "C-, M- and S- stand before a character or a key such as Up, Enter, F5");
@@ -107,7 +107,7 @@ int key_parse(const char *name, struct key *ret, struct error *err)
 	if (!find_symbol(at, &key) && at != name) {
 		if (!is_one_character(at) || (key.control && control_of(at[0]) < 0) ||
 		    (key.shift && (at[0] < 'a' || at[0] > 'z')))
-			return refuse(name, err);
+			return refuse_key(name, err);
 	}
 	*ret = key;
 	return 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal/look.h"
 
-static uint32_t within(uint32_t size, uint32_t standard, uint32_t max)
+static uint32_t clamp_size(uint32_t size, uint32_t standard, uint32_t max)
 {
 	return size == 0 ? standard : size > max ? max : size;
 }
 
-static void set_size(struct look *look)
+static void set_size(struct window_look *look)
 {
 	const struct agent_terminal_state *state = &look->window.state;
-	uint32_t rows = within(state->rows, 24, TERMINAL_ROWS_MAX);
-	uint32_t columns = within(state->columns, 80, TERMINAL_COLUMNS_MAX);
+	uint32_t rows = clamp_size(state->rows, 24, TERMINAL_ROWS_MAX);
+	uint32_t columns = clamp_size(state->columns, 80, TERMINAL_COLUMNS_MAX);
 
 	if (look->screen)
 		screen_resize(look->screen, rows, columns);
@@ -18,7 +18,7 @@ static void set_size(struct look *look)
 		look->screen = screen_new(rows, columns, state->output_start);
 }
 
-void look_feed(struct look *look, const struct agent_output *o)
+void look_feed(struct window_look *look, const struct agent_output *o)
 {
 	uint64_t next = screen_offset(look->screen);
 	struct span bytes = o->bytes;
@@ -35,7 +35,8 @@ void look_feed(struct look *look, const struct agent_output *o)
 	screen_feed(look->screen, bytes);
 }
 
-static int catch_up(struct look *look, const struct terminal_at *at, struct error *err)
+static int catch_up_output(struct window_look *look, const struct terminal_at *at,
+                           struct error *err)
 {
 	AUTO(terminal_reader_done) struct terminal_reader reader = {.over = false};
 	struct agent_output output;
@@ -51,9 +52,10 @@ static int catch_up(struct look *look, const struct terminal_at *at, struct erro
 	return more;
 }
 
-int look_open(struct look *look, const struct terminal_at *at, struct arena *a, struct error *err)
+int look_open(struct window_look *look, const struct terminal_at *at, struct arena *a,
+              struct error *err)
 {
-	*look = (struct look){.terminals = at->terminals};
+	*look = (struct window_look){.terminals = at->terminals};
 	if (terminal_find(at, a, &look->window, err) < 0)
 		return -1;
 	look->key = (struct screen_key){
@@ -66,10 +68,10 @@ int look_open(struct look *look, const struct terminal_at *at, struct arena *a, 
 	if (look->screen && screen_offset(look->screen) > look->window.state.output_end)
 		screen_free(TAKE(look->screen));
 	set_size(look);
-	return catch_up(look, at, err);
+	return catch_up_output(look, at, err);
 }
 
-void look_done(struct look *look)
+void look_done(struct window_look *look)
 {
 	if (look->screen)
 		screens_put(look->terminals->screens, &look->key, TAKE(look->screen));

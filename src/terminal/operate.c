@@ -23,7 +23,7 @@ const char *const terminal_reasons[] = {
 
 struct wait {
 	const struct terminal_operate *what;
-	struct look look;
+	struct window_look look;
 	regex_t regex;
 	bool has_regex;
 	bool is_fresh;     /* output has come since something was typed, or nothing was */
@@ -69,7 +69,7 @@ static int check_repeats(const char *pattern, struct error *err)
 	return 0;
 }
 
-static int compile(struct wait *w, const char *pattern, struct error *err)
+static int compile_pattern(struct wait *w, const char *pattern, struct error *err)
 {
 	char text[100];
 	int failed;
@@ -87,7 +87,7 @@ static int compile(struct wait *w, const char *pattern, struct error *err)
 
 /* ---- typing ---- */
 
-static int check(const struct terminal_operate *what, struct error *err)
+static int check_request(const struct terminal_operate *what, struct error *err)
 {
 	if (what->wait_ms < 0 || what->wait_ms > TERMINAL_WAIT_MS_MAX || what->quiet_ms < 0 ||
 	    what->quiet_ms > TERMINAL_WAIT_MS_MAX)
@@ -98,7 +98,7 @@ static int check(const struct terminal_operate *what, struct error *err)
 	return 0;
 }
 
-static int type(struct wait *w, const struct terminal_at *at, struct error *err)
+static int type_input(struct wait *w, const struct terminal_at *at, struct error *err)
 {
 	const struct terminal_operate *what = w->what;
 	AUTO(buf_done) struct buf bytes = BUF(TERMINAL_INPUT_MAX);
@@ -119,12 +119,12 @@ static int type(struct wait *w, const struct terminal_at *at, struct error *err)
 
 /* ---- waiting ---- */
 
-static bool waits(const struct terminal_operate *what)
+static bool must_wait_for_screen(const struct terminal_operate *what)
 {
 	return what->wait_text || what->wait_regex || what->wait_change || what->quiet_ms;
 }
 
-static void tell(const struct wait *w, const struct terminal_at *at)
+static void report_progress(const struct wait *w, const struct terminal_at *at)
 {
 	const struct buf *screen = w->is_fresh ? &w->now : &w->before;
 
@@ -132,7 +132,7 @@ static void tell(const struct wait *w, const struct terminal_at *at)
 		at->on_progress(at->progress_context, buf_span(screen));
 }
 
-static enum terminal_reason judge(struct wait *w)
+static enum terminal_reason judge_screen(struct wait *w)
 {
 	const struct terminal_operate *what = w->what;
 
@@ -149,7 +149,7 @@ static enum terminal_reason judge(struct wait *w)
 	return TERMINAL_NOTHING;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_time(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -163,7 +163,7 @@ static int take_output(struct wait *w, struct terminal_reader *reader,
 	struct agent_output output;
 
 	for (;;) {
-		int64_t deadline = earlier(look_at, earlier(w->quiet_at, w->until));
+		int64_t deadline = earlier_time(look_at, earlier_time(w->quiet_at, w->until));
 		int more = terminal_reader_next(reader, deadline, &output, err);
 		int64_t now = clock_monotonic_ms();
 
@@ -177,7 +177,7 @@ static int take_output(struct wait *w, struct terminal_reader *reader,
 			look_feed(&w->look, &output);
 			w->is_fresh = true;
 			w->quiet_at = w->what->quiet_ms ? now + w->what->quiet_ms : INT64_MAX;
-			look_at = earlier(look_at, now + LOOK_MS);
+			look_at = earlier_time(look_at, now + LOOK_MS);
 		}
 		if (now >= look_at || (more < 0 && look_at != INT64_MAX))
 			return 1;
@@ -188,8 +188,9 @@ static int take_output(struct wait *w, struct terminal_reader *reader,
 	}
 }
 
-static int wait_for(struct wait *w, const struct terminal_at *at, struct terminal_reader *reader,
-                    enum terminal_reason *ret_reason, struct error *err)
+static int wait_for_screen(struct wait *w, const struct terminal_at *at,
+                           struct terminal_reader *reader, enum terminal_reason *ret_reason,
+                           struct error *err)
 {
 	enum terminal_reason last;
 	int more = 1;
@@ -197,36 +198,36 @@ static int wait_for(struct wait *w, const struct terminal_at *at, struct termina
 	w->until = deadline_after(w->what->wait_ms ? w->what->wait_ms : TERMINAL_OPERATE_WAIT_MS);
 	w->quiet_at = w->what->quiet_ms ? deadline_after(w->what->quiet_ms) : INT64_MAX;
 	while (more > 0) {
-		*ret_reason = judge(w);
+		*ret_reason = judge_screen(w);
 		if (*ret_reason != TERMINAL_NOTHING)
 			return 0;
-		tell(w, at);
+		report_progress(w, at);
 		more = take_output(w, reader, ret_reason, err);
 	}
 	if (more < 0)
 		return -1;
 	/* It may have come with the last bytes. */
-	last = judge(w);
+	last = judge_screen(w);
 	if (last != TERMINAL_NOTHING)
 		*ret_reason = last;
 	return 0;
 }
 
-static int operate(struct wait *w, const struct terminal_at *at, enum terminal_reason *ret_reason,
-                   struct error *err)
+static int operate_window(struct wait *w, const struct terminal_at *at,
+                          enum terminal_reason *ret_reason, struct error *err)
 {
 	AUTO(terminal_reader_done) struct terminal_reader reader = {.over = false};
-	bool must_wait = waits(w->what);
+	bool must_wait = must_wait_for_screen(w->what);
 
 	/* Before the keys, so that nothing which they cause is missed. */
 	if (must_wait && terminal_reader_open(&reader, at, w->look.window.process.process,
 	                                      screen_offset(w->look.screen), true, err) < 0)
 		return -1;
 	screen_text(w->look.screen, &w->before);
-	if (type(w, at, err) < 0)
+	if (type_input(w, at, err) < 0)
 		return -1;
 	*ret_reason = TERMINAL_NOTHING;
-	return must_wait ? wait_for(w, at, &reader, ret_reason, err) : 0;
+	return must_wait ? wait_for_screen(w, at, &reader, ret_reason, err) : 0;
 }
 
 int terminal_operate(const struct terminal_at *at, struct arena *a,
@@ -240,10 +241,12 @@ int terminal_operate(const struct terminal_at *at, struct arena *a,
 	};
 	int result = -1;
 
-	if (check(what, err) < 0 || (what->wait_regex && compile(&w, what->wait_regex, err) < 0))
+	if (check_request(what, err) < 0 ||
+	    (what->wait_regex && compile_pattern(&w, what->wait_regex, err) < 0))
 		return -1;
 	if (terminal_wait_begin(at->terminals, err) == 0) {
-		if (look_open(&w.look, at, a, err) == 0 && operate(&w, at, ret_reason, err) == 0) {
+		if (look_open(&w.look, at, a, err) == 0 &&
+		    operate_window(&w, at, ret_reason, err) == 0) {
 			screen_read(w.look.screen, a, what->form, ret);
 			result = 0;
 		}
@@ -260,7 +263,7 @@ int terminal_operate(const struct terminal_at *at, struct arena *a,
 int terminal_screen(const struct terminal_at *at, struct arena *a, enum terminal_form form,
                     struct terminal_screen *ret, struct error *err)
 {
-	AUTO(look_done) struct look look = {.screen = NULL};
+	AUTO(look_done) struct window_look look = {.screen = NULL};
 
 	if (look_open(&look, at, a, err) < 0)
 		return -1;

@@ -6,7 +6,7 @@
 #define LINE_MAX_CELLS ((size_t)16 * 1024) /* longer ones are broken */
 #define NOT_A_CHARACTER 0xFFFDu
 
-enum state {
+enum plain_state {
 	PLAIN_TEXT,
 	PLAIN_ESCAPE,
 	PLAIN_CSI,
@@ -17,7 +17,7 @@ enum state {
 
 struct plain {
 	struct buf *out;
-	enum state state;
+	enum plain_state state;
 	uint32_t *cells; /* of the line at hand */
 	size_t count, at;
 	unsigned parameter;
@@ -51,7 +51,7 @@ static void end_line(struct plain *p, bool is_whole)
 	p->count = p->at = 0;
 }
 
-static void put(struct plain *p, uint32_t c)
+static void put_character(struct plain *p, uint32_t c)
 {
 	if (p->at >= LINE_MAX_CELLS)
 		end_line(p, true);
@@ -70,20 +70,20 @@ static void put_byte(struct plain *p, unsigned char byte)
 		if (p->rune < p->least || p->rune < 0xA0 || p->rune > 0x10FFFF ||
 		    (p->rune >= 0xD800 && p->rune < 0xE000))
 			p->rune = NOT_A_CHARACTER;
-		put(p, p->rune);
+		put_character(p, p->rune);
 		return;
 	}
 	if (p->left > 0)
-		put(p, NOT_A_CHARACTER);
+		put_character(p, NOT_A_CHARACTER);
 	p->left = 0;
 	if (byte < 0x80) {
-		put(p, byte);
+		put_character(p, byte);
 	} else if (byte >= 0xC2 && byte < 0xF5) {
 		p->left = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
 		p->least = p->left == 1 ? 0x80 : p->left == 2 ? 0x800 : 0x10000;
 		p->rune = byte & (p->left == 1 ? 0x1Fu : p->left == 2 ? 0x0Fu : 0x07u);
 	} else {
-		put(p, NOT_A_CHARACTER);
+		put_character(p, NOT_A_CHARACTER);
 	}
 }
 
@@ -97,7 +97,7 @@ static void on_control(struct plain *p, char c)
 		p->at -= p->at > 0;
 	else if (c == '\t')
 		do
-			put(p, p->at < p->count ? p->cells[p->at] : ' ');
+			put_character(p, p->at < p->count ? p->cells[p->at] : ' ');
 		while (p->at % 8 != 0);
 	else if (c == '\033')
 		p->state = PLAIN_ESCAPE;
@@ -134,7 +134,7 @@ static void on_escape(struct plain *p, char c)
 		p->state = PLAIN_TEXT;
 }
 
-static void take(struct plain *p, char c)
+static void take_byte(struct plain *p, char c)
 {
 	switch (p->state) {
 	case PLAIN_TEXT:
@@ -177,7 +177,7 @@ void plain_write(struct buf *out, struct span raw)
 	if (!p.cells)
 		abort();
 	for (size_t i = 0; i < raw.size; i++)
-		take(&p, raw.data[i]);
+		take_byte(&p, raw.data[i]);
 	end_line(&p, false);
 	free(p.cells);
 }

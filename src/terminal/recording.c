@@ -84,7 +84,7 @@ static void leave_count(struct terminals *t)
 	(void)pthread_mutex_unlock(&t->recorders_lock);
 }
 
-static void finish(struct recorder *r, bool failed, struct error *err)
+static void finish_recording(struct recorder *r, bool failed, struct error *err)
 {
 	struct terminals *t = r->terminals;
 
@@ -106,7 +106,7 @@ static void finish(struct recorder *r, bool failed, struct error *err)
 	free(r);
 }
 
-static void *run(void *context)
+static void *run_recorder(void *context)
 {
 	struct recorder *r = context;
 	struct error err = {0};
@@ -114,13 +114,13 @@ static void *run(void *context)
 
 	while (more > 0 && !is_stopping(r->terminals))
 		more = take_output(r, &err);
-	finish(r, more < 0, &err);
+	finish_recording(r, more < 0, &err);
 	return NULL;
 }
 
 /* ---- begin ---- */
 
-static int start_thread(void *(*begin)(void *context), void *context, struct error *err)
+static int start_thread(void *(*run)(void *context), void *context, struct error *err)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -129,7 +129,7 @@ static int start_thread(void *(*begin)(void *context), void *context, struct err
 	(void)pthread_attr_init(&attributes);
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	failed = pthread_create(&thread, &attributes, begin, context);
+	failed = pthread_create(&thread, &attributes, run, context);
 	(void)pthread_attr_destroy(&attributes);
 	errno = failed;
 	return failed ? FAIL_ERRNO(err, "start a recording") : 0;
@@ -163,8 +163,8 @@ static int open_files(struct recorder *r, const struct terminal_at *at, const ch
 	               : 0;
 }
 
-static int begin(struct recorder *r, const struct terminal_at *at, const char *project_id,
-                 const struct terminal_window *w, struct error *err)
+static int begin_recording(struct recorder *r, const struct terminal_at *at, const char *project_id,
+                           const struct terminal_window *w, struct error *err)
 {
 	r->place = (struct fleet_hold){.provider = at->hold->provider};
 	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
@@ -174,11 +174,11 @@ static int begin(struct recorder *r, const struct terminal_at *at, const char *p
 	r->reader.agent.id = r->place.id;
 	/* The recording outlives the call that began it. */
 	r->reader.agent.limits.cancel = NULL;
-	return start_thread(run, r, err);
+	return start_thread(run_recorder, r, err);
 }
 
 /* Takes its place among those that run; false when it has one. */
-static bool enter(struct terminals *t, struct recorder *r, const char *sandbox)
+static bool enter_recorders(struct terminals *t, struct recorder *r, const char *sandbox)
 {
 	bool is_new = true;
 
@@ -198,7 +198,7 @@ static bool enter(struct terminals *t, struct recorder *r, const char *sandbox)
 	return is_new;
 }
 
-static void leave(struct terminals *t, struct recorder *r)
+static void leave_recorders(struct terminals *t, struct recorder *r)
 {
 	(void)pthread_mutex_lock(&t->recorders_lock);
 	list_remove(&r->item);
@@ -213,7 +213,7 @@ static void leave(struct terminals *t, struct recorder *r)
 	free(r);
 }
 
-static int check(struct terminals *t, const char *project_id, struct error *err)
+static int check_recording(struct terminals *t, const char *project_id, struct error *err)
 {
 	size_t count;
 
@@ -239,7 +239,7 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 	struct terminals *t = at->terminals;
 	struct recorder *r;
 
-	if (check(t, project_id, err) < 0)
+	if (check_recording(t, project_id, err) < 0)
 		return -1;
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -249,12 +249,12 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 	r->started_unix_ms = window->process.started_unix_ms;
 	r->fd = -1;
 	(void)snprintf(r->place.id, sizeof(r->place.id), "%s", at->hold->id);
-	if (!enter(t, r, at->hold->id)) {
+	if (!enter_recorders(t, r, at->hold->id)) {
 		free(r);
 		return 0;
 	}
-	if (begin(r, at, project_id, window, err) < 0) {
-		leave(t, r);
+	if (begin_recording(r, at, project_id, window, err) < 0) {
+		leave_recorders(t, r);
 		return -1;
 	}
 	return 0;
@@ -334,7 +334,8 @@ static int name_of(const char *project_id, const char *id, char out[BLOB_NAME_MA
 }
 
 /* ".../SANDBOX-MS-PROCESS.cast" */
-static bool parse(struct arena *a, const struct blob_stat *blob, struct terminal_recording *ret)
+static bool parse_blob_name(struct arena *a, const struct blob_stat *blob,
+                            struct terminal_recording *ret)
 {
 	const char *slash = strrchr(blob->name, '/');
 	struct span rest = span_of(slash ? slash + 1 : blob->name), part;
@@ -373,7 +374,7 @@ int terminal_recordings_list(struct terminals *t, struct arena *a, const char *p
 		              &blobs, err) < 0)
 			return -1;
 		for (size_t i = 0; i < blobs.count; i++)
-			list.count += parse(a, &blobs.items[i], &list.items[list.count]);
+			list.count += parse_blob_name(a, &blobs.items[i], &list.items[list.count]);
 	}
 	*ret = list;
 	return 0;

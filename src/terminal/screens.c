@@ -8,7 +8,7 @@
 
 #include "base/id.h"
 
-struct entry {
+struct screen_entry {
 	char sandbox[ID_SIZE + 1];
 	uint64_t process, started_unix_ms, used;
 	struct screen *screen; /* NULL = free */
@@ -16,7 +16,7 @@ struct entry {
 
 struct screens {
 	pthread_mutex_t lock; /* over all of this */
-	struct entry entries[SCREENS_MAX];
+	struct screen_entry entries[SCREENS_MAX];
 	uint64_t uses;
 	size_t cells;
 };
@@ -39,14 +39,14 @@ void screens_free(struct screens *s)
 	free(s);
 }
 
-static struct screen *clear(struct screens *s, struct entry *e)
+static struct screen *clear_entry(struct screens *s, struct screen_entry *e)
 {
 	if (e->screen)
 		s->cells -= screen_cells(e->screen);
 	return TAKE(e->screen);
 }
 
-static bool fits(const struct entry *e, const struct screen_key *key)
+static bool entry_fits(const struct screen_entry *e, const struct screen_key *key)
 {
 	return e->screen && e->process == key->process &&
 	       e->started_unix_ms == key->started_unix_ms && strcmp(e->sandbox, key->sandbox) == 0;
@@ -58,16 +58,16 @@ struct screen *screens_take(struct screens *s, const struct screen_key *key)
 
 	(void)pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < SCREENS_MAX && !found; i++)
-		if (fits(&s->entries[i], key))
-			found = clear(s, &s->entries[i]);
+		if (entry_fits(&s->entries[i], key))
+			found = clear_entry(s, &s->entries[i]);
 	(void)pthread_mutex_unlock(&s->lock);
 	return found;
 }
 
 /* An empty place, else that of the one which was used longest ago. */
-static struct entry *oldest(struct screens *s)
+static struct screen_entry *oldest_entry(struct screens *s)
 {
-	struct entry *best = &s->entries[0];
+	struct screen_entry *best = &s->entries[0];
 
 	for (unsigned i = 0; i < SCREENS_MAX && best->screen; i++)
 		if (!s->entries[i].screen || s->entries[i].used < best->used)
@@ -75,9 +75,9 @@ static struct entry *oldest(struct screens *s)
 	return best;
 }
 
-static struct entry *oldest_used(struct screens *s)
+static struct screen_entry *oldest_used(struct screens *s)
 {
-	struct entry *best = NULL;
+	struct screen_entry *best = NULL;
 
 	for (unsigned i = 0; i < SCREENS_MAX; i++)
 		if (s->entries[i].screen && (!best || s->entries[i].used < best->used))
@@ -87,11 +87,11 @@ static struct entry *oldest_used(struct screens *s)
 
 void screens_put(struct screens *s, const struct screen_key *key, struct screen *screen)
 {
-	struct entry *e;
+	struct screen_entry *e;
 
 	(void)pthread_mutex_lock(&s->lock);
-	e = oldest(s);
-	screen_free(clear(s, e));
+	e = oldest_entry(s);
+	screen_free(clear_entry(s, e));
 	e->process = key->process;
 	e->started_unix_ms = key->started_unix_ms;
 	e->used = ++s->uses;
@@ -99,6 +99,6 @@ void screens_put(struct screens *s, const struct screen_key *key, struct screen 
 	(void)snprintf(e->sandbox, sizeof(e->sandbox), "%s", key->sandbox);
 	s->cells += screen_cells(screen);
 	while (s->cells > SCREENS_CELLS_MAX)
-		screen_free(clear(s, oldest_used(s)));
+		screen_free(clear_entry(s, oldest_used(s)));
 	(void)pthread_mutex_unlock(&s->lock);
 }

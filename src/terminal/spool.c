@@ -66,7 +66,7 @@ static int find_end(int fd, int64_t *ret, struct error *err)
 	return 0;
 }
 
-static int copy(int from, int to, int64_t size, struct error *err)
+static int copy_bytes(int from, int to, int64_t size, struct error *err)
 {
 	char piece[PIECE];
 
@@ -83,8 +83,8 @@ static int copy(int from, int to, int64_t size, struct error *err)
 	return 0;
 }
 
-static int put(struct blob_store *blobs, const char *blob, int from, int64_t size,
-               struct error *err)
+static int put_blob(struct blob_store *blobs, const char *blob, int from, int64_t size,
+                    struct error *err)
 {
 	struct blob_writer *writer;
 	int64_t written;
@@ -97,7 +97,7 @@ static int put(struct blob_store *blobs, const char *blob, int from, int64_t siz
 		error_clear(err);
 		return 0;
 	}
-	if (copy(from, blob_writer_fd(writer), size, err) < 0) {
+	if (copy_bytes(from, blob_writer_fd(writer), size, err) < 0) {
 		blob_abort(writer);
 		return -1;
 	}
@@ -129,7 +129,7 @@ int spool_publish(const char *folder, const struct spool_name *name, struct blob
 	if (fd < 0)
 		return FAIL_ERRNO(err, "open '%s' in '%s'", name->text, folder);
 	if (blob_name_of(name, blob, err) < 0 || find_end(fd, &size, err) < 0 ||
-	    (size > 0 && put(blobs, blob, fd, size, err) < 0))
+	    (size > 0 && put_blob(blobs, blob, fd, size, err) < 0))
 		return -1;
 	fault_point("api", "recording-published");
 	spool_remove(folder, name);

@@ -9,7 +9,7 @@
 #define TOLD_MS 2000 /* who types without a pause is told of once in so long */
 #define LISTED_MAX 1000
 
-static bool looks_at(const struct terminal_viewer *v, const char *sandbox, uint64_t process)
+static bool viewer_is_of(const struct terminal_viewer *v, const char *sandbox, uint64_t process)
 {
 	return v->process == process && strcmp(v->sandbox, sandbox) == 0;
 }
@@ -41,7 +41,7 @@ unsigned terminal_viewer_take_over(struct terminals *t, struct terminal_viewer *
 	LIST_EACH (&t->viewers, item) {
 		struct terminal_viewer *other = LIST_ENTRY(item, struct terminal_viewer, item);
 
-		if (other == v || !other->writes || !looks_at(other, v->sandbox, v->process))
+		if (other == v || !other->writes || !viewer_is_of(other, v->sandbox, v->process))
 			continue;
 		other->writes = false;
 		count++;
@@ -70,7 +70,7 @@ void terminal_viewers_each(struct terminals *t, const char *sandbox, uint64_t pr
 	LIST_EACH (&t->viewers, item) {
 		struct terminal_viewer *v = LIST_ENTRY(item, struct terminal_viewer, item);
 
-		if (looks_at(v, sandbox, process))
+		if (viewer_is_of(v, sandbox, process))
 			call(v, context);
 	}
 }
@@ -86,7 +86,7 @@ struct terminal_viewers terminal_viewers_list(struct terminals *t, struct arena 
 	LIST_EACH (&t->viewers, item) {
 		const struct terminal_viewer *v = LIST_ENTRY(item, struct terminal_viewer, item);
 
-		if (looks_at(v, sandbox, process) && list.count < LISTED_MAX)
+		if (viewer_is_of(v, sandbox, process) && list.count < LISTED_MAX)
 			list.items[list.count++] = *v;
 	}
 	(void)pthread_mutex_unlock(&t->viewers_lock);

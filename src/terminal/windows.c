@@ -31,7 +31,7 @@ int terminal_name_check(const char *name, struct error *err)
 
 /* ---- list and find ---- */
 
-struct gathered {
+struct window_search {
 	struct arena *arena;
 	const char *wanted; /* NULL = all */
 	struct terminal_window items[TERMINAL_WINDOWS_MAX];
@@ -53,7 +53,7 @@ static const char **copy_args(struct arena *a, const char *const *args)
 
 static void on_process(void *context, const struct agent_process *p)
 {
-	struct gathered *g = context;
+	struct window_search *g = context;
 	const char *name = p->label + strlen(LABEL);
 	struct terminal_window *w = &g->items[g->count];
 	struct error bad;
@@ -72,7 +72,7 @@ static void on_process(void *context, const struct agent_process *p)
 	g->count++;
 }
 
-static int gather(const struct terminal_at *at, struct gathered *g, struct error *err)
+static int list_windows(const struct terminal_at *at, struct window_search *g, struct error *err)
 {
 	return compute_processes(at->hold->provider, at->hold->id, on_process, g, at->deadline,
 	                         err);
@@ -99,10 +99,10 @@ static int ask_state(const struct terminal_at *at, struct terminal_window *w, st
 int terminal_list(const struct terminal_at *at, struct arena *a, struct terminal_windows *ret,
                   struct error *err)
 {
-	struct gathered *g = ARENA_NEW(a, struct gathered);
+	struct window_search *g = ARENA_NEW(a, struct window_search);
 
 	g->arena = a;
-	if (gather(at, g, err) < 0)
+	if (list_windows(at, g, err) < 0)
 		return -1;
 	for (size_t i = 0; i < g->count; i++)
 		if (ask_state(at, &g->items[i], err) < 0)
@@ -114,11 +114,11 @@ int terminal_list(const struct terminal_at *at, struct arena *a, struct terminal
 int terminal_find(const struct terminal_at *at, struct arena *a, struct terminal_window *ret,
                   struct error *err)
 {
-	struct gathered *g = ARENA_NEW(a, struct gathered);
+	struct window_search *g = ARENA_NEW(a, struct window_search);
 
 	g->arena = a;
 	g->wanted = at->window;
-	if (terminal_name_check(at->window, err) < 0 || gather(at, g, err) < 0)
+	if (terminal_name_check(at->window, err) < 0 || list_windows(at, g, err) < 0)
 		return -1;
 	if (g->count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "the sandbox has no window '%s'", at->window);
@@ -148,8 +148,9 @@ static int start_args(const struct terminal_at *at, struct arena *a, struct agen
 }
 
 /* bash where it is, else sh; the agent answers NOT_FOUND for users and folders, too. */
-static int start(const struct terminal_at *at, struct arena *a, const struct terminal_open *open,
-                 struct agent_process *ret, struct error *err)
+static int start_shell(const struct terminal_at *at, struct arena *a,
+                       const struct terminal_open *open, struct agent_process *ret,
+                       struct error *err)
 {
 	const char *login[] = {"sh", "-l", NULL};
 	const char *line[] = {"bash", "-c", open->command, NULL};
@@ -173,12 +174,13 @@ static int start(const struct terminal_at *at, struct arena *a, const struct ter
 	return start_args(at, a, &exec, ret, err);
 }
 
-static int make(const struct terminal_at *at, struct arena *a, const struct terminal_open *open,
-                struct terminal_window *ret, struct error *err)
+static int make_window(const struct terminal_at *at, struct arena *a,
+                       const struct terminal_open *open, struct terminal_window *ret,
+                       struct error *err)
 {
 	struct terminal_window w = {.name = at->window};
 
-	if (start(at, a, open, &w.process, err) < 0)
+	if (start_shell(at, a, open, &w.process, err) < 0)
 		return -1;
 	w.is_shell = prompt_shell_is_ours(w.process.args);
 	if (set_idle(at, open, &w, err) < 0)
@@ -200,10 +202,10 @@ static int open_locked(const struct terminal_at *at, struct arena *a,
                        const struct terminal_open *open, struct terminal_window *ret,
                        bool *ret_created, struct error *err)
 {
-	struct gathered *g = ARENA_NEW(a, struct gathered);
+	struct window_search *g = ARENA_NEW(a, struct window_search);
 
 	g->arena = a;
-	if (gather(at, g, err) < 0)
+	if (list_windows(at, g, err) < 0)
 		return -1;
 	for (size_t i = 0; i < g->count; i++) {
 		if (strcmp(g->items[i].name, at->window) != 0)
@@ -221,7 +223,7 @@ static int open_locked(const struct terminal_at *at, struct arena *a,
 		error_hint(err, "close one of them");
 		return -1;
 	}
-	if (make(at, a, open, ret, err) < 0 ||
+	if (make_window(at, a, open, ret, err) < 0 ||
 	    (open->record_for && terminal_record(at, open->record_for, ret, err) < 0))
 		return -1;
 	*ret_created = true;

@@ -113,12 +113,12 @@ int wire_encode(struct buf *out, uint16_t type, const struct wire_member *shape,
 
 /* ---- decoding ---- */
 
-struct reader {
+struct payload_reader {
 	struct arena *arena;
 	struct span rest;
 };
 
-static int take(struct reader *r, size_t size, const char **ret, struct error *err)
+static int take_raw(struct payload_reader *r, size_t size, const char **ret, struct error *err)
 {
 	if (size > r->rest.size)
 		return FAIL(err, ERROR_INVALID,
@@ -130,31 +130,31 @@ static int take(struct reader *r, size_t size, const char **ret, struct error *e
 	return 0;
 }
 
-static int take_u32(struct reader *r, uint32_t *ret, struct error *err)
+static int take_u32(struct payload_reader *r, uint32_t *ret, struct error *err)
 {
 	const char *data;
 	uint32_t value;
 
-	if (take(r, sizeof(value), &data, err) < 0)
+	if (take_raw(r, sizeof(value), &data, err) < 0)
 		return -1;
 	memcpy(&value, data, sizeof(value));
 	*ret = le32toh(value);
 	return 0;
 }
 
-static int take_u64(struct reader *r, uint64_t *ret, struct error *err)
+static int take_u64(struct payload_reader *r, uint64_t *ret, struct error *err)
 {
 	const char *data;
 	uint64_t value;
 
-	if (take(r, sizeof(value), &data, err) < 0)
+	if (take_raw(r, sizeof(value), &data, err) < 0)
 		return -1;
 	memcpy(&value, data, sizeof(value));
 	*ret = le64toh(value);
 	return 0;
 }
 
-static int take_bytes(struct reader *r, uint32_t max, struct span *ret, struct error *err)
+static int take_bytes(struct payload_reader *r, uint32_t max, struct span *ret, struct error *err)
 {
 	uint32_t size;
 	const char *data;
@@ -164,13 +164,13 @@ static int take_bytes(struct reader *r, uint32_t max, struct span *ret, struct e
 	if (size > max)
 		return FAIL(err, ERROR_INVALID, "message holds %u bytes where at most %u may be",
 		            size, max);
-	if (take(r, size, &data, err) < 0)
+	if (take_raw(r, size, &data, err) < 0)
 		return -1;
 	*ret = (struct span){data, size};
 	return 0;
 }
 
-static int take_text(struct reader *r, uint32_t max, const char **ret, struct error *err)
+static int take_text(struct payload_reader *r, uint32_t max, const char **ret, struct error *err)
 {
 	struct span bytes;
 
@@ -182,7 +182,7 @@ static int take_text(struct reader *r, uint32_t max, const char **ret, struct er
 	return 0;
 }
 
-static int take_list(struct reader *r, uint32_t max, const char ***ret, struct error *err)
+static int take_list(struct payload_reader *r, uint32_t max, const char ***ret, struct error *err)
 {
 	const char **list;
 	uint32_t count;
@@ -201,7 +201,7 @@ static int take_list(struct reader *r, uint32_t max, const char ***ret, struct e
 	return 0;
 }
 
-static int take_member(struct reader *r, const struct wire_member *member, void *message,
+static int take_member(struct payload_reader *r, const struct wire_member *member, void *message,
                        struct error *err)
 {
 	void *at = (char *)message + member->offset;
@@ -227,7 +227,7 @@ static int take_member(struct reader *r, const struct wire_member *member, void 
 int wire_decode(struct arena *a, struct span payload, const struct wire_member *shape,
                 void *message, size_t size, struct error *err)
 {
-	struct reader r = {.arena = a, .rest = payload};
+	struct payload_reader r = {.arena = a, .rest = payload};
 
 	memset(message, 0, size);
 	for (; shape && shape->kind != WIRE_END_OF_SHAPE; shape++)

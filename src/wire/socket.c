@@ -25,7 +25,7 @@ static int refuse_late(short events, struct error *err)
 	            events == POLLIN ? "answer" : "take what was sent");
 }
 
-static int wait_for(int fd, short events, int64_t deadline, struct error *err)
+static int wait_for_socket(int fd, short events, int64_t deadline, struct error *err)
 {
 	int ready = fd_wait(fd, events, deadline, err);
 
@@ -83,8 +83,8 @@ int wire_send(int fd, struct span frames, int64_t deadline, struct error *err)
 }
 
 /* *ret_size is what came before the end of file, which is no failure here. */
-static int receive_all(const struct wire_peer *peer, void *data, size_t size, size_t *ret_size,
-                       struct error *err)
+static int receive_bytes(const struct wire_peer *peer, void *data, size_t size, size_t *ret_size,
+                         struct error *err)
 {
 	size_t at = 0;
 
@@ -126,7 +126,7 @@ static int receive_rest(struct incoming *in, uint16_t *ret_type, struct buf *pay
 	int whole;
 
 	buf_reset(payload);
-	if (receive_all(in->peer, in->head + in->got, sizeof(in->head) - in->got, &got, err) < 0)
+	if (receive_bytes(in->peer, in->head + in->got, sizeof(in->head) - in->got, &got, err) < 0)
 		return -1;
 	in->got += got;
 	if (in->got < sizeof(in->head))
@@ -143,7 +143,7 @@ static int receive_rest(struct incoming *in, uint16_t *ret_type, struct buf *pay
 	if (!at)
 		return FAIL(err, ERROR_TOO_LARGE, "frame of %zu bytes where at most %zu are taken",
 		            need, payload->size_max);
-	if (receive_all(in->peer, at, need, &got, err) < 0)
+	if (receive_bytes(in->peer, at, need, &got, err) < 0)
 		return -1;
 	if (got < need)
 		return FAIL(err, ERROR_UNAVAILABLE, "peer closed in the middle of a frame");
@@ -202,7 +202,7 @@ int wire_send_packet(int fd, struct span frame, const struct wire_fds *fds, int6
 	while (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
 		if (errno == EPIPE || errno == ECONNRESET)
 			return FAIL(err, ERROR_UNAVAILABLE, "peer closed");
-		if (errno == EAGAIN && wait_for(fd, POLLOUT, deadline, err) < 0)
+		if (errno == EAGAIN && wait_for_socket(fd, POLLOUT, deadline, err) < 0)
 			return -1;
 		if (errno != EAGAIN && errno != EINTR)
 			return FAIL_ERRNO(err, "send a packet of %zu bytes", frame.size);
@@ -224,7 +224,7 @@ static int peek_size(int fd, int64_t deadline, size_t *ret, struct error *err)
 			*ret = 0;
 			return 0;
 		}
-		if (errno == EAGAIN && wait_for(fd, POLLIN, deadline, err) < 0)
+		if (errno == EAGAIN && wait_for_socket(fd, POLLIN, deadline, err) < 0)
 			return -1;
 		if (errno != EAGAIN && errno != EINTR)
 			return FAIL_ERRNO(err, "receive a packet");

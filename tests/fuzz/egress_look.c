@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_hello(struct span bytes)
 {
-	struct looked looked, before;
-	enum look look = hello_look(bytes, &looked);
+	struct host_name looked, before;
+	enum host_name_result look = hello_look(bytes, &looked);
 
 	if (look == LOOK_FOUND)
 		assert(host_name_is_valid(span_of(looked.name)));
@@ -42,7 +42,7 @@ static void read_body(struct body body, struct span bytes)
 static void read_request(struct span bytes)
 {
 	AUTO(buf_done) struct buf out = BUF(4 * LOOK_BYTES_MAX);
-	struct looked looked, again;
+	struct host_name looked, again;
 	struct body body, body_again;
 	size_t head, head_again;
 

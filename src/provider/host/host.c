@@ -4,7 +4,6 @@
  * the server's environment is kept away from what runs. */
 #include "base/log.h"
 #include "provider/native/broker_provider.h"
-#include "provider/kinds.h"
 
 static int host_open(const struct provider_options *options, struct provider **ret,
                      struct error *err)

@@ -72,7 +72,7 @@ static bool condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, in
 
 /* ---- one connection ---- */
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_time(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -143,7 +143,7 @@ static uint64_t request_of(struct span frame)
 	return request;
 }
 
-static int receive(int fd, int64_t deadline, struct buf *packet, struct error *err)
+static int receive_packet(int fd, int64_t deadline, struct buf *packet, struct error *err)
 {
 	struct wire_fds none = {.count = 0};
 
@@ -193,8 +193,8 @@ static void take_event(struct broker_client *c, struct span frame)
 }
 
 /* A call on the client's own thread, on a connection that nobody else uses yet. */
-static int exchange(struct broker_client *c, int fd, const struct broker_call *call,
-                    struct error *err)
+static int exchange_message(struct broker_client *c, int fd, const struct broker_call *call,
+                            struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(PACKET_MAX);
 	int64_t deadline = deadline_after(HELLO_MS);
@@ -204,7 +204,7 @@ static int exchange(struct broker_client *c, int fd, const struct broker_call *c
 	    wire_send_packet(fd, buf_span(&packet), NULL, deadline, err) < 0)
 		return -1;
 	while (over == 0) {
-		if (receive(fd, deadline, &packet, err) < 0)
+		if (receive_packet(fd, deadline, &packet, err) < 0)
 			return -1;
 		if (request_of(buf_span(&packet)) == 0)
 			take_event(c, buf_span(&packet));
@@ -231,7 +231,7 @@ static int say_hello(struct broker_client *c, int fd, struct error *err)
 	        .arena = is_first ? &c->arena : &a,
 	};
 
-	if (exchange(c, fd, &call, err) < 0)
+	if (exchange_message(c, fd, &call, err) < 0)
 		return -1;
 	if (welcome.protocol != BROKER_PROTOCOL)
 		return FAIL(err, ERROR_UNAVAILABLE, "it speaks protocol %u, not %u",
@@ -286,7 +286,7 @@ static int report_running(struct broker_client *c, int fd, struct error *err)
 	        .context = &running,
 	};
 
-	if (exchange(c, fd, &call, err) < 0)
+	if (exchange_message(c, fd, &call, err) < 0)
 		return -1;
 	c->options.on_running(c->options.context, &running);
 	return 0;
@@ -294,7 +294,7 @@ static int report_running(struct broker_client *c, int fd, struct error *err)
 
 /* ---- the client's thread ---- */
 
-static void hand_over(struct broker_client *c, struct span frame)
+static void deliver_reply(struct broker_client *c, struct span frame)
 {
 	uint64_t request = request_of(frame);
 
@@ -311,7 +311,7 @@ static void hand_over(struct broker_client *c, struct span frame)
 }
 
 /* Returns when the connection broke. */
-static void read_all(struct broker_client *c, struct error *err)
+static void read_replies(struct broker_client *c, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(PACKET_MAX);
 
@@ -321,18 +321,18 @@ static void read_all(struct broker_client *c, struct error *err)
 			c->options.on_tick(c->options.context);
 		if (ready == 0)
 			continue;
-		if (ready < 0 || receive(c->fd, DEADLINE_NEVER, &packet, err) < 0)
+		if (ready < 0 || receive_packet(c->fd, DEADLINE_NEVER, &packet, err) < 0)
 			return;
 		if (request_of(buf_span(&packet)) == 0)
 			take_event(c, buf_span(&packet));
 		else
-			hand_over(c, buf_span(&packet));
+			deliver_reply(c, buf_span(&packet));
 	}
 }
 
 /* Whoever waits learns it, and nobody sends on the old descriptor any more. False when the client
  * is being closed. */
-static bool disconnect(struct broker_client *c)
+static bool disconnect_broker(struct broker_client *c)
 {
 	pthread_mutex_lock(&c->mutex);
 	c->connected = false;
@@ -353,7 +353,7 @@ static bool disconnect(struct broker_client *c)
 }
 
 /* False when the client was closed meanwhile. */
-static bool rest(struct broker_client *c, int64_t deadline)
+static bool wait_unless_closing(struct broker_client *c, int64_t deadline)
 {
 	pthread_mutex_lock(&c->mutex);
 	while (!c->closing && condition_wait(&c->changed, &c->mutex, deadline))
@@ -377,9 +377,10 @@ static bool set_connected(struct broker_client *c, int fd)
 	return connected;
 }
 
-static bool reconnect(struct broker_client *c)
+static bool reconnect_broker(struct broker_client *c)
 {
-	for (int64_t wait_ms = RETRY_MS; rest(c, deadline_after(wait_ms)); wait_ms *= 2) {
+	for (int64_t wait_ms = RETRY_MS; wait_unless_closing(c, deadline_after(wait_ms));
+	     wait_ms *= 2) {
 		AUTO_CLOSE int fd = -1;
 		struct error err = {0};
 		if (wait_ms > RETRY_MS_MAX / 2)
@@ -393,17 +394,17 @@ static bool reconnect(struct broker_client *c)
 	return false;
 }
 
-static void *run(void *argument)
+static void *run_client_thread(void *argument)
 {
 	struct broker_client *c = argument;
 
 	for (bool go_on = true; go_on;) {
 		struct error err = {0};
-		read_all(c, &err);
-		go_on = disconnect(c);
+		read_replies(c, &err);
+		go_on = disconnect_broker(c);
 		if (go_on) {
 			log_warning("broker connection lost, connecting again", FAILURE(&err));
-			go_on = reconnect(c);
+			go_on = reconnect_broker(c);
 		}
 	}
 	return NULL;
@@ -475,7 +476,7 @@ int broker_client_begin(struct broker_client *c, const struct broker_call *call,
 
 	if (call->never_waits)
 		deadline = deadline_after(0);
-	w = waiter_new(c, earlier(deadline, deadline_after(RECONNECT_MS)));
+	w = waiter_new(c, earlier_time(deadline, deadline_after(RECONNECT_MS)));
 	if (!w)
 		return FAIL(err, ERROR_UNAVAILABLE, "the broker is not running");
 	if (send_call(c, w, call, deadline, err) < 0) {
@@ -487,8 +488,8 @@ int broker_client_begin(struct broker_client *c, const struct broker_call *call,
 }
 
 /* Waits for more frames and moves them out. */
-static int await(struct broker_client *c, struct broker_waiter *w, int64_t deadline,
-                 struct buf *frames, struct error *err)
+static int await_frames(struct broker_client *c, struct broker_waiter *w, int64_t deadline,
+                        struct buf *frames, struct error *err)
 {
 	bool in_time = true;
 
@@ -514,7 +515,7 @@ int broker_client_end(struct broker_client *c, const struct broker_call *call,
 
 	while (over == 0) {
 		AUTO(buf_done) struct buf frames = {0};
-		over = await(c, w, deadline, &frames, err);
+		over = await_frames(c, w, deadline, &frames, err);
 		if (over == 0)
 			over = take_frames(call, buf_span(&frames), err);
 	}
@@ -569,7 +570,7 @@ int broker_client_open(const struct broker_client_options *options, struct broke
 		return FAIL_CONTEXT(err, "broker");
 	}
 	c->connected = true;
-	errno = pthread_create(&c->thread, NULL, run, c);
+	errno = pthread_create(&c->thread, NULL, run_client_thread, c);
 	if (errno) {
 		(void)FAIL_ERRNO(err, "start a thread");
 		client_free(c);

@@ -12,13 +12,13 @@
 #define LIST_MS 10000
 #define POOLS_MAX 1024
 
-static uint64_t milli(double cpu)
+static uint64_t cpu_milli(double cpu)
 {
 	return (uint64_t)(cpu * 1000 + 0.5);
 }
 
-static int set(struct provider *p, const struct provider_pool *pool, int64_t deadline,
-               struct error *err)
+static int set_pool(struct provider *p, const struct provider_pool *pool, int64_t deadline,
+                    struct error *err)
 {
 	struct broker_pool message = {
 	        .name = pool->name,
@@ -26,7 +26,7 @@ static int set(struct provider *p, const struct provider_pool *pool, int64_t dea
 	        .snapshot = pool->snapshot,
 	        .network = pool->network,
 	        .privileges = pool->privileges,
-	        .cpu_milli = milli(pool->resources.cpu),
+	        .cpu_milli = cpu_milli(pool->resources.cpu),
 	        .memory_bytes = (uint64_t)pool->resources.memory_mb << 20,
 	        .disk_bytes = (uint64_t)pool->resources.disk_mb << 20,
 	        .pids = (uint64_t)pool->resources.pids,
@@ -44,7 +44,7 @@ static int set(struct provider *p, const struct provider_pool *pool, int64_t dea
 	return broker_client_call(broker_provider_client(p), &call, deadline, err);
 }
 
-static int note(void *context, const void *reply, UNUSED struct error *err)
+static int note_pool(void *context, const void *reply, UNUSED struct error *err)
 {
 	const struct broker_pool_state *from = reply;
 	struct provider_pool pool = {
@@ -80,7 +80,8 @@ static int note(void *context, const void *reply, UNUSED struct error *err)
 	return 0;
 }
 
-static int list(struct provider *p, struct arena *a, struct provider_pools *ret, struct error *err)
+static int list_pools(struct provider *p, struct arena *a, struct provider_pools *ret,
+                      struct error *err)
 {
 	AUTO(buf_done) struct buf pools = BUF(POOLS_MAX * sizeof(struct provider_pool));
 	struct broker_id message = {.sandbox = ""};
@@ -95,7 +96,7 @@ static int list(struct provider *p, struct arena *a, struct provider_pools *ret,
 	        .reply = &state,
 	        .reply_size = sizeof(state),
 	        .arena = a,
-	        .on_entry = note,
+	        .on_entry = note_pool,
 	        .context = &pools,
 	};
 
@@ -110,4 +111,4 @@ static int list(struct provider *p, struct arena *a, struct provider_pools *ret,
 	return 0;
 }
 
-const struct pool_ops broker_pools = {.set = set, .list = list};
+const struct pool_ops broker_pools = {.set = set_pool, .list = list_pools};

@@ -28,8 +28,8 @@
 #define STATS_MS 10000
 #define SANDBOXES_MAX 1000000 /* that one list may name */
 
-struct provider {
-	const struct provider_ops *ops; /* &own */
+struct broker_provider {
+	struct provider base; /* its ops are &own */
 	struct provider_ops own;
 	enum broker_kind kind;
 	struct provider_options options;
@@ -39,21 +39,26 @@ struct provider {
 	struct map running;    /* ids, as the broker has told us */
 };
 
+static struct broker_provider *as_broker(struct provider *p)
+{
+	return (struct broker_provider *)p;
+}
+
 /* ---- what runs ---- */
 
 static void set_running(struct provider *p, const char *id)
 {
-	pthread_mutex_lock(&p->mutex);
-	map_put(&p->running, id, p);
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_lock(&as_broker(p)->mutex);
+	map_put(&as_broker(p)->running, id, p);
+	pthread_mutex_unlock(&as_broker(p)->mutex);
 }
 
 static bool unset_running(struct provider *p, const char *id)
 {
-	pthread_mutex_lock(&p->mutex);
-	bool was_running = map_remove(&p->running, id) != NULL;
-	pthread_mutex_unlock(&p->mutex);
-	agent_links_drop(p->links, id);
+	pthread_mutex_lock(&as_broker(p)->mutex);
+	bool was_running = map_remove(&as_broker(p)->running, id) != NULL;
+	pthread_mutex_unlock(&as_broker(p)->mutex);
+	agent_links_drop(as_broker(p)->links, id);
 	agent_health_forget(id);
 	return was_running;
 }
@@ -64,10 +69,11 @@ static void on_ended(void *context, const char *id, uint32_t reason)
 
 	if (reason != SANDBOX_REASON_DISK)
 		unset_running(p, id);
-	if (p->options.on_ended && id_is_valid(id))
-		p->options.on_ended(p->options.context, id,
-		                    reason < SANDBOX_REASON_COUNT ? (enum sandbox_reason)reason
-		                                                  : SANDBOX_REASON_ERROR);
+	if (as_broker(p)->options.on_ended && id_is_valid(id))
+		as_broker(p)->options.on_ended(as_broker(p)->options.context, id,
+		                               reason < SANDBOX_REASON_COUNT
+		                                       ? (enum sandbox_reason)reason
+		                                       : SANDBOX_REASON_ERROR);
 }
 
 static void on_disk(UNUSED void *context, const struct broker_disk *disk)
@@ -89,12 +95,12 @@ static bool find_lost(struct provider *p, const struct map *running, char ret_id
 	size_t at = 0;
 	bool found = false;
 
-	pthread_mutex_lock(&p->mutex);
-	while (!found && map_next(&p->running, &at, &id))
+	pthread_mutex_lock(&as_broker(p)->mutex);
+	while (!found && map_next(&as_broker(p)->running, &at, &id))
 		found = !map_find(running, id);
 	if (found)
 		memcpy(ret_id, id, ID_SIZE + 1);
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_broker(p)->mutex);
 	return found;
 }
 
@@ -106,15 +112,15 @@ static void on_running(void *context, const struct map *running)
 
 	while (find_lost(p, running, id))
 		on_ended(p, id, SANDBOX_REASON_EXIT);
-	if (p->options.on_again)
-		p->options.on_again(p->options.context);
+	if (as_broker(p)->options.on_again)
+		as_broker(p)->options.on_again(as_broker(p)->options.context);
 }
 
 static void on_tick(void *context)
 {
 	struct provider *p = context;
 
-	agent_links_sweep(p->links, IDLE_MS);
+	agent_links_sweep(as_broker(p)->links, IDLE_MS);
 }
 
 /* ---- sandboxes ---- */
@@ -129,7 +135,7 @@ static int call_id(struct provider *p, uint16_t type, struct broker_id *message,
 	        .may_repeat = true,
 	};
 
-	return broker_client_call(p->client, &call, deadline, err);
+	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
 
 /* One that is being made, or started. */
@@ -158,7 +164,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 {
 	*c = (struct provider_creation){.spec = spec};
 	c->message = (struct broker_create){
-	        .kind = p->kind,
+	        .kind = as_broker(p)->kind,
 	        .sandbox = spec->id,
 	        .hostname = spec->hostname,
 	        .template_name = spec->template_dir,
@@ -219,7 +225,7 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 	AUTO(creation_done) struct provider_creation creation;
 
 	if (creation_init(&creation, p, type, spec, err) < 0 ||
-	    broker_client_call(p->client, &creation.call, deadline, err) < 0)
+	    broker_client_call(as_broker(p)->client, &creation.call, deadline, err) < 0)
 		return -1;
 	creation_take(&creation, p, ret);
 	return 0;
@@ -254,7 +260,8 @@ struct provider_creation *broker_provider_create_begin(struct provider *p,
 		abort();
 	if (creation_init(c, p, BROKER_CREATE, spec, &ignored) == 0) {
 		c->call.never_waits = true;
-		if (broker_client_begin(p->client, &c->call, 0, &c->waiter, &ignored) == 0)
+		if (broker_client_begin(as_broker(p)->client, &c->call, 0, &c->waiter, &ignored) ==
+		    0)
 			return c;
 	}
 	creation_done(c);
@@ -265,7 +272,7 @@ struct provider_creation *broker_provider_create_begin(struct provider *p,
 int broker_provider_create_end(struct provider *p, struct provider_creation *c, int64_t deadline,
                                struct provider_created *ret, struct error *err)
 {
-	int status = broker_client_end(p->client, &c->call, c->waiter, deadline, err);
+	int status = broker_client_end(as_broker(p)->client, &c->call, c->waiter, deadline, err);
 
 	if (status == 0)
 		creation_take(c, p, ret);
@@ -293,7 +300,7 @@ int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, i
 	error_clear(err);
 	set_running(p, spec->id);
 	*ret = (struct provider_created){
-	        .disk_is_advisory = !(p->own.abilities & PROVIDER_CAN_LIMIT_DISK),
+	        .disk_is_advisory = !(as_broker(p)->own.abilities & PROVIDER_CAN_LIMIT_DISK),
 	        .effective = spec->resources,
 	};
 	return 0;
@@ -355,7 +362,7 @@ int broker_provider_limit(struct provider *p, const char *id,
 	        .may_repeat = true,
 	};
 
-	return broker_client_call(p->client, &call, deadline, err);
+	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
 
 int broker_provider_filter(struct provider *p, const char *id, const char *egress, int64_t deadline,
@@ -369,22 +376,22 @@ int broker_provider_filter(struct provider *p, const char *id, const char *egres
 	        .may_repeat = true,
 	};
 
-	return broker_client_call(p->client, &call, deadline, err);
+	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
 
-struct listing {
+struct entry_listing {
 	struct provider *provider;
 	struct buf entries; /* of struct provider_entry */
 };
 
-static void listing_done(struct listing *listing)
+static void listing_done(struct entry_listing *listing)
 {
 	buf_done(&listing->entries);
 }
 
 static int note_entry(void *context, const void *reply, struct error *err)
 {
-	struct listing *listing = context;
+	struct entry_listing *listing = context;
 	const struct broker_entry *from = reply;
 	struct provider_entry entry = {.running = from->running, .paused = from->paused};
 
@@ -404,7 +411,7 @@ static int note_entry(void *context, const void *reply, struct error *err)
 int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena *a,
                                  struct provider_list *ret, struct error *err)
 {
-	AUTO(listing_done) struct listing listing = {
+	AUTO(listing_done) struct entry_listing listing = {
 	        .provider = p,
 	        .entries = BUF(SANDBOXES_MAX * sizeof(struct provider_entry)),
 	};
@@ -423,7 +430,7 @@ int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena
 	        .context = &listing,
 	};
 
-	if (broker_client_call(p->client, &call, deadline_after(LIST_MS), err) < 0)
+	if (broker_client_call(as_broker(p)->client, &call, deadline_after(LIST_MS), err) < 0)
 		return -1;
 	if (listing.entries.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d entries", SANDBOXES_MAX);
@@ -458,7 +465,7 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 	        .arena = &a,
 	};
 
-	if (broker_client_call(p->client, &call, deadline_after(STATS_MS), err) < 0)
+	if (broker_client_call(as_broker(p)->client, &call, deadline_after(STATS_MS), err) < 0)
 		return -1;
 	*ret = (struct provider_stats){
 	        .sampled_unix_ms = clock_unix_ms(),
@@ -477,7 +484,7 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 	return 0;
 }
 
-static const enum broker_measured_kind measured_kinds[] = {
+static const enum broker_measured_kind wire_measured_kinds[] = {
         [PROVIDER_MEASURE_SANDBOX] = BROKER_MEASURE_SANDBOX,
         [PROVIDER_MEASURE_SNAPSHOT] = BROKER_MEASURE_SNAPSHOT,
         [PROVIDER_MEASURE_VOLUME] = BROKER_MEASURE_VOLUME,
@@ -487,7 +494,7 @@ int broker_provider_measure(struct provider *p, enum provider_measured_kind kind
                             int64_t deadline, uint64_t *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct broker_measure message = {.kind = measured_kinds[kind], .id = id};
+	struct broker_measure message = {.kind = wire_measured_kinds[kind], .id = id};
 	struct broker_measured measured;
 	struct broker_call call = {
 	        .type = BROKER_MEASURE,
@@ -501,7 +508,7 @@ int broker_provider_measure(struct provider *p, enum provider_measured_kind kind
 	        .arena = &a,
 	};
 
-	if (broker_client_call(p->client, &call, deadline, err) < 0)
+	if (broker_client_call(as_broker(p)->client, &call, deadline, err) < 0)
 		return -1;
 	if (measured.is_partial)
 		log_debug("too much to count all of it", TEXT("id", id),
@@ -527,14 +534,14 @@ int broker_provider_health(struct provider *p, struct error *err)
 	        .arena = &a,
 	};
 
-	return broker_client_call(p->client, &call, deadline_after(HEALTH_MS), err);
+	return broker_client_call(as_broker(p)->client, &call, deadline_after(HEALTH_MS), err);
 }
 
 int broker_provider_probe(struct provider *p, const struct provider_probe *probe, int64_t deadline,
                           struct error *err)
 {
 	struct broker_probe message = {
-	        .kind = p->kind,
+	        .kind = as_broker(p)->kind,
 	        .network = probe->network,
 	        .egress = probe->egress ? probe->egress : "",
 	};
@@ -544,12 +551,12 @@ int broker_provider_probe(struct provider *p, const struct provider_probe *probe
 	        .message = &message,
 	};
 
-	return broker_client_call(p->client, &call, deadline, err);
+	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
 
 struct broker_client *broker_provider_client(struct provider *p)
 {
-	return p->client;
+	return as_broker(p)->client;
 }
 
 /* ---- calls that tell how far they are ---- */
@@ -557,8 +564,8 @@ struct broker_client *broker_provider_client(struct provider *p)
 #define LOOK_MS 1000
 
 /* Reads to the end of the lines, which is when the builder has ended. */
-static int follow(int fd, const struct broker_followed *f, struct template_progress *progress,
-                  struct error *err)
+static int follow_lines(int fd, const struct broker_followed *f, struct template_progress *progress,
+                        struct error *err)
 {
 	char bytes[4096];
 
@@ -595,14 +602,15 @@ static int follow_call(struct provider *p, const struct broker_followed *f, int 
 	        .type = f->type, .shape = f->shape, .message = f->message, .fds = fds};
 
 	progress.on_size = f->on_size;
-	if (broker_client_begin(p->client, &call, f->deadline, &waiter, err) < 0)
+	if (broker_client_begin(as_broker(p)->client, &call, f->deadline, &waiter, err) < 0)
 		return -1;
 	/* Ours must go, or the end of the lines would never come. */
 	fd_forget(&fds->fds[0]);
-	int followed = follow(*lines, f, &progress, &failure);
+	int followed = follow_lines(*lines, f, &progress, &failure);
 	/* The builder gives up when nobody reads its lines any more. */
 	fd_forget(lines);
-	int ret = broker_client_end(p->client, &call, waiter, deadline_after(CLEAN_UP_MS), err);
+	int ret = broker_client_end(as_broker(p)->client, &call, waiter,
+	                            deadline_after(CLEAN_UP_MS), err);
 	if (ret == 0)
 		return 0;
 	if (followed < 0)
@@ -628,7 +636,7 @@ int broker_provider_follow(struct provider *p, const struct broker_followed *f, 
 	return ret;
 }
 
-static const enum broker_template_verb template_verbs[] = {
+static const enum broker_template_verb wire_template_verbs[] = {
         [PROVIDER_TEMPLATE_BUILD] = BROKER_TEMPLATE_BUILD,
         [PROVIDER_TEMPLATE_IMPORT] = BROKER_TEMPLATE_IMPORT,
         [PROVIDER_TEMPLATE_REMOVE] = BROKER_TEMPLATE_REMOVE,
@@ -638,7 +646,7 @@ int broker_provider_template(struct provider *p, const struct provider_template 
                              int64_t deadline, struct error *err)
 {
 	struct broker_template message = {
-	        .verb = template_verbs[request->verb],
+	        .verb = wire_template_verbs[request->verb],
 	        .name = request->name,
 	        .recipe = request->recipe,
 	        .source = request->source,
@@ -667,17 +675,17 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 static int connect_agent(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
                          struct error *err)
 {
-	return agent_links_connect(p->links, id, deadline, ret_fd, err);
+	return agent_links_connect(as_broker(p)->links, id, deadline, ret_fd, err);
 }
 
 static int take_link(struct provider *p, const char *id)
 {
-	return agent_links_take(p->links, id);
+	return agent_links_take(as_broker(p)->links, id);
 }
 
 static void give_back_link(struct provider *p, const char *id, int fd)
 {
-	agent_links_give_back(p->links, id, fd);
+	agent_links_give_back(as_broker(p)->links, id, fd);
 }
 
 const struct compute_ops broker_provider_compute = {
@@ -692,28 +700,28 @@ void broker_provider_close(struct provider *p)
 {
 	if (!p)
 		return;
-	broker_client_close(p->client);
-	agent_links_free(p->links);
-	map_done(&p->running);
-	pthread_mutex_destroy(&p->mutex);
+	broker_client_close(as_broker(p)->client);
+	agent_links_free(as_broker(p)->links);
+	map_done(&as_broker(p)->running);
+	pthread_mutex_destroy(&as_broker(p)->mutex);
 	free(p);
 }
 
 void broker_provider_last_calls(struct provider *p)
 {
-	broker_client_last_calls(p->client);
+	broker_client_last_calls(as_broker(p)->client);
 }
 
 int broker_provider_open(const struct provider_options *options, const struct provider_ops *ops,
                          enum broker_kind kind, struct provider **ret, struct error *err)
 {
 	char run_dir[PATH_SIZE_MAX];
-	struct provider *p = calloc(1, sizeof(*p));
+	struct broker_provider *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		abort();
-	*p = (struct provider){.own = *ops, .kind = kind, .options = *options};
-	p->ops = &p->own;
+	*p = (struct broker_provider){.own = *ops, .kind = kind, .options = *options};
+	p->base.ops = &p->own;
 	pthread_mutex_init(&p->mutex, NULL);
 	(void)snprintf(run_dir, sizeof(run_dir), "%s/run/sandboxes", options->data_dir);
 	p->links = agent_links_new(run_dir);
@@ -723,10 +731,10 @@ int broker_provider_open(const struct provider_options *options, const struct pr
 	        .on_disk = on_disk,
 	        .on_running = on_running,
 	        .on_tick = on_tick,
-	        .context = p,
+	        .context = &p->base,
 	};
 	if (broker_client_open(&client_options, &p->client, err) < 0) {
-		broker_provider_close(p);
+		broker_provider_close(&p->base);
 		return -1;
 	}
 	struct broker_welcome welcome = broker_client_welcome(p->client);
@@ -734,6 +742,6 @@ int broker_provider_open(const struct provider_options *options, const struct pr
 		p->own.abilities &= ~(unsigned)PROVIDER_CAN_LIMIT_DISK;
 	if (!welcome.can_pause)
 		p->own.abilities &= ~(unsigned)PROVIDER_CAN_PAUSE;
-	*ret = p;
+	*ret = &p->base;
 	return 0;
 }

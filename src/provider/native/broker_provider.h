@@ -3,7 +3,7 @@
  * differ in their table and in the kind that they ask the broker for. */
 #pragma once
 
-#include "provider/provider.h"
+#include "provider/kinds.h"
 #include "wire/broker.h"
 
 /* `ops` is copied: the host's answer adds or takes away abilities. */

@@ -9,20 +9,20 @@
 #define LIST_MS 30000
 #define ENTRIES_MAX 100000
 
-static const enum broker_trash_kind kinds[] = {
+static const enum broker_trash_kind wire_kinds[] = {
         [PROVIDER_TRASH_SANDBOX] = BROKER_TRASH_SANDBOX,
         [PROVIDER_TRASH_SNAPSHOT] = BROKER_TRASH_SNAPSHOT,
         [PROVIDER_TRASH_LAYER] = BROKER_TRASH_LAYER,
 };
-static const enum broker_trash_reason reasons[] = {
+static const enum broker_trash_reason wire_reasons[] = {
         [PROVIDER_TRASH_ORPHAN] = BROKER_TRASH_ORPHAN,
         [PROVIDER_TRASH_DELETED] = BROKER_TRASH_DELETED,
 };
 
 static bool kind_of_broker(uint32_t kind, enum provider_trash_kind *ret)
 {
-	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
-		if (kinds[i] != kind)
+	for (unsigned i = 0; i < COUNT_OF(wire_kinds); i++) {
+		if (wire_kinds[i] != kind)
 			continue;
 		*ret = (enum provider_trash_kind)i;
 		return true;
@@ -32,8 +32,8 @@ static bool kind_of_broker(uint32_t kind, enum provider_trash_kind *ret)
 
 static bool reason_of_broker(uint32_t reason, enum provider_trash_reason *ret)
 {
-	for (unsigned i = 0; i < COUNT_OF(reasons); i++) {
-		if (reasons[i] != reason)
+	for (unsigned i = 0; i < COUNT_OF(wire_reasons); i++) {
+		if (wire_reasons[i] != reason)
 			continue;
 		*ret = (enum provider_trash_reason)i;
 		return true;
@@ -54,13 +54,13 @@ static int call_trash(struct provider *p, struct broker_trash *message, int64_t 
 	return broker_client_call(broker_provider_client(p), &call, deadline, err);
 }
 
-static int put(struct provider *p, const struct provider_trash *what, int64_t deadline,
-               struct error *err)
+static int put_in_trash(struct provider *p, const struct provider_trash *what, int64_t deadline,
+                        struct error *err)
 {
 	struct broker_trash message = {.verb = BROKER_TRASH_PUT,
-	                               .kind = kinds[what->kind],
+	                               .kind = wire_kinds[what->kind],
 	                               .id = what->id,
-	                               .reason = reasons[what->reason],
+	                               .reason = wire_reasons[what->reason],
 	                               .keep_s = (uint64_t)(what->keep_ms + 999) / 1000};
 
 	if (what->kind == PROVIDER_TRASH_SANDBOX)
@@ -68,20 +68,20 @@ static int put(struct provider *p, const struct provider_trash *what, int64_t de
 	return call_trash(p, &message, deadline, err);
 }
 
-static int bring_back(struct provider *p, const struct provider_trash *what, int64_t deadline,
-                      struct error *err)
+static int restore_entry(struct provider *p, const struct provider_trash *what, int64_t deadline,
+                         struct error *err)
 {
 	struct broker_trash message = {
-	        .verb = BROKER_TRASH_BACK, .kind = kinds[what->kind], .id = what->id};
+	        .verb = BROKER_TRASH_BACK, .kind = wire_kinds[what->kind], .id = what->id};
 
 	return call_trash(p, &message, deadline, err);
 }
 
-static int purge(struct provider *p, const struct provider_trash *what, int64_t deadline,
-                 struct error *err)
+static int purge_entry(struct provider *p, const struct provider_trash *what, int64_t deadline,
+                       struct error *err)
 {
 	struct broker_trash message = {
-	        .verb = BROKER_TRASH_PURGE, .kind = kinds[what->kind], .id = what->id};
+	        .verb = BROKER_TRASH_PURGE, .kind = wire_kinds[what->kind], .id = what->id};
 
 	return call_trash(p, &message, deadline, err);
 }
@@ -103,8 +103,8 @@ static int note_entry(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int list(struct provider *p, const struct provider_trash_bounds *bounds, struct arena *a,
-                struct provider_trash_list *ret, struct error *err)
+static int list_trash(struct provider *p, const struct provider_trash_bounds *bounds,
+                      struct arena *a, struct provider_trash_list *ret, struct error *err)
 {
 	AUTO(buf_done)
 	struct buf entries = BUF(ENTRIES_MAX * sizeof(struct provider_trash_entry));
@@ -139,8 +139,8 @@ static int list(struct provider *p, const struct provider_trash_bounds *bounds, 
 }
 
 const struct trash_ops broker_provider_trash = {
-        .put = put,
-        .bring_back = bring_back,
-        .purge = purge,
-        .list = list,
+        .put = put_in_trash,
+        .bring_back = restore_entry,
+        .purge = purge_entry,
+        .list = list_trash,
 };

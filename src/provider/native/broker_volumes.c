@@ -11,7 +11,7 @@ const char *broker_mount_text(struct arena *a, const struct sandbox_mount *m)
 	                    is_whole ? "" : "//", is_whole ? "" : m->subpath);
 }
 
-static const enum broker_volume_verb volume_verbs[] = {
+static const enum broker_volume_verb wire_volume_verbs[] = {
         [PROVIDER_VOLUME_MAKE] = BROKER_VOLUME_MAKE,
         [PROVIDER_VOLUME_REMOVE] = BROKER_VOLUME_REMOVE,
         [PROVIDER_VOLUME_LOOK] = BROKER_VOLUME_LOOK,
@@ -33,7 +33,7 @@ static int run_volume(struct provider *p, const struct provider_volume *request,
 	const struct sandbox_mount mount = {request->id, request->path, request->is_read_only,
 	                                    request->subpath};
 	struct broker_volume message = {
-	        .verb = volume_verbs[request->verb],
+	        .verb = wire_volume_verbs[request->verb],
 	        .volume = request->id,
 	        .size_bytes = (uint64_t)request->size_mb << 20,
 	        .sandbox = request->sandbox_id,

@@ -4,6 +4,7 @@
  *
  * A command prints the bytes it was given as input and exits with 0, or with 1 when its last word
  * is `false`. Each connection is served by a thread of its own, which ends with it. */
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@
 #define CONNECTIONS_MAX 256 /* each holds a thread */
 #define FRAMES_MAX (2 * WIRE_PAYLOAD_MAX)
 
-struct provider {
-	const struct provider_ops *ops;
+struct null_provider {
+	struct provider base;
 	pthread_mutex_t mutex;       /* guards all below */
 	pthread_cond_t disconnected; /* a connection left the list */
 	struct map sandboxes;        /* id -> struct null_sandbox */
@@ -47,6 +48,12 @@ struct null_connection {
 	char sandbox[ID_SIZE + 1];
 	int fd; /* the agent's end */
 };
+
+static struct null_provider *as_null(struct provider *p)
+{
+	assert(p->ops == &provider_null);
+	return (struct null_provider *)p;
+}
 
 /* ---- the agent's side of a connection, on its thread ---- */
 
@@ -94,11 +101,11 @@ static uint64_t next_process(struct null_connection *c)
 	struct provider *p = c->provider;
 	uint64_t process = 0;
 
-	pthread_mutex_lock(&p->mutex);
-	struct null_sandbox *s = map_find(&p->sandboxes, c->sandbox);
+	pthread_mutex_lock(&as_null(p)->mutex);
+	struct null_sandbox *s = map_find(&as_null(p)->sandboxes, c->sandbox);
 	if (s)
 		process = ++s->process_last;
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	return process;
 }
 
@@ -149,7 +156,8 @@ static const null_answer answers[AGENT_TYPE_COUNT] = {
         [AGENT_DETACH] = answer_nothing,
 };
 
-static int serve_one(struct null_connection *c, struct arena *a, struct buf *in, struct buf *out)
+static int serve_request(struct null_connection *c, struct arena *a, struct buf *in,
+                         struct buf *out)
 {
 	struct error err = {0};
 	uint16_t type = AGENT_NONE;
@@ -171,7 +179,7 @@ static int serve_one(struct null_connection *c, struct arena *a, struct buf *in,
 	return wire_send(c->fd, buf_span(out), DEADLINE_NEVER, &err);
 }
 
-static void *serve(void *argument)
+static void *serve_connection(void *argument)
 {
 	struct null_connection *c = argument;
 	struct provider *p = c->provider;
@@ -179,24 +187,24 @@ static void *serve(void *argument)
 	AUTO(buf_done) struct buf in = BUF(WIRE_PAYLOAD_MAX);
 	AUTO(buf_done) struct buf out = BUF(FRAMES_MAX);
 
-	while (serve_one(c, &a, &in, &out) == 0)
+	while (serve_request(c, &a, &in, &out) == 0)
 		;
-	pthread_mutex_lock(&p->mutex);
+	pthread_mutex_lock(&as_null(p)->mutex);
 	list_remove(&c->item);
-	p->connection_count--;
+	as_null(p)->connection_count--;
 	/* Under the lock: whoever shuts this descriptor down must not meet another one. */
 	close(c->fd);
-	pthread_cond_broadcast(&p->disconnected);
-	pthread_mutex_unlock(&p->mutex);
+	pthread_cond_broadcast(&as_null(p)->disconnected);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	free(c);
 	return NULL;
 }
 
 /* ---- the provider's side ---- */
 
-static struct null_sandbox *find(struct provider *p, const char *id, struct error *err)
+static struct null_sandbox *find_sandbox(struct provider *p, const char *id, struct error *err)
 {
-	struct null_sandbox *s = map_find(&p->sandboxes, id);
+	struct null_sandbox *s = map_find(&as_null(p)->sandboxes, id);
 
 	if (!s)
 		error_set(err, ERROR_NOT_FOUND, 0, HERE, "no sandbox '%s'", id);
@@ -204,17 +212,17 @@ static struct null_sandbox *find(struct provider *p, const char *id, struct erro
 }
 
 /* Ends the connections of one sandbox, or of all when `id` is NULL. */
-static void disconnect(struct provider *p, const char *id)
+static void disconnect_sandbox(struct provider *p, const char *id)
 {
-	LIST_EACH (&p->connections, item) {
+	LIST_EACH (&as_null(p)->connections, item) {
 		struct null_connection *c = LIST_ENTRY(item, struct null_connection, item);
 		if (!id || !strcmp(c->sandbox, id))
 			(void)shutdown(c->fd, SHUT_RDWR);
 	}
 }
 
-static void run(struct null_sandbox *s, const struct sandbox_spec *spec,
-                struct provider_created *ret)
+static void run_sandbox(struct null_sandbox *s, const struct sandbox_spec *spec,
+                        struct provider_created *ret)
 {
 	s->running = true;
 	s->paused = false;
@@ -230,51 +238,51 @@ static int null_create(struct provider *p, const struct sandbox_spec *spec, int6
 {
 	if (!id_is_valid(spec->id))
 		return FAIL(err, ERROR_INVALID, "'%s' is no sandbox id", spec->id);
-	pthread_mutex_lock(&p->mutex);
-	bool exists = map_find(&p->sandboxes, spec->id) != NULL;
+	pthread_mutex_lock(&as_null(p)->mutex);
+	bool exists = map_find(&as_null(p)->sandboxes, spec->id) != NULL;
 	if (!exists) {
 		struct null_sandbox *s = calloc(1, sizeof(*s));
 		if (!s)
 			abort();
 		memcpy(s->id, spec->id, ID_SIZE);
-		run(s, spec, ret);
-		map_put(&p->sandboxes, s->id, s);
+		run_sandbox(s, spec, ret);
+		map_put(&as_null(p)->sandboxes, s->id, s);
 	}
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	return exists ? FAIL(err, ERROR_CONFLICT, "sandbox '%s' exists already", spec->id) : 0;
 }
 
 static int null_destroy(struct provider *p, const char *id, int64_t deadline UNUSED,
                         struct error *err UNUSED)
 {
-	pthread_mutex_lock(&p->mutex);
-	free(map_remove(&p->sandboxes, id));
-	disconnect(p, id);
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_lock(&as_null(p)->mutex);
+	free(map_remove(&as_null(p)->sandboxes, id));
+	disconnect_sandbox(p, id);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	return 0;
 }
 
 static int null_stop(struct provider *p, const char *id, int64_t grace_ms UNUSED,
                      int64_t deadline UNUSED, struct error *err)
 {
-	pthread_mutex_lock(&p->mutex);
-	struct null_sandbox *s = find(p, id, err);
+	pthread_mutex_lock(&as_null(p)->mutex);
+	struct null_sandbox *s = find_sandbox(p, id, err);
 	if (s) {
 		s->running = s->paused = false;
-		disconnect(p, id);
+		disconnect_sandbox(p, id);
 	}
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	return s ? 0 : -1;
 }
 
 static int null_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline UNUSED,
                       struct provider_created *ret, struct error *err)
 {
-	pthread_mutex_lock(&p->mutex);
-	struct null_sandbox *s = find(p, spec->id, err);
+	pthread_mutex_lock(&as_null(p)->mutex);
+	struct null_sandbox *s = find_sandbox(p, spec->id, err);
 	if (s)
-		run(s, spec, ret);
-	pthread_mutex_unlock(&p->mutex);
+		run_sandbox(s, spec, ret);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	return s ? 0 : -1;
 }
 
@@ -282,15 +290,15 @@ static int set_paused(struct provider *p, const char *id, bool paused, struct er
 {
 	int ret = -1;
 
-	pthread_mutex_lock(&p->mutex);
-	struct null_sandbox *s = find(p, id, err);
+	pthread_mutex_lock(&as_null(p)->mutex);
+	struct null_sandbox *s = find_sandbox(p, id, err);
 	if (s && !s->running)
 		error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is stopped", id);
 	else if (s) {
 		s->paused = paused;
 		ret = 0;
 	}
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	return ret;
 }
 
@@ -313,9 +321,9 @@ static int null_list(struct provider *p, struct arena *a, struct provider_list *
 	const char *id = NULL;
 	size_t at = 0;
 
-	pthread_mutex_lock(&p->mutex);
-	list.entries = ARENA_ARRAY(a, struct provider_entry, p->sandboxes.count + 1);
-	for (struct null_sandbox *s; (s = map_next(&p->sandboxes, &at, &id));) {
+	pthread_mutex_lock(&as_null(p)->mutex);
+	list.entries = ARENA_ARRAY(a, struct provider_entry, as_null(p)->sandboxes.count + 1);
+	for (struct null_sandbox *s; (s = map_next(&as_null(p)->sandboxes, &at, &id));) {
 		struct provider_entry *entry = &list.entries[list.count++];
 		memcpy(entry->id, s->id, sizeof(entry->id));
 		entry->running = s->running;
@@ -323,7 +331,7 @@ static int null_list(struct provider *p, struct arena *a, struct provider_list *
 		memcpy(entry->owner, s->owner, sizeof(entry->owner));
 		entry->lease_epoch = s->lease_epoch;
 	}
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	*ret = list;
 	return 0;
 }
@@ -331,8 +339,8 @@ static int null_list(struct provider *p, struct arena *a, struct provider_list *
 static int null_stats(struct provider *p, const char *id, struct provider_stats *ret,
                       struct error *err)
 {
-	pthread_mutex_lock(&p->mutex);
-	struct null_sandbox *s = find(p, id, err);
+	pthread_mutex_lock(&as_null(p)->mutex);
+	struct null_sandbox *s = find_sandbox(p, id, err);
 	if (s)
 		*ret = (struct provider_stats){
 		        .sampled_unix_ms = clock_unix_ms(),
@@ -341,7 +349,7 @@ static int null_stats(struct provider *p, const char *id, struct provider_stats 
 		        .disk_limit_bytes = (uint64_t)s->resources.disk_mb << 20,
 		        .pids_limit = (uint64_t)s->resources.pids,
 		};
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	return s ? 0 : -1;
 }
 
@@ -371,26 +379,26 @@ static int start_thread(struct provider *p, const char *id, int fd, struct error
 	memcpy(c->sandbox, id, ID_SIZE);
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	errno = pthread_create(&thread, &detached, serve, c);
+	errno = pthread_create(&thread, &detached, serve_connection, c);
 	pthread_attr_destroy(&detached);
 	if (errno)
 		return FAIL_ERRNO(err, "start a thread");
-	list_append(&p->connections, &c->item);
-	p->connection_count++;
+	list_append(&as_null(p)->connections, &c->item);
+	as_null(p)->connection_count++;
 	c = NULL;
 	return 0;
 }
 
 static int connect_locked(struct provider *p, const char *id, int fd, struct error *err)
 {
-	struct null_sandbox *s = find(p, id, err);
+	struct null_sandbox *s = find_sandbox(p, id, err);
 
 	if (!s)
 		return -1;
 	if (!s->running || s->paused)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s", id,
 		            s->running ? "paused" : "stopped");
-	if (p->connection_count >= CONNECTIONS_MAX)
+	if (as_null(p)->connection_count >= CONNECTIONS_MAX)
 		return FAIL(err, ERROR_LIMIT, "more than %d connections", CONNECTIONS_MAX);
 	return start_thread(p, id, fd, err);
 }
@@ -402,9 +410,9 @@ static int null_connect(struct provider *p, const char *id, int64_t deadline UNU
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");
-	pthread_mutex_lock(&p->mutex);
+	pthread_mutex_lock(&as_null(p)->mutex);
 	int ret = connect_locked(p, id, ends[1], err);
-	pthread_mutex_unlock(&p->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
 	if (ret < 0) {
 		close(ends[0]);
 		close(ends[1]);
@@ -422,15 +430,15 @@ static void null_give_back(struct provider *p UNUSED, const char *id UNUSED, int
 static int null_open(const struct provider_options *options UNUSED, struct provider **ret,
                      struct error *err UNUSED)
 {
-	struct provider *p = calloc(1, sizeof(*p));
+	struct null_provider *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		abort();
-	p->ops = &provider_null;
+	p->base.ops = &provider_null;
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_cond_init(&p->disconnected, NULL);
 	list_init(&p->connections);
-	*ret = p;
+	*ret = &p->base;
 	return 0;
 }
 
@@ -439,16 +447,16 @@ static void null_close(struct provider *p)
 	const char *id = NULL;
 	size_t at = 0;
 
-	pthread_mutex_lock(&p->mutex);
-	disconnect(p, NULL);
-	while (p->connection_count > 0)
-		pthread_cond_wait(&p->disconnected, &p->mutex);
-	pthread_mutex_unlock(&p->mutex);
-	for (void *s; (s = map_next(&p->sandboxes, &at, &id));)
+	pthread_mutex_lock(&as_null(p)->mutex);
+	disconnect_sandbox(p, NULL);
+	while (as_null(p)->connection_count > 0)
+		pthread_cond_wait(&as_null(p)->disconnected, &as_null(p)->mutex);
+	pthread_mutex_unlock(&as_null(p)->mutex);
+	for (void *s; (s = map_next(&as_null(p)->sandboxes, &at, &id));)
 		free(s);
-	map_done(&p->sandboxes);
-	pthread_cond_destroy(&p->disconnected);
-	pthread_mutex_destroy(&p->mutex);
+	map_done(&as_null(p)->sandboxes);
+	pthread_cond_destroy(&as_null(p)->disconnected);
+	pthread_mutex_destroy(&as_null(p)->mutex);
 	free(p);
 }
 

@@ -37,7 +37,7 @@ void box_put(struct box *b, const char *name, const char *text);
 const char *box_get(struct box *b, const char *name);
 /* Entries of the folder, with hidden ones. */
 unsigned box_count_entries(struct box *b, const char *name);
-/* Children of the agent (file workers, keepers), dead ones not counted. */
+/* Children of the agent (file workers, reapers), dead ones not counted. */
 unsigned box_children(struct box *b);
 /* When there is one. */
 pid_t box_only_child(struct box *b);

@@ -25,7 +25,7 @@ static int listen_somewhere(uint32_t *ret_port)
 	return fd;
 }
 
-static int dial(struct box *b, int link, uint32_t port)
+static int dial_server(struct box *b, int link, uint32_t port)
 {
 	const struct agent_dial message = {.port = port, .version = 4};
 	struct error err = {0};
@@ -53,7 +53,7 @@ TEST(a_socket_that_is_connected_inside_comes_out)
 
 	/* Several times on one connection, which stays good for other requests. */
 	for (int i = 0; i < 3; i++) {
-		AUTO_CLOSE int fd = dial(&b, link, port);
+		AUTO_CLOSE int fd = dial_server(&b, link, port);
 		AUTO_CLOSE int server = accept(listener, NULL, NULL);
 
 		assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/keeper.h"
+#include "agent/reaper.h"
 #include "base/clock.h"
 
 static char read_state(pid_t pid)
@@ -79,7 +79,7 @@ TEST(a_file_worker_that_is_stopped_again_and_again_is_killed)
 	box_end(&b);
 }
 
-TEST(a_keeper_that_was_stopped_tells_the_end)
+TEST(a_reaper_that_was_stopped_tells_the_end)
 {
 	struct box b = box_start(BOX_HOST);
 	struct agent_exec command = shell(&b, "read line; exit 3");
@@ -96,7 +96,7 @@ TEST(a_keeper_that_was_stopped_tells_the_end)
 	box_end(&b);
 }
 
-TEST(a_keeper_that_is_stopped_again_and_again_does_not_outlive_a_kill)
+TEST(a_reaper_that_is_stopped_again_and_again_does_not_outlive_a_kill)
 {
 	struct box b = box_start(BOX_HOST);
 	struct agent_exec command = shell(&b, "sleep 300");
@@ -141,7 +141,7 @@ TEST(a_process_that_is_no_helper_stays_stopped)
 /* So many paths to try that the command is not executed for seconds. */
 #define PATHS 5000000
 
-TEST(a_command_is_gone_before_its_memory_is_freed_when_its_keeper_is_killed)
+TEST(a_command_is_gone_before_its_memory_is_freed_when_its_reaper_is_killed)
 {
 	const char **paths = calloc(PATHS + 1, sizeof(*paths));
 	const char *const args[] = {"missing", NULL}, *const env[] = {NULL};
@@ -154,7 +154,7 @@ TEST(a_command_is_gone_before_its_memory_is_freed_when_its_keeper_is_killed)
 	                      .fds = {none, none, none}};
 	pid_t command;
 	int64_t deadline = deadline_after(PATIENCE_MS);
-	struct keeper *k;
+	struct reaper *k;
 	struct error err;
 	int status;
 
@@ -162,19 +162,19 @@ TEST(a_command_is_gone_before_its_memory_is_freed_when_its_keeper_is_killed)
 	for (size_t i = 0; i < PATHS; i++)
 		paths[i] = "/missing";
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-	assert_int_equal(keeper_start(&spawn, &k, &err), 0);
-	while (!keeper_has_unexecuted_command(k))
+	assert_int_equal(reaper_start(&spawn, &k, &err), 0);
+	while (!reaper_has_unexecuted_command(k))
 		assert_true(clock_monotonic_ms() < deadline);
-	(void)kill(keeper_pid(k), SIGKILL);
-	assert_int_equal(waitpid(keeper_pid(k), NULL, 0), keeper_pid(k));
-	assert_true(keeper_has_left_command(k));
-	command = keeper_pid(k);
+	(void)kill(reaper_pid(k), SIGKILL);
+	assert_int_equal(waitpid(reaper_pid(k), NULL, 0), reaper_pid(k));
+	assert_true(reaper_has_left_command(k));
+	command = reaper_pid(k);
 	assert_int_equal(waitpid(command, &status, 0), command);
 	assert_int_equal(WTERMSIG(status), SIGKILL);
-	assert_false(keeper_has_left_command(k));
-	assert_int_equal(keeper_result(k, &status, &err), 0);
+	assert_false(reaper_has_left_command(k));
+	assert_int_equal(reaper_result(k, &status, &err), 0);
 	assert_int_equal(status, SIGKILL);
-	keeper_free(k);
+	reaper_free(k);
 	free(paths);
 }
 
@@ -182,8 +182,8 @@ int main(void)
 {
 	return RUN(CASE(a_file_worker_that_was_stopped_ends_its_call),
 	           CASE(a_file_worker_that_is_stopped_again_and_again_is_killed),
-	           CASE(a_keeper_that_was_stopped_tells_the_end),
-	           CASE(a_keeper_that_is_stopped_again_and_again_does_not_outlive_a_kill),
+	           CASE(a_reaper_that_was_stopped_tells_the_end),
+	           CASE(a_reaper_that_is_stopped_again_and_again_does_not_outlive_a_kill),
 	           CASE(a_process_that_is_no_helper_stays_stopped),
-	           CASE(a_command_is_gone_before_its_memory_is_freed_when_its_keeper_is_killed));
+	           CASE(a_command_is_gone_before_its_memory_is_freed_when_its_reaper_is_killed));
 }

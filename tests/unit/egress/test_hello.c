@@ -56,7 +56,7 @@ static void make(struct buf *out, const struct buf *extensions, size_t piece)
 	}
 }
 
-static enum look look_at(const struct buf *extensions, size_t piece, struct looked *ret)
+static enum host_name_result look_at(const struct buf *extensions, size_t piece, struct host_name *ret)
 {
 	AUTO(buf_done) struct buf hello = BUF(4 * LOOK_BYTES_MAX);
 
@@ -66,7 +66,7 @@ static enum look look_at(const struct buf *extensions, size_t piece, struct look
 
 static void refused(const struct buf *extensions, const char *why)
 {
-	struct looked looked;
+	struct host_name looked;
 
 	assert_int_equal(look_at(extensions, 16384, &looked), LOOK_REFUSED);
 	assert_string_equal(looked.refusal, why);
@@ -76,7 +76,7 @@ TEST(the_server_name_is_found_however_it_is_cut)
 {
 	AUTO(buf_done) struct buf extensions = BUF(1024), hello = BUF(4096);
 	static const size_t pieces[] = {16384, 64, 7, 1};
-	struct looked looked;
+	struct host_name looked;
 
 	put(&extensions, 2, 0x2a2a);
 	put(&extensions, 2, 1);
@@ -147,7 +147,7 @@ TEST(what_is_not_tls_is_refused_by_its_first_bytes)
 {
 	static const char *const starts[] = {"GET / HTTP/1.1\r\n", "SSH-2.0", "\x80\x2e\x01",
 	                                     "\x16\x02\x01", "\x17\x03\x03"};
-	struct looked looked;
+	struct host_name looked;
 
 	for (size_t i = 0; i < COUNT_OF(starts); i++)
 		assert_int_equal(hello_look(span_of(starts[i]), &looked), LOOK_REFUSED);
@@ -159,7 +159,7 @@ TEST(what_is_not_tls_is_refused_by_its_first_bytes)
 TEST(one_that_is_too_large_is_refused_and_not_waited_for)
 {
 	AUTO(buf_done) struct buf padding = BUF(LOOK_BYTES_MAX), hello = BUF(LOOK_BYTES_MAX);
-	struct looked looked;
+	struct host_name looked;
 
 	assert_int_equal(hello_look((struct span){"\x16\3\1\x40\0\1\xff\0\0", 9}, &looked),
 	                 LOOK_REFUSED);

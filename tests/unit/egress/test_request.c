@@ -6,12 +6,12 @@
 #include "egress/look.h"
 
 struct found {
-	struct looked looked;
+	struct host_name looked;
 	struct body body;
 	size_t size;
 };
 
-static enum look look_at(const char *text, struct found *ret)
+static enum host_name_result look_at(const char *text, struct found *ret)
 {
 	return request_look(span_of(text), &ret->looked, &ret->size, &ret->body);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/keeper.h"
+#include "agent/reaper.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -26,7 +26,7 @@
 /* The kernel picks commands before the agent when memory runs out. */
 #define OOM_SCORE "300"
 
-enum stage {
+enum spawn_stage {
 	STAGE_NONE,
 	STAGE_CLONE,
 	STAGE_SESSION,
@@ -38,7 +38,7 @@ enum stage {
 };
 
 /* Lies at the upper end of its stack's mapping. `stage` to `holding` are shared. */
-struct keeper {
+struct reaper {
 	const struct spawn *spawn;
 	pid_t pid;
 	_Atomic int stage; /* reached, or failed at when `failure` is set */
@@ -51,7 +51,7 @@ struct keeper {
 	int token; /* -1 = it begins when it runs */
 };
 
-static char *mapping_of(struct keeper *k)
+static char *mapping_of(struct reaper *k)
 {
 	return (char *)(k + 1) - STACK_MAPPING_SIZE;
 }
@@ -94,8 +94,8 @@ ON_OWN_STACK static void take_cpus(unsigned wanted)
 }
 
 /* The agent has the highest priority of its sandbox. Nothing inside can take it again: that needs
- * CAP_SYS_NICE, or an RLIMIT_NICE above 0. The keeper is the first to give it back: the kernel
- * splits the sandbox's share between processors by what the tasks on each weigh, and a keeper that
+ * CAP_SYS_NICE, or an RLIMIT_NICE above 0. The reaper is the first to give it back: the kernel
+ * splits the sandbox's share between processors by what the tasks on each weigh, and a reaper that
  * kept it would leave a command on another processor a hundredth of that share. */
 ON_OWN_STACK static void give_priority_back(void)
 {
@@ -150,7 +150,7 @@ ON_OWN_STACK static long take_folder(const struct spawn *s)
 }
 
 /* Like a shell: a name that is there but may not be run says so only when no other may be. */
-ON_OWN_STACK static long execute(const struct spawn *s)
+ON_OWN_STACK static long execute_command(const struct spawn *s)
 {
 	uint64_t none = 0;
 	long failure = -ENOENT;
@@ -170,14 +170,14 @@ ON_OWN_STACK static long execute(const struct spawn *s)
 ON_OWN_STACK static int run_command(void *argument)
 {
 	static const struct {
-		enum stage stage;
+		enum spawn_stage stage;
 		long (*run)(const struct spawn *);
 	} steps[] = {
-	        {STAGE_SESSION, take_session}, {STAGE_STREAMS, take_streams},
-	        {STAGE_USER, take_user},       {STAGE_FOLDER, take_folder},
-	        {STAGE_EXECUTE, execute},
+	        {STAGE_SESSION, take_session},    {STAGE_STREAMS, take_streams},
+	        {STAGE_USER, take_user},          {STAGE_FOLDER, take_folder},
+	        {STAGE_EXECUTE, execute_command},
 	};
-	struct keeper *k = argument;
+	struct reaper *k = argument;
 
 	/* First: /proc/self belongs to whom we are about to become no more. */
 	raise_oom_score();
@@ -194,9 +194,9 @@ ON_OWN_STACK static int run_command(void *argument)
 	return 127;
 }
 
-/* ---- in the keeper ---- */
+/* ---- in the reaper ---- */
 
-ON_OWN_STACK static void wait_for_all(struct keeper *k)
+ON_OWN_STACK static void wait_for_children(struct reaper *k)
 {
 	for (;;) {
 		int status = 0;
@@ -213,9 +213,9 @@ ON_OWN_STACK static void wait_for_all(struct keeper *k)
 	}
 }
 
-ON_OWN_STACK static int keep(void *argument)
+ON_OWN_STACK static int run_reaper(void *argument)
 {
-	struct keeper *k = argument;
+	struct reaper *k = argument;
 	long pid;
 
 	give_priority_back();
@@ -233,7 +233,7 @@ ON_OWN_STACK static int keep(void *argument)
 	}
 	if (!k->failure)
 		k->stage = STAGE_RUNNING;
-	wait_for_all(k);
+	wait_for_children(k);
 	return 0;
 }
 
@@ -260,20 +260,20 @@ static int fail_to_start(struct error *err)
 	return -1;
 }
 
-int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *err)
+int reaper_start(const struct spawn *spawn, struct reaper **ret, struct error *err)
 {
 	char *map = take_stack();
-	struct keeper *k;
+	struct reaper *k;
 	long pid;
 
 	if (!map)
 		return FAIL_ERRNO(err, "map a stack");
-	k = (struct keeper *)(void *)(map + STACK_MAPPING_SIZE) - 1;
-	*k = (struct keeper){.spawn = spawn, .token = -1};
+	k = (struct reaper *)(void *)(map + STACK_MAPPING_SIZE) - 1;
+	*k = (struct reaper){.spawn = spawn, .token = -1};
 	pid = raw_clone(CLONE_VM | CLONE_FILES | SIGCHLD, (void *)((uintptr_t)k & ~(uintptr_t)63),
-	                keep, k, NULL);
+	                run_reaper, k, NULL);
 	if (pid < 0) {
-		keeper_free(k);
+		reaper_free(k);
 		errno = (int)-pid;
 		return fail_to_start(err);
 	}
@@ -282,7 +282,7 @@ int keeper_start(const struct spawn *spawn, struct keeper **ret, struct error *e
 	return 0;
 }
 
-void keeper_free(struct keeper *k)
+void reaper_free(struct reaper *k)
 {
 	if (!k)
 		return;
@@ -295,32 +295,32 @@ void keeper_free(struct keeper *k)
 		spare = mapping_of(k);
 }
 
-pid_t keeper_pid(const struct keeper *k)
+pid_t reaper_pid(const struct reaper *k)
 {
 	return k->pid;
 }
 
 /* Whether the token has been read can be seen without reading it. */
-static bool has_begun(const struct keeper *k)
+static bool has_begun(const struct reaper *k)
 {
 	struct pollfd token = {.fd = k->token, .events = POLLIN};
 
 	return poll(&token, 1, 0) == 0;
 }
 
-bool keeper_has_started(const struct keeper *k)
+bool reaper_has_started(const struct reaper *k)
 {
 	if (k->token >= 0)
 		return !k->revoked && has_begun(k);
 	return k->stage == STAGE_RUNNING;
 }
 
-pid_t keeper_command(const struct keeper *k)
+pid_t reaper_command(const struct reaper *k)
 {
-	return keeper_has_started(k) ? k->command : 0;
+	return reaper_has_started(k) ? k->command : 0;
 }
 
-void keeper_hold(struct keeper *k)
+void reaper_hold(struct reaper *k)
 {
 	k->holding = true;
 	/* An adopted one would end with the command, and let go of the others. Ours waits for them;
@@ -328,67 +328,67 @@ void keeper_hold(struct keeper *k)
 	(void)kill(k->pid, k->adopted ? SIGSTOP : SIGCONT);
 }
 
-void keeper_release(struct keeper *k)
+void reaper_release(struct reaper *k)
 {
 	if (k->adopted)
 		(void)kill(k->pid, SIGCONT);
 }
 
-bool keeper_has_unexecuted_command(const struct keeper *k)
+bool reaper_has_unexecuted_command(const struct reaper *k)
 {
 	return !k->adopted && k->command > 0 && k->stage != STAGE_RUNNING && !k->ended;
 }
 
-void keeper_continue(const struct keeper *k)
+void reaper_continue(const struct reaper *k)
 {
-	if (keeper_has_unexecuted_command(k))
+	if (reaper_has_unexecuted_command(k))
 		(void)kill(k->command, SIGCONT);
 	(void)kill(k->pid, SIGCONT);
 }
 
-void keeper_kill(const struct keeper *k)
+void reaper_kill(const struct reaper *k)
 {
-	if (keeper_has_unexecuted_command(k))
+	if (reaper_has_unexecuted_command(k))
 		(void)kill(k->command, SIGKILL);
 	(void)kill(k->pid, SIGKILL);
 }
 
-void keeper_give_up(struct keeper *k)
+void reaper_give_up(struct reaper *k)
 {
 	k->given_up = true;
-	keeper_kill(k);
+	reaper_kill(k);
 }
 
 /* The number may be waited for already: then nothing has it. */
-bool keeper_has_left_command(struct keeper *k)
+bool reaper_has_left_command(struct reaper *k)
 {
-	if (k->pid == k->command || !keeper_has_unexecuted_command(k) ||
+	if (k->pid == k->command || !reaper_has_unexecuted_command(k) ||
 	    kill(k->command, SIGKILL) < 0)
 		return false;
 	k->pid = k->command;
 	return true;
 }
 
-/* An adopted keeper may have waited for its command, whose number then is another's. Its own is
+/* An adopted reaper may have waited for its command, whose number then is another's. Its own is
  * not, as long as we have not waited for it. */
-static bool has_command(const struct keeper *k)
+static bool has_command(const struct reaper *k)
 {
 	struct tree_process command;
 
 	return !k->adopted || (tree_look(k->command, &command) && command.parent == k->pid);
 }
 
-void keeper_signal(const struct keeper *k, int signo)
+void reaper_signal(const struct reaper *k, int signo)
 {
-	if (keeper_has_started(k) && has_command(k))
+	if (reaper_has_started(k) && has_command(k))
 		(void)kill(-k->command, signo);
 }
 
 /* ---- those with a token ---- */
 
-struct keeper *keeper_adopt(pid_t pid, pid_t command, int token)
+struct reaper *reaper_adopt(pid_t pid, pid_t command, int token)
 {
-	struct keeper *k = calloc(1, sizeof(*k));
+	struct reaper *k = calloc(1, sizeof(*k));
 
 	if (!k)
 		abort();
@@ -399,17 +399,17 @@ struct keeper *keeper_adopt(pid_t pid, pid_t command, int token)
 	return k;
 }
 
-void keeper_await(struct keeper *k, int token)
+void reaper_await(struct reaper *k, int token)
 {
 	k->token = token;
 }
 
-bool keeper_is_adopted(const struct keeper *k)
+bool reaper_is_adopted(const struct reaper *k)
 {
 	return k->adopted;
 }
 
-bool keeper_revoke(struct keeper *k)
+bool reaper_revoke(struct reaper *k)
 {
 	uint64_t one;
 
@@ -423,7 +423,7 @@ bool keeper_revoke(struct keeper *k)
 	return true;
 }
 
-void keeper_end(struct keeper *k, int status)
+void reaper_end(struct reaper *k, int status)
 {
 	if (!k->adopted)
 		return;
@@ -431,17 +431,17 @@ void keeper_end(struct keeper *k, int status)
 	k->ended = true;
 }
 
-bool keeper_has_declined(const struct keeper *k)
+bool reaper_has_declined(const struct reaper *k)
 {
 	return k->token >= 0 && (k->revoked || !has_begun(k));
 }
 
-static int fail_at(const struct keeper *k, struct error *err)
+static int fail_at_stage(const struct reaper *k, struct error *err)
 {
 	const struct spawn *s = k->spawn;
 
 	errno = k->failure;
-	switch ((enum stage)k->stage) {
+	switch ((enum spawn_stage)k->stage) {
 	case STAGE_FOLDER:
 		return FAIL_ERRNO(err, "working folder '%s'", s->cwd);
 	case STAGE_USER:
@@ -469,10 +469,10 @@ static int fail_as_stopped(struct error *err)
 	return -1;
 }
 
-int keeper_result(const struct keeper *k, int *ret_status, struct error *err)
+int reaper_result(const struct reaper *k, int *ret_status, struct error *err)
 {
 	if (k->failure)
-		return fail_at(k, err);
+		return fail_at_stage(k, err);
 	if (k->given_up && k->stage != STAGE_RUNNING)
 		return fail_as_stopped(err);
 	*ret_status = k->ended ? k->status : SIGKILL;

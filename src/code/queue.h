@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code/turns.h — blocks of one context run one after the other: who comes later waits, and costs
+/* code/queue.h — blocks of one context run one after the other: who comes later waits, and costs
  * no thread. Part of code.h's contract; pure. All of it belongs to the loop thread. */
 #pragma once
 
@@ -12,20 +12,21 @@
 
 #define CODE_WAITING_MAX 32 /* of one context */
 
-struct code_turns {
+struct code_queue {
 	struct list turns; /* first come first */
 };
-struct code_turn {
+struct code_queue_place {
 	struct list item;
 	char sandbox[ID_SIZE + 1];
 	uint64_t process;
 	bool is_on; /* its block may run */
-	void (*on_turn)(
-	        struct code_turn *turn); /* called once, at the latest by the end before it */
+	void (*on_turn)(struct code_queue_place
+	                        *turn); /* called once, at the latest by the end before it */
 };
-void code_turns_init(struct code_turns *turns);
+void code_queue_init(struct code_queue *turns);
 /* on_turn is called before it returns when nobody else is at that context. ERROR_LIMIT when too
  * many wait. */
-MUST_CHECK int code_turn_begin(struct code_turns *turns, struct code_turn *turn, struct error *err);
+MUST_CHECK int code_queue_enter(struct code_queue *turns, struct code_queue_place *turn,
+                                struct error *err);
 /* The next one is on. Fine with a turn that is in no list. */
-void code_turn_end(struct code_turns *turns, struct code_turn *turn);
+void code_queue_leave(struct code_queue *turns, struct code_queue_place *turn);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "code/turns.h"
+#include "code/queue.h"
 
 #include <string.h>
 
-void code_turns_init(struct code_turns *turns)
+void code_queue_init(struct code_queue *turns)
 {
 	list_init(&turns->turns);
 }
 
-static bool is_same_context(const struct code_turn *a, const struct code_turn *b)
+static bool is_same_context(const struct code_queue_place *a, const struct code_queue_place *b)
 {
 	return a->process == b->process && strcmp(a->sandbox, b->sandbox) == 0;
 }
 
-static void switch_on(struct code_turn *turn)
+static void start_next(struct code_queue_place *turn)
 {
 	turn->is_on = true;
 	turn->on_turn(turn);
 }
 
-int code_turn_begin(struct code_turns *turns, struct code_turn *turn, struct error *err)
+int code_queue_enter(struct code_queue *turns, struct code_queue_place *turn, struct error *err)
 {
 	unsigned before = 0;
 
 	LIST_EACH (&turns->turns, item)
-		before += is_same_context(LIST_ENTRY(item, struct code_turn, item), turn);
+		before += is_same_context(LIST_ENTRY(item, struct code_queue_place, item), turn);
 	if (before > CODE_WAITING_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "%d blocks of code wait for this context already",
 		           CODE_WAITING_MAX);
@@ -33,13 +33,13 @@ int code_turn_begin(struct code_turns *turns, struct code_turn *turn, struct err
 	}
 	list_append(&turns->turns, &turn->item);
 	if (before == 0)
-		switch_on(turn);
+		start_next(turn);
 	return 0;
 }
 
-void code_turn_end(struct code_turns *turns, struct code_turn *turn)
+void code_queue_leave(struct code_queue *turns, struct code_queue_place *turn)
 {
-	struct code_turn *next = NULL;
+	struct code_queue_place *next = NULL;
 
 	if (!turn->item.next || list_is_empty(&turn->item))
 		return;
@@ -48,9 +48,9 @@ void code_turn_end(struct code_turns *turns, struct code_turn *turn)
 		return;
 	turn->is_on = false;
 	LIST_EACH (&turns->turns, item) {
-		next = LIST_ENTRY(item, struct code_turn, item);
+		next = LIST_ENTRY(item, struct code_queue_place, item);
 		if (is_same_context(next, turn)) {
-			switch_on(next);
+			start_next(next);
 			return;
 		}
 	}

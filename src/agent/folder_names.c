@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/names.h"
+#include "agent/folder_names.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #define NAMES_SIZE_MAX (64 * 1024 * 1024) /* of one folder */
 
-void names_done(struct names *n)
+void folder_names_done(struct folder_names *n)
 {
 	buf_done(&n->text);
 	free(n->list);
@@ -20,7 +20,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void sort_names(struct names *n)
+static void sort_names(struct folder_names *n)
 {
 	const char *at = n->text.data;
 
@@ -40,11 +40,11 @@ static void close_dir(DIR **dir)
 		(void)closedir(*dir);
 }
 
-int names_read(struct names *ret, int folder, struct error *err)
+int folder_names_read(struct folder_names *ret, int folder, struct error *err)
 {
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO(close_dir) DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	AUTO(names_done) struct names n = {.text = BUF(NAMES_SIZE_MAX)};
+	AUTO(folder_names_done) struct folder_names n = {.text = BUF(NAMES_SIZE_MAX)};
 	struct dirent *item;
 
 	if (!dir)
@@ -59,6 +59,6 @@ int names_read(struct names *ret, int folder, struct error *err)
 		return FAIL(err, ERROR_LIMIT, "a folder has too many entries");
 	sort_names(&n);
 	*ret = n;
-	n = (struct names){0};
+	n = (struct folder_names){0};
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/place.h — how a path from outside becomes a descriptor or a name in an open folder.
+/* agent/base_dir.h — how a path from outside becomes a descriptor or a name in an open folder.
  *
  * Every step goes through openat2(2), never through text alone. Three rules: plain (the sandbox's
  * own root), inside a host folder (RESOLVE_IN_ROOT: absolute paths and links are of that folder),
@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "wire/agent_files.h"
 
-#define PLACE_TEXT_MAX 4096
+#define BASE_DIR_PATH_MAX 4096
 
 struct user;
-struct place_rules {
+struct base_dir_rules {
 	int root;         /* of the sandbox; "/" or the host folder */
 	uint64_t resolve; /* 0 or RESOLVE_IN_ROOT */
 	const char *host; /* the host folder's own path, that commands know it by; or NULL */
@@ -27,11 +27,11 @@ struct place_rules {
 
 /* A path in the host folder as commands say it, "/data/host-files/ID/x", is "/x" of that folder.
  * Any other path, and any when `host` is NULL, is what it says. Borrowed. */
-const char *place_own_path(const char *host, const char *path);
+const char *base_dir_own_path(const char *host, const char *path);
 
-struct place {
+struct base_dir {
 	int folder; /* the workspace, or the root */
-	bool owned; /* closed by place_done */
+	bool owned; /* closed by base_dir_done */
 	bool beneath;
 	uint64_t resolve;
 	const char *host; /* as of the rules */
@@ -39,17 +39,18 @@ struct place {
 	const char *root; /* what relative paths are relative to, unless beneath */
 };
 
-MUST_CHECK int place_open(struct place *p, const struct place_rules *rules,
-                          const struct agent_path *m, struct error *err);
-void place_done(struct place *p);
+MUST_CHECK int base_dir_open(struct base_dir *p, const struct base_dir_rules *rules,
+                             const struct agent_path *m, struct error *err);
+void base_dir_done(struct base_dir *p);
 
 /* Gives what was made to the place's owner. `name` may be "": then it is `folder` itself. */
-MUST_CHECK int place_give(const struct place *p, int folder, const char *name, struct error *err);
+MUST_CHECK int base_dir_give(const struct base_dir *p, int folder, const char *name,
+                             struct error *err);
 
 /* Opens it; O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added, so that neither a FIFO nor a device
  * makes anybody wait. */
-MUST_CHECK int place_find(const struct place *p, const char *path, int flags, int *ret_fd,
-                          struct error *err);
+MUST_CHECK int base_dir_find(const struct base_dir *p, const char *path, int flags, int *ret_fd,
+                             struct error *err);
 
 /* The last name of a path, in its open folder. */
 struct spot {
@@ -61,9 +62,9 @@ enum spot_flag {
 	SPOT_MAKE_PARENTS = 1 << 0,
 	SPOT_FOLLOW = 1 << 1, /* when the name is a symbolic link, where that leads */
 };
-MUST_CHECK int spot_open(const struct place *p, struct arena *a, const char *path, unsigned flags,
-                         struct spot *ret, struct error *err);
+MUST_CHECK int spot_open(const struct base_dir *p, struct arena *a, const char *path,
+                         unsigned flags, struct spot *ret, struct error *err);
 
 /* errno of an operation on a path as an error; tells when a path would leave the workspace. Always
  * -1. */
-int place_fail(const char *what, const char *path, struct error *err);
+int base_dir_fail(const char *what, const char *path, struct error *err);

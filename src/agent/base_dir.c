@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/place.h"
+#include "agent/base_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define LINKS_MAX 40
 #define OPEN_ALWAYS (O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-int place_fail(const char *what, const char *path, struct error *err)
+int base_dir_fail(const char *what, const char *path, struct error *err)
 {
 	if (errno != EXDEV)
 		return FAIL_ERRNO(err, "%s '%s'", what, path);
@@ -27,7 +27,7 @@ int place_fail(const char *what, const char *path, struct error *err)
 	return -1;
 }
 
-const char *place_own_path(const char *host, const char *path)
+const char *base_dir_own_path(const char *host, const char *path)
 {
 	size_t size = host ? strlen(host) : 0;
 
@@ -38,7 +38,7 @@ const char *place_own_path(const char *host, const char *path)
 	return path[size] == '/' ? path + size : path;
 }
 
-static int open_at(int folder, const char *path, int flags, uint64_t resolve)
+static int open_beneath(int folder, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = {.resolve = resolve | RESOLVE_NO_MAGICLINKS};
 	long fd;
@@ -61,23 +61,23 @@ static int is_within_limits(const struct agent_path *m, struct error *err)
 	return 0;
 }
 
-int place_open(struct place *p, const struct place_rules *rules, const struct agent_path *m,
-               struct error *err)
+int base_dir_open(struct base_dir *p, const struct base_dir_rules *rules,
+                  const struct agent_path *m, struct error *err)
 {
-	struct place place = {.folder = rules->root,
-	                      .resolve = rules->resolve,
-	                      .host = rules->host,
-	                      .owner = rules->owner,
-	                      .beneath = (m->flags & AGENT_PATH_BENEATH) != 0,
-	                      .root = m->root[0] ? m->root : "/"};
+	struct base_dir place = {.folder = rules->root,
+	                         .resolve = rules->resolve,
+	                         .host = rules->host,
+	                         .owner = rules->owner,
+	                         .beneath = (m->flags & AGENT_PATH_BENEATH) != 0,
+	                         .root = m->root[0] ? m->root : "/"};
 
 	if (is_within_limits(m, err) < 0)
 		return -1;
 	if (place.beneath) {
 		place.folder =
-		        open_at(rules->root, place.root, O_PATH | O_DIRECTORY, rules->resolve);
+		        open_beneath(rules->root, place.root, O_PATH | O_DIRECTORY, rules->resolve);
 		if (place.folder < 0)
-			return place_fail("open workspace", place.root, err);
+			return base_dir_fail("open workspace", place.root, err);
 		place.owned = true;
 		place.resolve = RESOLVE_BENEATH;
 	}
@@ -85,7 +85,7 @@ int place_open(struct place *p, const struct place_rules *rules, const struct ag
 	return 0;
 }
 
-void place_done(struct place *p)
+void base_dir_done(struct base_dir *p)
 {
 	if (p->owned)
 		(void)close(p->folder);
@@ -97,12 +97,13 @@ struct path_text {
 	char text[PATH_SIZE_MAX];
 };
 
-static int join(const struct place *p, const char *path, struct path_text *ret, struct error *err)
+static int join_root(const struct base_dir *p, const char *path, struct path_text *ret,
+                     struct error *err)
 {
 	bool alone = p->beneath || path[0] == '/';
 	int size;
 
-	path = p->beneath ? path : place_own_path(p->host, path);
+	path = p->beneath ? path : base_dir_own_path(p->host, path);
 	size = snprintf(ret->text, sizeof(ret->text), "%s%s%s", alone ? "" : p->root,
 	                alone ? "" : "/", path[0] ? path : ".");
 
@@ -111,16 +112,17 @@ static int join(const struct place *p, const char *path, struct path_text *ret, 
 	return 0;
 }
 
-int place_find(const struct place *p, const char *path, int flags, int *ret_fd, struct error *err)
+int base_dir_find(const struct base_dir *p, const char *path, int flags, int *ret_fd,
+                  struct error *err)
 {
 	struct path_text full;
 	int fd;
 
-	if (join(p, path, &full, err) < 0)
+	if (join_root(p, path, &full, err) < 0)
 		return -1;
-	fd = open_at(p->folder, full.text, flags, p->resolve);
+	fd = open_beneath(p->folder, full.text, flags, p->resolve);
 	if (fd < 0)
-		return place_fail("open", path, err);
+		return base_dir_fail("open", path, err);
 	*ret_fd = fd;
 	return 0;
 }
@@ -133,34 +135,34 @@ void spot_done(struct spot *s)
 }
 
 /* Opens text[0..size-1], a folder; the whole text is cut there for the call. */
-static int open_prefix(const struct place *p, char *text, size_t size)
+static int open_prefix(const struct base_dir *p, char *text, size_t size)
 {
 	char cut = text[size];
 	int fd;
 
 	text[size] = '\0';
-	fd = open_at(p->folder, size ? text : ".", O_PATH | O_DIRECTORY, p->resolve);
+	fd = open_beneath(p->folder, size ? text : ".", O_PATH | O_DIRECTORY, p->resolve);
 	text[size] = cut;
 	return fd;
 }
 
-static int give(const struct place *p, int folder, const char *name)
+static int give_to_owner(const struct base_dir *p, int folder, const char *name)
 {
 	return p->owner ? fchownat(folder, name, p->owner->uid, p->owner->gid,
 	                           AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
 	                : 0;
 }
 
-int place_give(const struct place *p, int folder, const char *name, struct error *err)
+int base_dir_give(const struct base_dir *p, int folder, const char *name, struct error *err)
 {
-	return give(p, folder, name) < 0
+	return give_to_owner(p, folder, name) < 0
 	               ? FAIL_ERRNO(err, "give a file to user '%s'", p->owner->name)
 	               : 0;
 }
 
 /* Makes each missing folder of the path, in the folder that the kernel resolved for the part before
  * it: a link on the way is followed by the same rules as anywhere. */
-static int make_parents(const struct place *p, struct path_text *full, int *ret_fd)
+static int make_parents(const struct base_dir *p, struct path_text *full, int *ret_fd)
 {
 	size_t size = full->text[0] == '/' ? 1 : 0, whole = strlen(full->text);
 	AUTO_CLOSE int folder = open_prefix(p, full->text, size);
@@ -174,7 +176,7 @@ static int make_parents(const struct place *p, struct path_text *full, int *ret_
 		if (next < 0 && errno == ENOENT) {
 			full->text[end] = '\0';
 			if ((mkdirat(folder, name, 0755) < 0 ? errno != EEXIST
-			                                     : give(p, folder, name) < 0))
+			                                     : give_to_owner(p, folder, name) < 0))
 				return -1;
 			full->text[end] = cut;
 			next = open_prefix(p, full->text, end);
@@ -210,24 +212,24 @@ static int cut_name(struct path_text *full, struct arena *a, const char **ret, s
 	return 0;
 }
 
-static int open_once(const struct place *p, struct arena *a, const char *path, unsigned flags,
+static int open_once(const struct base_dir *p, struct arena *a, const char *path, unsigned flags,
                      struct spot *ret, struct error *err)
 {
 	struct path_text full;
 
-	if (join(p, path, &full, err) < 0 || cut_name(&full, a, &ret->name, err) < 0)
+	if (join_root(p, path, &full, err) < 0 || cut_name(&full, a, &ret->name, err) < 0)
 		return -1;
-	ret->folder = open_at(p->folder, full.text, O_PATH | O_DIRECTORY, p->resolve);
+	ret->folder = open_beneath(p->folder, full.text, O_PATH | O_DIRECTORY, p->resolve);
 	if (ret->folder < 0 && errno == ENOENT && flags & SPOT_MAKE_PARENTS &&
 	    make_parents(p, &full, &ret->folder) < 0)
-		return place_fail("make the folder of", path, err);
+		return base_dir_fail("make the folder of", path, err);
 	if (ret->folder < 0)
-		return place_fail("open the folder of", path, err);
+		return base_dir_fail("open the folder of", path, err);
 	return 0;
 }
 
 /* Where the link at a spot leads, as a path of the same place; NULL when it is none. */
-static const char *follow(struct arena *a, const struct spot *s, const char *path)
+static const char *follow_link(struct arena *a, const struct spot *s, const char *path)
 {
 	char target[PATH_SIZE_MAX];
 	ssize_t size = readlinkat(s->folder, s->name, target, sizeof(target));
@@ -240,7 +242,7 @@ static const char *follow(struct arena *a, const struct spot *s, const char *pat
 	return arena_format(a, "%.*s/%.*s", (int)(slash - path), path, (int)size, target);
 }
 
-int spot_open(const struct place *p, struct arena *a, const char *path, unsigned flags,
+int spot_open(const struct base_dir *p, struct arena *a, const char *path, unsigned flags,
               struct spot *ret, struct error *err)
 {
 	for (int links = 0; links < LINKS_MAX; links++) {
@@ -248,12 +250,12 @@ int spot_open(const struct place *p, struct arena *a, const char *path, unsigned
 
 		if (open_once(p, a, path, flags, ret, err) < 0)
 			return -1;
-		next = flags & SPOT_FOLLOW ? follow(a, ret, path) : NULL;
+		next = flags & SPOT_FOLLOW ? follow_link(a, ret, path) : NULL;
 		if (!next)
 			return 0;
 		spot_done(ret);
 		path = next;
 	}
 	errno = ELOOP;
-	return place_fail("follow", path, err);
+	return base_dir_fail("follow", path, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/names.h — the names in a folder, sorted by their bytes, without "." and "..". */
+/* agent/folder_names.h — the names in a folder, sorted by their bytes, without "." and "..". */
 #pragma once
 
 #include <stddef.h>
@@ -7,12 +7,12 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-struct names {
+struct folder_names {
 	struct buf text;   /* one after the other */
 	const char **list; /* into it */
 	size_t count;
 };
 
 /* Does not close `folder`. ERROR_LIMIT when there are too many. */
-MUST_CHECK int names_read(struct names *ret, int folder, struct error *err);
-void names_done(struct names *n); /* zeroed is fine */
+MUST_CHECK int folder_names_read(struct folder_names *ret, int folder, struct error *err);
+void folder_names_done(struct folder_names *n); /* zeroed is fine */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/place.h"
+#include "agent/base_dir.h"
 #include "base/attribute.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,10 +56,10 @@ static void check_inside(int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct place_rules rules = {.root = AT_FDCWD};
+	struct base_dir_rules rules = {.root = AT_FDCWD};
 	struct agent_path message = {.root = work, .target = "", .flags = AGENT_PATH_BENEATH};
 	AUTO(arena_done) struct arena a = {0};
-	AUTO(place_done) struct place place = {0};
+	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 	AUTO_CLOSE int fd = -1;
 	struct error err;
@@ -68,9 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 256)
 		return 0;
 	message.path = arena_copy(&a, (struct span){(const char *)data, size});
-	if (place_open(&place, &rules, &message, &err) < 0)
+	if (base_dir_open(&place, &rules, &message, &err) < 0)
 		return 0;
-	if (place_find(&place, message.path, O_PATH, &fd, &err) == 0)
+	if (base_dir_find(&place, message.path, O_PATH, &fd, &err) == 0)
 		check_inside(fd);
 	if (spot_open(&place, &a, message.path, SPOT_FOLLOW | SPOT_MAKE_PARENTS, &spot, &err) == 0)
 		check_inside(spot.folder);
