@@ -3000,12 +3000,12 @@ export interface DaytonaSnapshotTake {
   includeMemory: boolean | null;
 }
 
-/** A fork to make */
+/** A fork to create */
 export interface DaytonaFork {
   name: string | null;
 }
 
-/** A snapshot to make from an image */
+/** A snapshot to create from an image */
 export interface DaytonaSnapshotCreate {
   name: string;
   imageName: string | null;

@@ -3182,13 +3182,13 @@ class DaytonaSnapshotTake(TypedDict):
 
 
 class DaytonaFork(TypedDict):
-    """A fork to make"""
+    """A fork to create"""
 
     name: str | None
 
 
 class DaytonaSnapshotCreate(TypedDict):
-    """A snapshot to make from an image"""
+    """A snapshot to create from an image"""
 
     name: str
     imageName: str | None

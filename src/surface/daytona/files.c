@@ -257,7 +257,7 @@ static int find_text(struct request *rq, UNUSED const void *body, struct reply *
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_STAT};
 	struct search_request request = {.path = ".", .mode = SEARCH_CONTENT};
-	struct search_scope place = {.deadline = rq->deadline};
+	struct search_scope scope = {.deadline = rq->deadline};
 	struct search_found found;
 	struct agent_file file;
 
@@ -266,23 +266,23 @@ static int find_text(struct request *rq, UNUSED const void *body, struct reply *
 	    toolbox_call_file(rq, &t, &call, &file, err) < 0)
 		return -1;
 	request.pattern = escape_pattern(rq->arena, q->pattern);
-	place.root = call.path.path;
+	scope.root = call.path.path;
 	if (file.type != AGENT_FILE_FOLDER) {
 		request.path = path_last(call.path.path);
-		place.root = arena_copy(
+		scope.root = arena_copy(
 		        rq->arena,
 		        (struct span){call.path.path,
 		                      (size_t)(request.path - call.path.path > 1
 		                                       ? request.path - call.path.path - 1
 		                                       : 1)});
 	}
-	place.provider = t.hold.provider;
-	place.id = t.hold.id;
-	place.user = t.defaults.user;
-	place.env = t.defaults.env;
-	if (search_run(rq->arena, &place, &request, &found, err) < 0)
+	scope.provider = t.hold.provider;
+	scope.id = t.hold.id;
+	scope.user = t.defaults.user;
+	scope.env = t.defaults.env;
+	if (search_run(rq->arena, &scope, &request, &found, err) < 0)
 		return -1;
-	write_matches(reply_buf(reply, "application/json"), place.root, &found);
+	write_matches(reply_buf(reply, "application/json"), scope.root, &found);
 	return 0;
 }
 
@@ -485,7 +485,7 @@ const struct route daytona_files_routes[] = {
         {HTTP_GET, BASE "/info", READ, .handle = get_file_info, TAG,
          .summary = "Get information about a file"},
         {HTTP_POST, BASE "/folder", WRITE, .status = 201, .handle = make_folder, TAG,
-         .summary = "Make a folder"},
+         .summary = "Create a folder"},
         {HTTP_POST, BASE "/move", WRITE, .handle = move_file, TAG, .summary = "Move a file"},
         {HTTP_POST, BASE "/permissions", WRITE, .handle = set_permissions, TAG,
          .summary = "Set mode and owner"},

@@ -71,7 +71,7 @@ static void git_repository_done(struct git_repository *p)
 {
 	api_target_done(&p->target);
 }
-#define PLACE AUTO(git_repository_done) struct git_repository
+#define REPOSITORY AUTO(git_repository_done) struct git_repository
 
 static int open_repository(struct request *rq, const struct git_body *b, struct git_repository *ret,
                            struct error *err)
@@ -95,7 +95,7 @@ typedef int git_call(struct git_at *at, struct arena *a, const struct git_body *
 
 static int run_call(struct request *rq, const struct git_body *b, git_call *call, struct error *err)
 {
-	PLACE p = {.at = {.path = NULL}};
+	REPOSITORY p = {.at = {.path = NULL}};
 
 	if (open_repository(rq, b, &p, err) < 0)
 		return -1;
@@ -253,7 +253,7 @@ static int commit_staged(struct request *rq, const void *body, struct reply *rep
 {
 	const struct git_body *b = body;
 	const struct git_commit_request request = {b->message, b->author, b->email, b->allow_empty};
-	PLACE p = {.at = {.path = NULL}};
+	REPOSITORY p = {.at = {.path = NULL}};
 	const char *hash;
 
 	if (open_repository(rq, b, &p, err) < 0 ||
@@ -310,7 +310,7 @@ static void write_status(struct buf *out, const struct git_status *s)
 static int get_status(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
-	PLACE p = {.at = {.path = NULL}};
+	REPOSITORY p = {.at = {.path = NULL}};
 	struct git_status found;
 
 	if (open_repository(rq, rq->query, &p, err) < 0 ||
@@ -324,7 +324,7 @@ static int list_branches(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	PLACE p = {.at = {.path = NULL}};
+	REPOSITORY p = {.at = {.path = NULL}};
 	struct git_branches found;
 
 	if (open_repository(rq, rq->query, &p, err) < 0 ||
@@ -359,7 +359,7 @@ static int list_commits(struct request *rq, UNUSED const void *body, struct repl
                         struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	PLACE p = {.at = {.path = NULL}};
+	REPOSITORY p = {.at = {.path = NULL}};
 	struct git_log found;
 
 	if (open_repository(rq, rq->query, &p, err) < 0 ||
@@ -379,7 +379,7 @@ static int list_remotes(struct request *rq, UNUSED const void *body, struct repl
                         struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	PLACE p = {.at = {.path = NULL}};
+	REPOSITORY p = {.at = {.path = NULL}};
 	struct git_remotes found;
 
 	if (open_repository(rq, rq->query, &p, err) < 0 ||
@@ -403,7 +403,7 @@ static int get_config(struct request *rq, UNUSED const void *body, struct reply 
 	const struct git_body *q = rq->query;
 	const struct git_setting setting = {.scope = q->scope, .key = q->key};
 	struct buf *out = reply_buf(reply, "application/json");
-	PLACE p = {.at = {.path = NULL}};
+	REPOSITORY p = {.at = {.path = NULL}};
 	const char *value;
 
 	if (open_repository(rq, q, &p, err) < 0 ||

@@ -328,7 +328,7 @@ static const struct json_member create_request_members[] = {
         JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaSnapshotCreate", snapshot_create_body,
-                       "A snapshot to make from an image");
+                       "A snapshot to create from an image");
 
 static int read_image(struct request *rq, const struct snapshot_create_body *b,
                       struct build_spec *ret, struct error *err)

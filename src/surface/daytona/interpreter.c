@@ -24,7 +24,7 @@ static void interpreter_call_done(struct interpreter_call *p)
 {
 	api_target_done(&p->target);
 }
-#define PLACE AUTO(interpreter_call_done) struct interpreter_call
+#define INTERPRETER_CALL AUTO(interpreter_call_done) struct interpreter_call
 
 static int open_interpreter(struct request *rq, struct interpreter_call *ret, struct error *err)
 {
@@ -56,7 +56,7 @@ static int list_contexts(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
 	struct code_list found;
 
 	if (open_interpreter(rq, &p, err) < 0 || code_list(&p.at, rq->arena, &found, err) < 0)
@@ -104,7 +104,7 @@ static int open_context(struct request *rq, const struct interpreter_call *p,
 static int create_context(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
 	struct code_context made;
 
 	if (open_interpreter(rq, &p, err) < 0 || open_context(rq, &p, body, NULL, &made, err) < 0)
@@ -116,7 +116,7 @@ static int create_context(struct request *rq, const void *body, struct reply *re
 static int delete_context(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
 
 	if (open_interpreter(rq, &p, err) < 0 ||
 	    code_close(&p.at, rq->arena, request_param(rq, "context"), err) < 0)
@@ -183,7 +183,7 @@ static void write_message(struct buf *out, const char *type, struct span text,
 	buf_add_byte(out, '}');
 }
 
-static void write_event(UNUSED const struct code_outcome *told, const struct code_event *event,
+static void write_event(UNUSED const struct code_outcome *outcome, const struct code_event *event,
                         struct buf *out)
 {
 	if (event->kind == CODE_STDOUT)
@@ -195,9 +195,9 @@ static void write_event(UNUSED const struct code_outcome *told, const struct cod
 }
 
 /* A timeout is reported by the close frame only. */
-static void write_end(const struct code_outcome *told, struct buf *out)
+static void write_end(const struct code_outcome *outcome, struct buf *out)
 {
-	if (!told->timed_out)
+	if (!outcome->timed_out)
 		write_message(out, "control", SPAN("completed"), NULL);
 }
 
@@ -207,7 +207,7 @@ static int execute_code(struct request *rq, UNUSED const void *body, struct repl
                         struct error *err)
 {
 	static const struct context_create_body defaults = {NULL, NULL};
-	PLACE p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
 	struct code_context ignored;
 	struct code_list contexts;
 

@@ -164,12 +164,12 @@ static const char **split_hosts(struct arena *a, const char *text)
 /* The metadata of a secret that an E2B client has made may have any content. */
 static struct secret_metadata metadata_of(struct arena *a, const struct vault_record *r)
 {
-	struct secret_metadata said = {NULL, NULL};
+	struct secret_metadata metadata = {NULL, NULL};
 	struct error ignored;
 
-	if (json_parse(a, span_of(r->metadata_json), &secret_metadata, &said, &ignored) < 0)
+	if (json_parse(a, span_of(r->metadata_json), &secret_metadata, &metadata, &ignored) < 0)
 		return (struct secret_metadata){NULL, NULL};
-	return said;
+	return metadata;
 }
 
 static const char *text_or_null(const char *text)
@@ -188,7 +188,7 @@ static void write_pair(struct buf *out, const char *key, const char *value)
 }
 
 /* Keeps the metadata that E2B's clients have set. */
-static int write_metadata(struct arena *a, const struct secret_metadata *said,
+static int write_metadata(struct arena *a, const struct secret_metadata *metadata,
                           struct vault_record *r, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(METADATA_MAX);
@@ -198,8 +198,8 @@ static int write_metadata(struct arena *a, const struct secret_metadata *said,
 	if (json_load(a, span_of(r->metadata_json), &all, err) < 0)
 		return -1;
 	buf_add_byte(&text, '{');
-	write_pair(&text, "description", text_or_null(said->description));
-	write_pair(&text, "hosts", text_or_null(said->hosts));
+	write_pair(&text, "description", text_or_null(metadata->description));
+	write_pair(&text, "hosts", text_or_null(metadata->hosts));
 	for (size_t i = 0; i < json_count(all); i++) {
 		const char *value = json_text(json_member_at(all, i, &key), NULL);
 
@@ -217,13 +217,13 @@ static int write_metadata(struct arena *a, const struct secret_metadata *said,
 static int change_record(struct arena *a, const struct daytona_secret_body *b,
                          struct vault_record *r, struct error *err)
 {
-	struct secret_metadata said = metadata_of(a, r);
+	struct secret_metadata metadata = metadata_of(a, r);
 
 	if (b->description)
-		said.description = b->description;
-	if (b->hosts && join_hosts(a, (const char *const *)b->hosts, &said.hosts, err) < 0)
+		metadata.description = b->description;
+	if (b->hosts && join_hosts(a, (const char *const *)b->hosts, &metadata.hosts, err) < 0)
 		return -1;
-	if ((b->description || b->hosts) && write_metadata(a, &said, r, err) < 0)
+	if ((b->description || b->hosts) && write_metadata(a, &metadata, r, err) < 0)
 		return -1;
 	if (b->value)
 		r->value = b->value;
@@ -233,14 +233,14 @@ static int change_record(struct arena *a, const struct daytona_secret_body *b,
 
 static struct secret_dto dto_of(struct arena *a, const struct vault_record *r)
 {
-	const struct secret_metadata said = metadata_of(a, r);
+	const struct secret_metadata metadata = metadata_of(a, r);
 
 	return (struct secret_dto){
 	        .id = r->id,
 	        .name = r->name,
-	        .description = said.description,
+	        .description = metadata.description,
 	        .placeholder = arena_format(a, "dtn_secret_%s", r->id),
-	        .hosts = split_hosts(a, said.hosts),
+	        .hosts = split_hosts(a, metadata.hosts),
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,
 	};

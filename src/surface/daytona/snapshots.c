@@ -262,19 +262,19 @@ static JSON_OPEN_SHAPE(list_query, "DaytonaSnapshotQuery", origin_list_query,
 struct origin_listing {
 	struct buf *out;
 	const struct origin_list_query *q;
-	size_t from, to, seen, written;
+	size_t from, to, count, written;
 };
 
 static void add_listed(struct origin_listing *l, struct snapshot_dto dto)
 {
 	if (l->q->name && !strstr(dto.name, l->q->name))
 		return;
-	if (l->seen >= l->from && l->seen < l->to) {
+	if (l->count >= l->from && l->count < l->to) {
 		if (l->written++ > 0)
 			buf_add_byte(l->out, ',');
 		json_write(l->out, &snapshot_dto_shape, &dto);
 	}
-	l->seen++;
+	l->count++;
 }
 
 static int add_templates(struct request *rq, struct origin_listing *l, struct error *err)
@@ -319,8 +319,8 @@ static int list_origins(struct request *rq, UNUSED const void *body, struct repl
 	buf_add_text(l.out, "{\"items\":[");
 	if (add_snapshots(rq, &l, err) < 0 || add_templates(rq, &l, err) < 0)
 		return -1;
-	buf_addf(l.out, "],\"total\":%zu,\"page\":%zu,\"totalPages\":%zu}", l.seen, page,
-	         (l.seen + limit - 1) / limit);
+	buf_addf(l.out, "],\"total\":%zu,\"page\":%zu,\"totalPages\":%zu}", l.count, page,
+	         (l.count + limit - 1) / limit);
 	return 0;
 }
 
@@ -363,7 +363,7 @@ static const struct json_member fork_request_members[] = {
         JSON_TEXT_MEMBER(daytona_fork_body, name, .flags = JSON_NULLABLE, .max = SANDBOX_NAME_MAX),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(fork_request, "DaytonaFork", daytona_fork_body, "A fork to make");
+static JSON_OPEN_SHAPE(fork_request, "DaytonaFork", daytona_fork_body, "A fork to create");
 
 static int fork_sandbox(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)

@@ -19,7 +19,7 @@ JSON_OPEN_SHAPE(e2b_step_shape, "E2bStep", e2b_step, "A step of a template");
 
 /* Copies $1 of the archive to $2, with the owner $3 and the mode $4. A file is copied to a new name
  * or into a folder. Of a folder, or of the matches of a pattern, the content is copied. */
-static const char place_files[] =
+static const char copy_files[] =
         "set -e\n"
         "from=" COPY_FOLDER "; src=$1; to=$2\n"
         "[ -z \"$3\" ] || chown -hR \"$3\" \"$from\"\n"
@@ -93,10 +93,10 @@ static int read_run(struct step_reader *r, struct error *err)
 
 static int read_copy(struct step_reader *r, struct error *err)
 {
-	struct build_step *files = add_step(r, BUILD_COPY), *place = add_step(r, BUILD_RUN);
+	struct build_step *files = add_step(r, BUILD_COPY), *copy = add_step(r, BUILD_RUN);
 	const char *words[] = {"/bin/sh",
 	                       "-c",
-	                       place_files,
+	                       copy_files,
 	                       "sh",
 	                       get_argument(r, 0),
 	                       get_argument(r, 1),
@@ -110,9 +110,9 @@ static int read_copy(struct step_reader *r, struct error *err)
 		return FAIL(err, ERROR_INVALID, "COPY needs a filesHash");
 	files->files = r->step->files_hash;
 	files->path = COPY_FOLDER;
-	place->user = "root";
-	place->args = ARENA_ARRAY(r->arena, const char *, COUNT_OF(words));
-	memcpy(place->args, words, sizeof(words));
+	copy->user = "root";
+	copy->args = ARENA_ARRAY(r->arena, const char *, COUNT_OF(words));
+	memcpy(copy->args, words, sizeof(words));
 	return 0;
 }
 

@@ -22,7 +22,8 @@ static int read_headers(const struct request *rq, struct envd_address *ret, stru
 	size_t size = strlen(id);
 
 	if (!port) {
-		(void)FAIL(err, ERROR_INVALID, "E2b-Sandbox-Id goes with E2b-Sandbox-Port");
+		(void)FAIL(err, ERROR_INVALID,
+		           "the header E2b-Sandbox-Id needs the header E2b-Sandbox-Port");
 		error_hint(err, "%d is the port of files and processes", ENVD_PORT);
 		return -1;
 	}
@@ -56,20 +57,31 @@ int envd_address_find(const struct request *rq, struct envd_address *ret, struct
 	return 0;
 }
 
+int envd_address_require(const struct request *rq, struct reply *reply, struct envd_address *ret,
+                         struct error *err)
+{
+	if (envd_address_find(rq, ret, err) < 0)
+		return -1;
+	if (ret->id[0])
+		return 0;
+	envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
+	return 1;
+}
+
 struct http_host envd_host_find(struct api *api, const struct request *rq, struct http_host host)
 {
-	struct envd_address place;
+	struct envd_address address;
 	struct error ignored;
 
 	if (host.below || (!host.route && !request_header(rq, "E2b-Sandbox-Id")))
 		return host;
-	if (envd_address_find(rq, &place, &ignored) < 0)
+	if (envd_address_find(rq, &address, &ignored) < 0)
 		return host.route && !request_header(rq, "E2b-Sandbox-Id")
 		               ? host
 		               : (struct http_host){.route = &envd_mismatch_route};
-	if (place.port == ENVD_PORT)
+	if (address.port == ENVD_PORT)
 		return (struct http_host){.router = api->envd_router};
-	if (place.port == INTERPRETER_PORT)
+	if (address.port == INTERPRETER_PORT)
 		return (struct http_host){.router = api->interpreter_router};
 	return host.route ? host : (struct http_host){.route = &envd_port_route};
 }
@@ -79,11 +91,11 @@ struct http_host envd_host_find(struct api *api, const struct request *rq, struc
 static int refuse_mismatch(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	struct envd_address place;
+	struct envd_address address;
 
 	(void)body;
 	(void)reply;
-	if (envd_address_find(rq, &place, err) < 0)
+	if (envd_address_find(rq, &address, err) < 0)
 		return -1;
 	return FAIL(err, ERROR_NOT_FOUND, "no route for this request");
 }

@@ -59,21 +59,6 @@ static void write_time(struct buf *out, const struct agent_entry *entry)
 	buf_addf(out, "%s.%09uZ", text, entry->modified_ns % 1000000000U);
 }
 
-static void write_metadata(struct buf *out, const char *const *attributes)
-{
-	buf_add_text(out, ",\"metadata\":{");
-	for (size_t i = 0; attributes[i]; i++) {
-		struct span value = span_of(attributes[i]), name;
-
-		(void)span_split(&value, '=', &name);
-		buf_add_text(out, i > 0 ? "," : "");
-		json_write_text(out, name);
-		buf_add_byte(out, ':');
-		json_write_text(out, value);
-	}
-	buf_add_byte(out, '}');
-}
-
 void envd_write_entry(struct buf *out, const struct agent_entry *entry)
 {
 	bool is_link = entry->type == AGENT_FILE_SYMLINK;
@@ -98,7 +83,9 @@ void envd_write_entry(struct buf *out, const struct agent_entry *entry)
 		buf_add_text(out, ",\"symlinkTarget\":");
 		json_write_text(out, span_of(entry->link[0] ? entry->link : entry->path));
 	}
-	if (entry->attributes[0])
-		write_metadata(out, entry->attributes);
+	if (entry->attributes[0]) {
+		buf_add_text(out, ",\"metadata\":");
+		envd_write_pairs(out, entry->attributes);
+	}
 	buf_add_byte(out, '}');
 }

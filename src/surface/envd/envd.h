@@ -32,6 +32,10 @@ struct envd_address {
 /* For a request that envd_host_find has assigned to a port of a sandbox. */
 MUST_CHECK int envd_address_find(const struct request *rq, struct envd_address *ret,
                                  struct error *err);
+/* The same for a call that needs a valid id. Returns 1 if the reply is already written, because
+ * the request has none. */
+MUST_CHECK int envd_address_require(const struct request *rq, struct reply *reply,
+                                    struct envd_address *ret, struct error *err);
 
 /* ---- ports.c ---- */
 
@@ -72,6 +76,8 @@ MUST_CHECK int envd_read_json(struct request *rq, const struct json_value **ret,
  * the agent itself works as root. */
 struct agent_path envd_path_of(const char *path, const char *user);
 
+/* metadata.c: writes a NULL-terminated list of "name=value" as {"name":"value"}. */
+void envd_write_pairs(struct buf *out, const char *const *pairs);
 /* entry.c */
 void envd_write_entry(struct buf *out, const struct agent_entry *entry);
 #define ENVD_METADATA "user.e2b." /* prefix of the extended attributes that hold metadata */

@@ -146,19 +146,17 @@ static int serve_file(struct request *rq, struct reply *reply, const char *id, s
 static int handle_files(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	struct envd_address place;
+	struct envd_address address;
+	int found;
 
 	(void)body;
-	if (envd_address_find(rq, &place, err) < 0)
+	found = envd_address_require(rq, reply, &address, err);
+	if (found != 0)
+		return found < 0 ? -1 : 0;
+	if (request_header(rq, "X-Access-Token") ? envd_token_check(rq, address.id, err) < 0
+	                                         : check_signature(rq, address.id, err) < 0)
 		return -1;
-	if (!place.id[0]) {
-		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
-		return 0;
-	}
-	if (request_header(rq, "X-Access-Token") ? envd_token_check(rq, place.id, err) < 0
-	                                         : check_signature(rq, place.id, err) < 0)
-		return -1;
-	return serve_file(rq, reply, place.id, err);
+	return serve_file(rq, reply, address.id, err);
 }
 
 /* ---- signed URLs without a sandbox ---- */

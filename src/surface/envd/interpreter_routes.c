@@ -33,17 +33,14 @@ static int check_access(struct request *rq, const char *id, bool is_code, struct
 static int open_sandbox(struct request *rq, struct reply *reply, bool is_code,
                         struct api_target *ret, struct error *err)
 {
-	struct envd_address place;
+	struct envd_address address;
+	int found = envd_address_require(rq, reply, &address, err);
 
-	if (envd_address_find(rq, &place, err) < 0)
+	if (found != 0)
+		return found;
+	if (check_access(rq, address.id, is_code, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
-	if (!place.id[0]) {
-		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
-		return 1;
-	}
-	if (check_access(rq, place.id, is_code, err) < 0 || request_may_block(rq, err) < 0)
-		return -1;
-	return envd_target_hold(rq, reply, place.id, ret, err);
+	return envd_target_hold(rq, reply, address.id, ret, err);
 }
 
 static struct code_at at_of(struct request *rq, const struct api_target *t)
@@ -247,14 +244,14 @@ static JSON_SHAPE(interpreter_result_shape, "E2bResult", code_result,
                   "A result in the form that E2B's SDKs read");
 
 /* Removes the quotes that Python's repr puts around a text. */
-static void write_result(const struct code_outcome *told, const struct code_result *given,
+static void write_result(const struct code_outcome *outcome, const struct code_result *given,
                          struct buf *out)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct code_result result = *given;
 	size_t size = result.text ? strlen(result.text) : 0, at;
 
-	if (told->language == CODE_PYTHON && size >= 2 && strchr("'\"", result.text[0]) &&
+	if (outcome->language == CODE_PYTHON && size >= 2 && strchr("'\"", result.text[0]) &&
 	    result.text[size - 1] == result.text[0])
 		result.text = arena_copy(&arena, (struct span){result.text + 1, size - 2});
 	buf_add_text(out, "{\"type\":\"result\"");
@@ -302,7 +299,7 @@ static void write_status(int64_t status, struct buf *out)
 	write_failure("ExitCode", buf_text(&value), "", out);
 }
 
-static void write_event(const struct code_outcome *told, const struct code_event *event,
+static void write_event(const struct code_outcome *outcome, const struct code_event *event,
                         struct buf *out)
 {
 	switch (event->kind) {
@@ -318,7 +315,7 @@ static void write_event(const struct code_outcome *told, const struct code_event
 		write_text("stderr", event->text, out);
 		break;
 	case CODE_RESULT:
-		write_result(told, event->result, out);
+		write_result(outcome, event->result, out);
 		break;
 	case CODE_ERROR:
 		write_failure(event->name, event->value, event->traceback, out);
@@ -329,9 +326,9 @@ static void write_event(const struct code_outcome *told, const struct code_event
 	}
 }
 
-static void write_end(const struct code_outcome *told, struct buf *out)
+static void write_end(const struct code_outcome *outcome, struct buf *out)
 {
-	(void)told;
+	(void)outcome;
 	buf_add_text(out, "{\"type\":\"end_of_execution\"}\n");
 }
 
@@ -445,16 +442,16 @@ static int get_health(struct request *rq, const void *body, struct reply *reply,
 {
 	struct fleet_ref ref = {.project_id = NULL};
 	struct sandbox_record r;
-	struct envd_address place;
+	struct envd_address address;
 
 	(void)body;
-	if (envd_address_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
+	if (envd_address_find(rq, &address, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
-	ref.id_or_name = place.id;
-	if (!place.id[0] || fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
+	ref.id_or_name = address.id;
+	if (!address.id[0] || fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
 	    (r.actual != SANDBOX_STARTED &&
 	     !sandbox_is_asleep(r.actual, r.reason, (unsigned)r.traits))) {
-		envd_reply_gone(reply, place.id);
+		envd_reply_gone(reply, address.id);
 		return 0;
 	}
 	reply_text(reply, "text/plain", SPAN("OK"));

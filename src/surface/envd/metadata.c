@@ -69,21 +69,39 @@ int envd_metadata_read(struct request *rq, const char **ret, struct error *err)
 	return result;
 }
 
+/* Writes "name=value" as a member of an object whose '{' is at `begun`. */
+static void write_pair(struct buf *out, size_t begun, struct span pair)
+{
+	struct span name;
+
+	(void)span_split(&pair, '=', &name);
+	if (out->size > begun + 1)
+		buf_add_byte(out, ',');
+	json_write_text(out, name);
+	buf_add_byte(out, ':');
+	json_write_text(out, pair);
+}
+
+void envd_write_pairs(struct buf *out, const char *const *pairs)
+{
+	size_t begun = out->size;
+
+	buf_add_byte(out, '{');
+	for (size_t i = 0; pairs[i]; i++)
+		write_pair(out, begun, span_of(pairs[i]));
+	buf_add_byte(out, '}');
+}
+
 void envd_metadata_write(struct buf *out, const char *attributes)
 {
-	struct span rest = span_of(attributes), line, name;
-	bool is_first = true;
+	struct span rest = span_of(attributes), line;
+	size_t begun = out->size;
 
 	(void)span_split(&rest, '\n', &line);
 	buf_add_byte(out, '{');
 	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);
-		(void)span_split(&line, '=', &name);
-		buf_add_text(out, is_first ? "" : ",");
-		json_write_text(out, name);
-		buf_add_byte(out, ':');
-		json_write_text(out, line);
-		is_first = false;
+		write_pair(out, begun, line);
 	}
 	buf_add_byte(out, '}');
 }

@@ -39,24 +39,22 @@ bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const 
 static int serve_port(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	struct preview_view view = {.rest = rq->raw_path, .query = rq->raw_query};
-	struct envd_address place;
+	struct envd_address address;
+	int found;
 
 	(void)body;
-	if (envd_address_find(rq, &place, err) < 0)
-		return -1;
-	if (!place.id[0]) {
-		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
-		return 0;
-	}
+	found = envd_address_require(rq, reply, &address, err);
+	if (found != 0)
+		return found < 0 ? -1 : 0;
 	if (request_header(rq, "X-Access-Token")) {
-		if (envd_token_check(rq, place.id, err) < 0)
+		if (envd_token_check(rq, address.id, err) < 0)
 			return -1;
 		view.is_trusted = true;
 	}
 	view.is_traffic = !view.is_trusted;
 	view.traffic_token = span_of(request_header(rq, "E2b-Traffic-Access-Token"));
-	view.id_or_name = arena_text(rq->arena, place.id);
-	view.port = place.port;
+	view.id_or_name = arena_text(rq->arena, address.id);
+	view.port = address.port;
 	return preview_serve(rq, reply, &view, err);
 }
 

@@ -19,21 +19,21 @@ static bool is_reachable(const struct sandbox_record *r)
 /* Does not wake the sandbox: a sleeping sandbox that its next use wakes counts as healthy. */
 static int get_health(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	struct envd_address place;
+	struct envd_address address;
 	struct fleet_ref ref = {.project_id = NULL};
 	struct sandbox_record r;
 
 	(void)body;
-	if (envd_address_find(rq, &place, err) < 0 || request_may_block(rq, err) < 0)
+	if (envd_address_find(rq, &address, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
-	ref.id_or_name = place.id;
-	if (place.id[0] && fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 &&
+	ref.id_or_name = address.id;
+	if (address.id[0] && fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 &&
 	    err->code != ERROR_NOT_FOUND)
 		return -1;
-	if (!place.id[0])
+	if (!address.id[0])
 		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
 	else if (err->code == ERROR_NOT_FOUND || !is_reachable(&r))
-		envd_reply_gone(reply, place.id);
+		envd_reply_gone(reply, address.id);
 	else
 		reply_status(reply, 204);
 	return 0;
@@ -45,23 +45,11 @@ static int get_envs(struct request *rq, const void *body, struct reply *reply, s
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	int opened = envd_target_open(rq, reply, &t, err);
-	struct buf *out;
 
 	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
-	out = reply_buf(reply, "application/json");
-	buf_add_byte(out, '{');
-	for (size_t i = 0; t.defaults.env[i]; i++) {
-		struct span value = span_of(t.defaults.env[i]), name;
-
-		(void)span_split(&value, '=', &name);
-		buf_add_text(out, i > 0 ? "," : "");
-		json_write_text(out, name);
-		buf_add_byte(out, ':');
-		json_write_text(out, value);
-	}
-	buf_add_byte(out, '}');
+	envd_write_pairs(reply_buf(reply, "application/json"), t.defaults.env);
 	return 0;
 }
 

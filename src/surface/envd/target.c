@@ -123,17 +123,14 @@ int envd_target_hold(struct request *rq, struct reply *reply, const char *id,
 int envd_target_open(struct request *rq, struct reply *reply, struct api_target *ret,
                      struct error *err)
 {
-	struct envd_address place;
+	struct envd_address address;
+	int found = envd_address_require(rq, reply, &address, err);
 
-	if (envd_address_find(rq, &place, err) < 0)
+	if (found != 0)
+		return found;
+	if (envd_token_check(rq, address.id, err) < 0)
 		return -1;
-	if (!place.id[0]) {
-		envd_reply_gone(reply, request_header(rq, "E2b-Sandbox-Id"));
-		return 1;
-	}
-	if (envd_token_check(rq, place.id, err) < 0)
-		return -1;
-	return envd_target_hold(rq, reply, place.id, ret, err);
+	return envd_target_hold(rq, reply, address.id, ret, err);
 }
 
 /* ---- the user ---- */

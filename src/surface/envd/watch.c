@@ -53,7 +53,7 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 {
 	struct watch_stream *w = watch_stream_of(s);
 	struct span event;
-	int told;
+	int result;
 
 	if (type == AGENT_FAILED) {
 		fail_watch(w, relay, payload);
@@ -65,10 +65,10 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	}
 	if (!w->base.begun)
 		return stream_unexpected(type, err);
-	told = changes_take_message(&w->changes, &s->arena, type, payload, &event, err);
-	if (told > 0)
+	result = changes_take_message(&w->changes, &s->arena, type, payload, &event, err);
+	if (result > 0)
 		write_message(w, relay, "filesystem", event);
-	return told < 0 ? -1 : 0;
+	return result < 0 ? -1 : 0;
 }
 
 static const struct stream_ops watch_ops = {

@@ -162,15 +162,15 @@ static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf
 	int more;
 
 	while ((more = wire_next(&rest, &type, &payload, NULL, err)) > 0) {
-		int told = changes_take_message(&watcher->changes, a, type, payload, &event, err);
+		int result = changes_take_message(&watcher->changes, a, type, payload, &event, err);
 
-		if (told < 0)
+		if (result < 0)
 			return -1;
-		if (told > 0 && *any)
+		if (result > 0 && *any)
 			buf_add_byte(out, ',');
-		if (told > 0)
+		if (result > 0)
 			buf_add_span(out, event);
-		*any |= told > 0;
+		*any |= result > 0;
 		arena_reset(a);
 	}
 	buf_consume(&watcher->held, watcher->held.size - rest.size);

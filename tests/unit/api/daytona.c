@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Daytona surface: its minutes, its failures, and its rows over a provider that obeys. */
+/* The Daytona surface: minutes, failures, and its calls with a provider that always succeeds. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@ static struct harness harness;
 #define A "/daytona/api/sandbox"
 #define MINUTE INT64_C(60000)
 
-TEST(begun_minutes_count_and_never_is_said_in_daytonas_words)
+TEST(minutes_are_rounded_up_and_never_has_daytonas_value)
 {
 	assert_int_equal(daytona_minutes(0), 0);
 	assert_int_equal(daytona_minutes(1), 1);
@@ -24,7 +24,7 @@ TEST(begun_minutes_count_and_never_is_said_in_daytonas_words)
 	assert_int_equal(daytona_delete_minutes(MINUTE), 1);
 }
 
-TEST(what_is_not_given_is_as_daytona_has_it)
+TEST(intervals_that_are_not_given_get_daytonas_defaults)
 {
 	struct daytona_intervals wish = {.given = 0};
 	struct fleet_create create = {.project_id = "p"};
@@ -34,7 +34,7 @@ TEST(what_is_not_given_is_as_daytona_has_it)
 	assert_int_equal(create.idle_stop_ms, 15 * MINUTE);
 	assert_int_equal(create.idle_pause_ms, -1);
 	assert_int_equal(create.delete_after_ms, 0);
-	assert_int_equal(create.archive_after_ms, 0); /* nothing could keep it */
+	assert_int_equal(create.archive_after_ms, 0); /* this server cannot archive */
 	assert_int_equal(create.timeout_ms, 0);
 	assert_true(create.persistent);
 	wish.can_archive = true;
@@ -42,7 +42,7 @@ TEST(what_is_not_given_is_as_daytona_has_it)
 	assert_int_equal(create.archive_after_ms, 7 * 24 * 60 * MINUTE);
 }
 
-TEST(a_ttl_deletes_and_nothing_else_does)
+TEST(a_sandbox_with_a_ttl_ends_by_its_ttl_only)
 {
 	struct daytona_intervals wish = {.minutes = {[DAYTONA_TTL] = 5}, .given = 1 << DAYTONA_TTL};
 	struct fleet_create create = {.project_id = "p"};
@@ -77,7 +77,7 @@ TEST(intervals_outside_their_bounds_are_refused)
 	assert_int_equal(settings.delete_after_ms, 0);
 }
 
-TEST(rows_answer_in_daytonas_form)
+TEST(calls_answer_in_daytonas_form)
 {
 	static const struct {
 		const char *method, *path, *body;
@@ -138,7 +138,7 @@ static struct daytona_pending_sandbox wait_of(const char *id, int64_t made_at)
 	                                        .made_at = made_at};
 }
 
-TEST(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask)
+TEST(a_pending_sandbox_is_made_by_one_of_the_requests)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct daytona_pending *p = daytona_pending_new();
@@ -163,7 +163,7 @@ TEST(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask)
 	daytona_pending_free(NULL);
 }
 
-TEST(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one)
+TEST(a_full_table_loses_its_oldest_pending_sandbox_and_old_ones_expire)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct daytona_pending *p = daytona_pending_new();
@@ -189,7 +189,7 @@ TEST(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one)
 	daytona_pending_free(p);
 }
 
-TEST(a_project_with_many_that_wait_takes_no_place_of_others)
+TEST(a_project_with_many_pending_sandboxes_takes_no_entry_of_others)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct daytona_pending *p = daytona_pending_new();
@@ -220,14 +220,14 @@ int main(void)
 	int result;
 
 	harness_open(&harness);
-	result = RUN(CASE(begun_minutes_count_and_never_is_said_in_daytonas_words),
-	             CASE(what_is_not_given_is_as_daytona_has_it),
-	             CASE(a_ttl_deletes_and_nothing_else_does),
+	result = RUN(CASE(minutes_are_rounded_up_and_never_has_daytonas_value),
+	             CASE(intervals_that_are_not_given_get_daytonas_defaults),
+	             CASE(a_sandbox_with_a_ttl_ends_by_its_ttl_only),
 	             CASE(intervals_outside_their_bounds_are_refused),
-	             CASE(rows_answer_in_daytonas_form),
-	             CASE(a_sandbox_that_waits_for_its_image_is_made_by_one_of_those_who_ask),
-	             CASE(of_too_many_that_wait_the_oldest_is_forgotten_and_so_is_an_old_one),
-	             CASE(a_project_with_many_that_wait_takes_no_place_of_others));
+	             CASE(calls_answer_in_daytonas_form),
+	             CASE(a_pending_sandbox_is_made_by_one_of_the_requests),
+	             CASE(a_full_table_loses_its_oldest_pending_sandbox_and_old_ones_expire),
+	             CASE(a_project_with_many_pending_sandboxes_takes_no_entry_of_others));
 	harness_close(&harness);
 	return result;
 }

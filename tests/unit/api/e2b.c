@@ -28,7 +28,7 @@ TEST(a_builds_uuid_has_its_id_and_a_mark)
 	arena_done(&arena);
 }
 
-TEST(what_is_no_uuid_is_no_build)
+TEST(an_invalid_uuid_names_no_build)
 {
 	static const char *const wrong[] = {
 	        "",
@@ -62,7 +62,7 @@ static void expect_origin(const char *configured, const char *origin, const char
 		assert_null(found);
 }
 
-TEST(pages_of_origins_that_are_listed_may_read)
+TEST(pages_of_listed_origins_may_read_replies)
 {
 	expect_origin("*", "https://anybody", "*");
 	expect_origin("https://a.example, http://localhost:3000", "http://localhost:3000",
@@ -77,6 +77,6 @@ TEST(pages_of_origins_that_are_listed_may_read)
 
 int main(void)
 {
-	return RUN(CASE(a_builds_uuid_has_its_id_and_a_mark), CASE(what_is_no_uuid_is_no_build),
-	           CASE(pages_of_origins_that_are_listed_may_read));
+	return RUN(CASE(a_builds_uuid_has_its_id_and_a_mark), CASE(an_invalid_uuid_names_no_build),
+	           CASE(pages_of_listed_origins_may_read_replies));
 }

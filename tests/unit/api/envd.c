@@ -69,7 +69,7 @@ TEST(a_request_is_exactly_one_message)
 	}
 }
 
-TEST(what_is_written_is_read_again)
+TEST(written_envelopes_are_read_back)
 {
 	AUTO(buf_done) struct buf out = BUF(1 << 20);
 	struct span in, message;
@@ -89,7 +89,7 @@ TEST(what_is_written_is_read_again)
 	assert_true(span_equals_text(message, "{}"));
 }
 
-TEST(an_error_ends_a_stream_by_its_name)
+TEST(an_error_ends_a_stream_with_its_code)
 {
 	AUTO(buf_done) struct buf out = BUF(1024);
 	struct span in, message;
@@ -104,7 +104,7 @@ TEST(an_error_ends_a_stream_by_its_name)
 	                                      "\"no \\\"such\\\" process\"}}"));
 }
 
-TEST(a_message_that_does_not_fit_leaves_the_buffer_alone)
+TEST(a_message_that_does_not_fit_leaves_the_buffer_unchanged)
 {
 	AUTO(buf_done) struct buf out = BUF(8);
 	size_t begun = connect_begin_envelope(&out);
@@ -129,7 +129,7 @@ TEST(a_timeout_has_ten_digits_at_most)
 	assert_int_equal(connect_timeout_parse("", &ms, &err), -1);
 }
 
-/* ---- what happens to a process ---- */
+/* ---- events of a process ---- */
 
 static void check_end(const struct agent_process *p, const char *expected)
 {
@@ -139,7 +139,7 @@ static void check_end(const struct agent_process *p, const char *expected)
 	assert_string_equal(buf_text(&out) + CONNECT_HEAD_SIZE, expected);
 }
 
-TEST(an_end_is_told_by_code_or_by_signal)
+TEST(an_end_reports_the_exit_code_or_the_signal)
 {
 	check_end(&(struct agent_process){.exit_code = 0},
 	          "{\"event\":{\"end\":{\"exited\":true,\"status\":\"exit status 0\"}}}");
@@ -168,7 +168,7 @@ TEST(output_is_base64)
 
 #define TOKEN "0tQG31xiMp0IOQfaz9dcwi72L1CPo8e0"
 
-TEST(a_signature_is_the_one_that_clients_make)
+TEST(signatures_are_equal_to_those_of_clients)
 {
 	const struct signed_file file = {"hello.txt", "read", "user", NULL};
 	char text[SIGNATURE_SIZE];
@@ -196,7 +196,7 @@ TEST(another_path_user_operation_time_or_token_has_another_signature)
 	assert_false(signature_matches(&file, TOKEN, SPAN("")));
 }
 
-TEST(a_signature_has_its_time)
+TEST(a_signature_expires)
 {
 	struct signed_file file = {"a", "read", "", "100"};
 	struct error err;
@@ -215,12 +215,12 @@ int main(void)
 {
 	return RUN(CASE(an_envelope_is_cut_when_it_is_whole),
 	           CASE(envelopes_that_are_compressed_strange_or_huge_are_refused),
-	           CASE(a_request_is_exactly_one_message), CASE(what_is_written_is_read_again),
-	           CASE(an_error_ends_a_stream_by_its_name),
-	           CASE(a_message_that_does_not_fit_leaves_the_buffer_alone),
+	           CASE(a_request_is_exactly_one_message), CASE(written_envelopes_are_read_back),
+	           CASE(an_error_ends_a_stream_with_its_code),
+	           CASE(a_message_that_does_not_fit_leaves_the_buffer_unchanged),
 	           CASE(a_timeout_has_ten_digits_at_most),
-	           CASE(an_end_is_told_by_code_or_by_signal), CASE(output_is_base64),
-	           CASE(a_signature_is_the_one_that_clients_make),
+	           CASE(an_end_reports_the_exit_code_or_the_signal), CASE(output_is_base64),
+	           CASE(signatures_are_equal_to_those_of_clients),
 	           CASE(another_path_user_operation_time_or_token_has_another_signature),
-	           CASE(a_signature_has_its_time));
+	           CASE(a_signature_expires));
 }

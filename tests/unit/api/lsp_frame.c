@@ -3,7 +3,7 @@
 
 #include "surface/daytona/lsp_frame.h"
 
-/* What is taken out of a stream that comes in pieces of so many bytes, each in brackets. */
+/* Returns the messages of a stream that arrives in pieces of this size, each in brackets. */
 static void check(const char *stream, size_t piece, const char *expected)
 {
 	AUTO(buf_done) struct buf in = BUF(1 << 16), told = BUF(1 << 16);
@@ -33,7 +33,7 @@ TEST(messages_are_found_wherever_pieces_are_cut)
 		check(buf_text(&stream), piece, "[{\"a\":1}][{}][{\"b\":2}]");
 }
 
-TEST(what_is_no_message_is_passed_over)
+TEST(bytes_that_are_no_message_are_skipped)
 {
 	static const char good[] = "Content-Length: 2\r\n\r\n{}";
 	static const char *const before[] = {
@@ -55,7 +55,7 @@ TEST(what_is_no_message_is_passed_over)
 	}
 }
 
-TEST(a_head_without_an_end_is_not_waited_for)
+TEST(the_reader_does_not_wait_for_a_head_without_an_end)
 {
 	AUTO(buf_done) struct buf stream = BUF(1 << 15);
 
@@ -66,7 +66,7 @@ TEST(a_head_without_an_end_is_not_waited_for)
 	check(buf_text(&stream), 100, "[{}]");
 }
 
-TEST(half_a_message_is_none)
+TEST(an_incomplete_message_is_not_returned)
 {
 	check("Content-Length: 3\r\n\r\n{}", 4, "");
 	check("Content-Length: 3\r\n\r", 4, "");
@@ -76,6 +76,7 @@ TEST(half_a_message_is_none)
 int main(void)
 {
 	return RUN(CASE(messages_are_found_wherever_pieces_are_cut),
-	           CASE(what_is_no_message_is_passed_over),
-	           CASE(a_head_without_an_end_is_not_waited_for), CASE(half_a_message_is_none));
+	           CASE(bytes_that_are_no_message_are_skipped),
+	           CASE(the_reader_does_not_wait_for_a_head_without_an_end),
+	           CASE(an_incomplete_message_is_not_returned));
 }

@@ -14,7 +14,7 @@
 
 #define SOON_MS 1000
 
-/* An agent that tells of entries without end, none of which is an event. */
+/* An agent that sends entries without end, none of which is an event. */
 struct flood {
 	int fd;
 	atomic_bool is_over;
@@ -64,7 +64,7 @@ static int add(struct envd_watchers *w, const char *sandbox, char id[ID_SIZE + 1
 	return ends[1];
 }
 
-TEST(an_agent_that_never_stops_holds_no_other_sandboxes_call_and_not_its_own)
+TEST(an_agent_that_sends_without_end_delays_no_call)
 {
 	struct envd_watchers *w = envd_watchers_new();
 	struct taking taking = {.watchers = w};
@@ -95,7 +95,7 @@ TEST(an_agent_that_never_stops_holds_no_other_sandboxes_call_and_not_its_own)
 	envd_watchers_free(w);
 }
 
-TEST(a_watcher_that_is_removed_is_gone)
+TEST(a_removed_watcher_is_not_found)
 {
 	struct envd_watchers *w = envd_watchers_new();
 	AUTO(buf_done) struct buf out = BUF(4096);
@@ -113,6 +113,6 @@ TEST(a_watcher_that_is_removed_is_gone)
 int main(void)
 {
 	alarm(60);
-	return RUN(CASE(an_agent_that_never_stops_holds_no_other_sandboxes_call_and_not_its_own),
-	           CASE(a_watcher_that_is_removed_is_gone));
+	return RUN(CASE(an_agent_that_sends_without_end_delays_no_call),
+	           CASE(a_removed_watcher_is_not_found));
 }
