@@ -49,14 +49,14 @@ static int take_digest(struct jailed_backup *task, struct error *err)
 	return 0;
 }
 
-struct backup_progress {
+struct backup_pack_progress {
 	int progress_fd;
 	const char *text;
 };
 
 static void on_line(void *context, const char *line)
 {
-	const struct backup_progress *t = context;
+	const struct backup_pack_progress *t = context;
 	struct error ignored = {0};
 	int64_t percent;
 
@@ -89,7 +89,7 @@ static int run_jailed(struct jailed_backup *task, const struct jailed_function *
 {
 	const struct backup *b = task->backup;
 	const struct image_spec spec = {.progress_fd = b->progress_fd, .size_max = b->size_max};
-	struct backup_progress telling = {b->progress_fd, jailed->text};
+	struct backup_pack_progress telling = {b->progress_fd, jailed->text};
 	const struct image_command command = {.function = jailed->function,
 	                                      .context = task,
 	                                      .folder_fd = jailed->folder_fd,

@@ -137,7 +137,7 @@ int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsign
 
 /* ---- find and list ---- */
 
-struct sandbox_search {
+struct sandbox_lookup_run {
 	struct record_lookup lookup;
 	struct rows rows;
 	struct sandbox_record *ret;
@@ -145,7 +145,7 @@ struct sandbox_search {
 
 static int run_search(struct store_connection *c, void *context, struct error *err)
 {
-	struct sandbox_search *search = context;
+	struct sandbox_lookup_run *search = context;
 	int found = 0;
 
 	if (id_is_valid(search->lookup.id))
@@ -162,7 +162,7 @@ static int run_search(struct store_connection *c, void *context, struct error *e
 int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
                        const char *id_or_name, struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_search search = {
+	struct sandbox_lookup_run search = {
 	        .lookup = {.project_id = project_id, .id = id_or_name},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .ret = ret,
@@ -189,7 +189,7 @@ static int refuse_several(const struct rows *projects, const char *name, struct 
 
 static int run_search_anywhere(struct store_connection *c, void *context, struct error *err)
 {
-	struct sandbox_search *search = context;
+	struct sandbox_lookup_run *search = context;
 	const char *name = search->lookup.id;
 	struct rows projects = {.arena = search->rows.arena, .size = sizeof(struct project_ref)};
 	int found = query_run(c, QUERY_SANDBOX_PROJECTS_WITH_NAME, &search->lookup, &projects, err);
@@ -211,7 +211,7 @@ static int run_search_anywhere(struct store_connection *c, void *context, struct
 int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
                                 struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_search search = {
+	struct sandbox_lookup_run search = {
 	        .lookup = {.id = name},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .ret = ret,
@@ -223,7 +223,7 @@ int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *na
 
 static int run_search_ended(struct store_connection *c, void *context, struct error *err)
 {
-	struct sandbox_search *search = context;
+	struct sandbox_lookup_run *search = context;
 	int found = query_find(c, QUERY_SANDBOX_FIND_ENDED, &search->lookup, &search->rows,
 	                       search->ret, err);
 
@@ -235,7 +235,7 @@ static int run_search_ended(struct store_connection *c, void *context, struct er
 int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
                              const char *id, struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_search search = {
+	struct sandbox_lookup_run search = {
 	        .lookup = {.project_id = project_id, .id = id},
 	        .rows = {.arena = a, .size = sizeof(*ret)},
 	        .ret = ret,

@@ -200,14 +200,14 @@ int store_delivery_next_at(struct store *s, const char *webhook_id, int64_t *ret
 	return 0;
 }
 
-struct delivery_attempt {
+struct attempt_query {
 	enum query_name query;
 	const void *takes;
 };
 
 static int run_attempt(struct store_connection *c, void *context, struct error *err)
 {
-	const struct delivery_attempt *attempt = context;
+	const struct attempt_query *attempt = context;
 	int count = query_run(c, attempt->query, attempt->takes, NULL, err);
 
 	if (count == 0)
@@ -219,7 +219,7 @@ static int run_attempt(struct store_connection *c, void *context, struct error *
 static int change_attempt(struct store *s, enum query_name query, const void *takes,
                           struct error *err)
 {
-	struct delivery_attempt attempt = {query, takes};
+	struct attempt_query attempt = {query, takes};
 
 	return store_change(
 	        s, &(struct transaction){.run = run_attempt, .context = &attempt, .is_lazy = true},

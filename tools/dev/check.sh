@@ -187,6 +187,7 @@ quick_checks()
 	run_check layers tools/check_layers.py
 	run_check sizes tools/check_sizes.py
 	run_check banned tools/check_banned.py
+	run_check names tools/check_names.py
 	run_check links tools/check_links.py
 }
 

@@ -374,21 +374,21 @@ static int get_config(struct request *rq, UNUSED const void *body, struct reply 
 
 #define MB_PER_GB 1024
 
-struct sandbox_resize_body {
+struct daytona_resize_body {
 	double cpu, memory, disk;
 };
 static const struct json_member resize_request_members[] = {
-        JSON_NUMBER_MEMBER(sandbox_resize_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
-        JSON_NUMBER_MEMBER(sandbox_resize_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
-        JSON_NUMBER_MEMBER(sandbox_resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
+        JSON_NUMBER_MEMBER(daytona_resize_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
+        JSON_NUMBER_MEMBER(daytona_resize_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
+        JSON_NUMBER_MEMBER(daytona_resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", sandbox_resize_body, "The new limits");
+static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", daytona_resize_body, "The new limits");
 
 static int resize_sandbox(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct sandbox_resize_body *b = body;
+	const struct daytona_resize_body *b = body;
 	const struct fleet_ref ref = daytona_ref(rq);
 	const struct sandbox_resources change = {.cpu = b->cpu,
 	                                         .memory_mb = (int64_t)(b->memory * MB_PER_GB),
