@@ -6,7 +6,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
+#include "isolation/identity.h"
+#include "isolation/plan.h"
 #include "wire/agent.h"
 #include "wire/broker.h"
 

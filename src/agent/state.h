@@ -9,7 +9,8 @@
 #include "agent/stops.h"
 #include "base/id.h"
 #include "base/list.h"
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
+#include "isolation/views.h"
 
 struct agent;
 

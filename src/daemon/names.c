@@ -16,7 +16,7 @@
 #include "daemon/seccomp.h"
 #include "egress/egress.h"
 
-#define GATEWAY 0xa9fe0101u /* 169.254.1.1: NETWORK_GATEWAY of broker/network.h */
+#define GATEWAY 0xa9fe0101u /* 169.254.1.1: NETWORK_GATEWAY of broker/network/network.h */
 #define WAITING_MAX 4096
 #define NAMESERVER_PORT 53
 #define RESOLV_CONF_MAX (64 * 1024)

@@ -5,7 +5,7 @@
  *           --UDP 53------->                                 --> the host's nameserver
  *
  * The broker leads there what a sandbox with names in its rules sends to addresses that it must not
- * reach (broker/egress.c). The gateway reads whose name it is for (look.h), compares it with the
+ * reach (broker/network/egress.c). The gateway reads whose name it is for (look.h), compares it with the
  * sandbox's rules, asks for its addresses itself (where the packet was going does not matter),
  * leaves out those that no sandbox may reach, and carries bytes both ways. Questions for names that
  * are not allowed are answered with "no such name", and leave the host no more than the rest does.

@@ -62,7 +62,7 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, const char 
 
 /* ---- where it leads ---- */
 
-/* As the rules of all sandboxes are in broker/firewall.c, for what they send themselves. */
+/* As the rules of all sandboxes are in broker/network/firewall.c, for what they send themselves. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address)
 {
 	bool is_given_back = false;

@@ -221,7 +221,7 @@ int backup_load(const struct backup *b, struct error *err)
 		return -1;
 	if (syncfs(layer) < 0)
 		return FAIL_ERRNO(err, "bring the layer to the disk");
-	/* From now on it is a snapshot (broker/chains.h): not before all of it is there. */
+	/* From now on it is a snapshot (broker/layers/stacks.h): not before all of it is there. */
 	if (symlinkat("snapshot", layer, "kept") < 0 || fsync(layer) < 0 ||
 	    fsync(b->snapshots_fd) < 0)
 		return FAIL_ERRNO(err, "keep layer '%s'", b->layers);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "isolation/apply.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "isolation/isolation.h"
+#include "isolation/layer.h"
+#include "isolation/plan.h"
 
 struct applier {
 	const int *fds;

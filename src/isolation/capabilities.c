@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <linux/capability.h>
 
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
 
 /* What package managers, sudo and servers need. Not here, on purpose: SYS_ADMIN, SYS_PTRACE,
  * NET_ADMIN and NET_RAW (the network namespace belongs to the host anyway), MKNOD, SYS_RESOURCE,

@@ -2,7 +2,7 @@
 /* isolation/cgroup.h — what cgroup.c and the two kinds of tree share. Private to this folder. */
 #pragma once
 
-#include "isolation/isolation.h"
+#include "isolation/cgroups.h"
 
 #define CGROUP_ALL "atoll" /* our part of each tree */
 #define CGROUP_CPU_PERIOD_US 100000

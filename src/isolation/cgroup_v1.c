@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Version 1: one tree per controller. Attaching a process to a group may wait milliseconds for the
  * kernel's grace periods, so that it is done by the maker of a cell, never for a request. */
-#include "isolation/cgroup.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "isolation/cgroup.h"
 
 /* What may be charged to a group that is used again: the kernel's caches, and what each processor
  * has drawn ahead (MEMCG_CHARGE_BATCH of the kernel, 64 pages). */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Version 2: one tree; a process is born in its group by clone3(CLONE_INTO_CGROUP). */
-#include "isolation/cgroup.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "isolation/cgroup.h"
 
 static const struct cgroup_cpu_files cpu_files = {.quota = "cpu.max",
                                                   .burst = "cpu.max.burst",

@@ -13,10 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/span.h"
 
 #define CRIU_MS 10000
 #define OUTPUT_MAX (64 * 1024)

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "isolation/identity_texts.h"
+#include "isolation/plan.h"
 
 void identity_texts(struct arena *a, const struct isolation_identity *identity,
                     struct identity_file ret[ISOLATION_IDENTITY_FILES])

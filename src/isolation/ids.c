@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "isolation/ids.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "isolation/isolation.h"
 
 #define CHILD_STACK_SIZE 16384
 

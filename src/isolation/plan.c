@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "isolation/plan.h"
+
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "isolation/identity.h"
-#include "isolation/isolation.h"
+#include "isolation/identity_texts.h"
 #include "isolation/plan_kernel.h"
 
 #define USER_ID 1000

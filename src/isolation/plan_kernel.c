@@ -13,7 +13,6 @@
 #include <sys/mount.h>
 
 #include "base/fd.h"
-#include "isolation/isolation.h"
 #include "isolation/views.h"
 
 #define V ISOLATION_VIEWS

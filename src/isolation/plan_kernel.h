@@ -3,7 +3,7 @@
  * folder. */
 #pragma once
 
-#include "isolation/isolation.h"
+#include "isolation/plan.h"
 
 /* Numbers of prepared mounts. */
 enum { PREPARED_PROC, PREPARED_VIEWS = ISOLATION_PREPARED_VIEWS, PREPARED_CPU, PREPARED_CGROUP };

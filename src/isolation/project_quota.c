@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/random.h"
 
 #define PROJECT_FIRST 0x40000000u
@@ -172,7 +171,7 @@ static int run_writer(int folder)
 	return fsync(fd) < 0 && (errno == EDQUOT || errno == ENOSPC) ? PROBE_REFUSED : 0;
 }
 
-static int check_limit(int folder, struct error *err)
+static int try_limit(int folder, struct error *err)
 {
 	pid_t pid = fork();
 	int status;
@@ -197,7 +196,7 @@ static int try_folder(int folder, struct error *err)
 
 	if (project_quota_begin(folder, err) < 0 || project_quota_limit(folder, &most, err) < 0)
 		return -1;
-	status = check_limit(folder, err);
+	status = try_limit(folder, err);
 	(void)!project_quota_limit(folder, &none, &ignored);
 	return status;
 }

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
 #include "seccomp_filter.h"
 
 #if defined(__x86_64__)

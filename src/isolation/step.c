@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "isolation/isolation.h"
+#include "isolation/plan.h"
 
 const struct wire_member setup_step_shape[] = {
         WIRE_U32_MEMBER(setup_step, kind),

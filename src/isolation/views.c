@@ -10,7 +10,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
+#include "isolation/plan.h"
 
 #define CGROUP "/sys/fs/cgroup" /* inside */
 #define READ_MAX 8192

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "isolation/views.h"
-
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "base/span.h"
+#include "isolation/views.h"
 
 #define TICKS_PER_S 100 /* USER_HZ, of every architecture that we build for */
 #define US_PER_TICK (1000000 / TICKS_PER_S)

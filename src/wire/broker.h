@@ -149,7 +149,7 @@ struct broker_snapshot_made {
 	const char *method;          /* "rename", "switch" or "copy", see docs/use/snapshots.md */
 	const char *because;         /* of a copy: what was in the way of a switch */
 };
-/* What is prepared for whoever asks for just this; see broker/pool.h. */
+/* What is prepared for whoever asks for just this; see broker/sandbox/pool.h. */
 struct broker_pool {
 	uint64_t request;
 	const char *name;          /* an id of the caller's choice */

@@ -5,10 +5,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "broker/box.h"
-#include "broker/network.h"
-#include "broker/requests.h"
-#include "sandbox/egress.h"
+#include "broker/network/egress.h"
+#include "broker/network/firewall.h"
+#include "broker/network/network.h"
+#include "broker/sandbox/sandbox.h"
+#include "broker/server/requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -21,7 +21,9 @@
 #include "base/fd.h"
 #include "config/config.h"
 #include "isolation/checkpoint.h"
+#include "isolation/ids.h"
 #include "isolation/isolation.h"
+#include "isolation/layer.h"
 #include "isolation/project_quota.h"
 
 #define XFS_MAGIC 0x58465342

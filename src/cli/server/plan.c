@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/resources.h"
-#include "isolation/isolation.h"
+#include "isolation/plan.h"
 #include "json/json.h"
 
 #define TEXT_SIZE_MAX (256u * 1024)

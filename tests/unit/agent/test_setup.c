@@ -14,7 +14,9 @@
 
 #include "agent/setup.h"
 #include "base/clock.h"
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
+#include "isolation/identity.h"
+#include "isolation/plan.h"
 #include "wire/agent.h"
 
 #define PATIENCE_MS 10000

@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "broker/netlink.h"
-#include "broker/network.h"
+#include "broker/network/firewall.h"
+#include "broker/network/netlink.h"
+#include "broker/network/network.h"
 #include "unit.h"
 
 #define FROM 0x7f000007u

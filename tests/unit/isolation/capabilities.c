@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdbool.h>
 #include <linux/capability.h>
 
-#include "isolation/isolation.h"
+#include "base/fd.h"
+#include "isolation/apply.h"
 #include "unit.h"
 
 static bool has(int capability)

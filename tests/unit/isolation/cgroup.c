@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "isolation/isolation.h"
+#include "isolation/cgroups.h"
 #include "unit.h"
 
 struct fake {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* With a program of ours in CRIU's place: what CRIU itself does here, `atoll doctor` tells. */
-#include "unit.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +11,7 @@
 
 #include "base/fd.h"
 #include "isolation/checkpoint.h"
+#include "unit.h"
 
 #define HEAD "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Version: 4.2' && exit 0\n"
 

@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolation/ids.h"
 #include "isolation/isolation.h"
+#include "isolation/layer.h"
 #include "unit.h"
 
 #define SLOT 28001u

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "isolation/isolation.h"
+#include "isolation/plan.h"
 #include "unit.h"
 
 static struct isolation_spec some_spec(void)

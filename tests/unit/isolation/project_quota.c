@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Most hosts, and their kernels, have no project quotas. Where there are some, name a folder in
  * ATOLL_QUOTA_FOLDER: then the limits themselves are tried, as root. */
-#include "isolation/project_quota.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "isolation/project_quota.h"
 #include "unit.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
 #include "unit.h"
 
 #define NOT_LOADED 255

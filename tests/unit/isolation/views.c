@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "isolation/isolation.h"
+#include "isolation/apply.h"
+#include "isolation/views.h"
 #include "unit.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/host/options.h — the broker's command-line options. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "broker/network/network.h"
+
+enum disk_quota {
+	DISK_QUOTA_OFF,
+	DISK_QUOTA_ON, /* images, where they work */
+	DISK_QUOTA_AUTO,
+	DISK_QUOTA_PROJECT,
+	DISK_QUOTA_IMAGE,
+	DISK_QUOTA_COUNT,
+};
+
+struct broker_options {
+	const char *data, *agent, *image;
+	uid_t uid;                  /* of atolld */
+	gid_t gid;                  /* of atolld */
+	unsigned cells;             /* prewarmed sandboxes kept ready, of each kind */
+	unsigned pool_automatic;    /* size of an automatic pool; see sandbox/pool.h */
+	unsigned pool_max;          /* prepared sandboxes in all pools */
+	enum disk_quota disk_quota; /* as requested; struct host says what is in force */
+	bool disk_watch;
+	unsigned disk_inodes;      /* for each GiB of a disk limit; 0: no limit */
+	bool registry_private;     /* images may be pulled from the host's own network */
+	unsigned io_mbps;          /* limit for each sandbox; 0: an equal share only */
+	unsigned orphan_timeout_s; /* a sandbox without a broker ends after this time; 0: never */
+	unsigned orphans_keep_s;   /* how long the trash keeps layers that no stack names */
+	const char *subnet, *allow;
+	struct network_gateway gateway;
+};
+
+/* The error names the option. */
+MUST_CHECK int broker_options_parse(struct broker_options *ret, int argc, char **argv,
+                                    struct error *err);

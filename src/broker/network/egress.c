@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of single sandboxes, beside those that hold for all (firewall.c).
+ *
+ * A sandbox with rules has a chain that looks into a set of the addresses that it must not reach; a
+ * map leads from its link to the chain. The two chains before all others are made with the first of
+ * them, so that a host without rules has none of this. They are asked before "what is established
+ * goes on": a connection that a new rule forbids is cut. The link, and not the address, tells whose
+ * a packet is: no sandbox can pretend to that.
+ *
+ * Elements are said where a set is declared: to add one by itself makes nft 1.0 read all elements
+ * of all sets first, which with hundreds of sandboxes takes longer than all else. */
+#include "broker/network/egress.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "broker/network/firewall.h"
+#include "broker/network/flows.h"
+#include "broker/network/link.h"
+#include "broker/network/names.h"
+#include "broker/network/network.h"
+
+#define SCRIPT_MAX (64 * 1024)
+#define REMOVAL_MAX ((size_t)SLOTS_MAX * 1024)
+#define DENIED_MAX (32 * 1024)
+#define LISTING_MAX ((size_t)SLOTS_MAX * 64)
+#define MAP "add map inet atoll %s { type ifname : verdict; "
+
+static const struct network_own rules = {"egress", "egress"};
+
+/* All of it may be there: each line says what is to be, and does nothing when it is so. */
+static const char frame[] =
+        "add chain inet atoll egress_denied\n"
+        "flush chain inet atoll egress_denied\n"
+        "add rule inet atoll egress_denied ct state established meta l4proto tcp reject with tcp "
+        "reset\n"
+        "add rule inet atoll egress_denied reject with icmp type admin-prohibited\n"
+        "add chain inet atoll egress_forward { type filter hook forward priority -2; }\n"
+        "add chain inet atoll egress_input { type filter hook input priority -2; }\n"
+        "flush chain inet atoll egress_forward\n"
+        "flush chain inet atoll egress_input\n"
+        "add rule inet atoll egress_forward meta nfproto ipv4 iifname vmap @egress\n"
+        "add rule inet atoll egress_input meta nfproto ipv4 iifname vmap @egress\n";
+
+void network_own_add(struct buf *out, const struct network_own *own, uint32_t slot)
+{
+	char link[NETWORK_LINK_SIZE];
+
+	network_link_name(slot, link);
+	buf_addf(out, "add table inet atoll\nadd chain inet atoll %s%u\n", own->chain, slot);
+	buf_addf(out, MAP "elements = { \"%s\" : jump %s%u }; }\n", own->map, link, own->chain,
+	         slot);
+}
+
+/* What is not there is made first: to remove what is missing would be an error. */
+void network_own_remove(struct buf *out, const struct network_own *own, uint32_t slot)
+{
+	char link[NETWORK_LINK_SIZE];
+
+	network_link_name(slot, link);
+	network_own_add(out, own, slot);
+	buf_addf(out, "delete element inet atoll %s { \"%s\" }\n", own->map, link);
+	buf_addf(out, "delete chain inet atoll %s%u\n", own->chain, slot);
+}
+
+/* "{ 1.1.1.1-1.1.1.4, … }" */
+static void add_denied(struct buf *out, const struct egress_ranges *denied)
+{
+	buf_add_text(out, "{ ");
+	for (size_t i = 0; i < denied->count; i++) {
+		if (i > 0)
+			buf_add_text(out, ", ");
+		network_add_range(out, &denied->items[i]);
+	}
+	buf_add_text(out, " }");
+}
+
+struct own_rules {
+	uint32_t slot;
+	const char *egress;
+	struct egress_ranges denied; /* of that */
+};
+
+static int add_rules(struct buf *out, const struct host_network *n, const struct own_rules *r,
+                     struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(DENIED_MAX);
+	const uint32_t slot = r->slot;
+
+	network_own_add(out, &rules, slot);
+	buf_add_text(out, frame);
+	buf_addf(out, "flush chain inet atoll egress%u\n", slot);
+	if (r->denied.count == 0)
+		return 0;
+	add_denied(&text, &r->denied);
+	if (sandbox_egress_has_names(r->egress) &&
+	    network_names_rules(out, n, slot, buf_span(&text), err) < 0)
+		return -1;
+	buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto egress_denied\n", slot,
+	         buf_text(&text));
+	return 0;
+}
+
+int network_egress_rules(struct buf *out, const struct host_network *n, uint32_t slot,
+                         const char *egress, struct error *err)
+{
+	struct own_rules r = {.slot = slot, .egress = egress};
+
+	return sandbox_egress_denied(egress, &r.denied, err) < 0 ? -1 : add_rules(out, n, &r, err);
+}
+
+void network_egress_removal(struct buf *out, uint32_t slot)
+{
+	network_own_remove(out, &rules, slot);
+}
+
+/* ---- which slots have rules ---- */
+
+bool network_egress_is_set(const struct host_network *n, uint32_t slot)
+{
+	return slot < SLOTS_MAX && (n->ruled[slot / 8] >> slot % 8 & 1);
+}
+
+void network_egress_note(struct host_network *n, uint32_t slot, bool is_set)
+{
+	unsigned char bit = (unsigned char)(1u << slot % 8);
+
+	if (slot >= SLOTS_MAX)
+		return;
+	if (is_set)
+		n->ruled[slot / 8] |= bit;
+	else
+		n->ruled[slot / 8] &= (unsigned char)~bit;
+}
+
+/* ---- what is under way ---- */
+
+/* TCP hears of it by a reset when it sends, or answers to what comes; what has no such end would be
+ * let in for as long as it comes, and led to the gateway for as long as it goes. */
+static bool flow_is_refused(const void *context, const struct flow *flow)
+{
+	const struct egress_ranges *denied = context;
+	bool is_denied = false;
+
+	for (size_t i = 0; i < denied->count && !is_denied; i++)
+		is_denied = egress_range_has(&denied->items[i], flow->to);
+	return network_flow_is_led(flow) || (flow->protocol != IPPROTO_TCP && is_denied);
+}
+
+/* A kernel that cannot be told forgets by itself what is silent for some minutes, and what is sent
+ * to the denied is refused in any case. */
+void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress)
+{
+	struct egress_ranges denied;
+	struct error err = {0};
+	uint32_t address;
+
+	if (!network_was_used(slot, true))
+		return;
+	if (sandbox_egress_denied(egress, &denied, &err) < 0 ||
+	    network_address(n, slot, &address, &err) < 0 ||
+	    network_flows_forget(address, flow_is_refused, &denied, &err) < 0)
+		log_warning("what goes on from before a change of rules is not ended, going on",
+		            FAILURE(&err));
+}
+
+/* ---- in the kernel ---- */
+
+int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t count,
+                         struct error *err)
+{
+	AUTO(buf_done) struct buf script = BUF(REMOVAL_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		network_egress_removal(&script, slots[i]);
+		if (network_names_are_told(n, slots[i]))
+			network_names_removal(&script, slots[i]);
+	}
+	if (count > 0 && network_nft(buf_span(&script), NULL, err) < 0)
+		return FAIL_CONTEXT(err, "remove the rules of a sandbox's network");
+	for (size_t i = 0; i < count; i++) {
+		network_names_forget(n, slots[i]);
+		network_egress_note(n, slots[i], false);
+	}
+	return 0;
+}
+
+/* The gateway knows names before anything is led to it, and forgets them when nothing is any more.
+ */
+static int load_rules(struct host_network *n, const struct own_rules *r, struct error *err)
+{
+	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
+	bool has_names = sandbox_egress_has_names(r->egress);
+	const uint32_t slot = r->slot;
+
+	if (add_rules(&script, n, r, err) < 0)
+		return -1;
+	if (!has_names && network_names_are_told(n, slot))
+		network_names_removal(&script, slot);
+	/* What fails from here on may be there: until it is removed. */
+	network_egress_note(n, slot, true);
+	if (has_names) {
+		if (network_names_tell(n, slot, r->egress, err) < 0)
+			return -1;
+		fault_point("broker", "egress-names");
+	}
+	if (network_nft(buf_span(&script), NULL, err) < 0)
+		return -1;
+	if (!has_names)
+		network_names_forget(n, slot);
+	return 0;
+}
+
+int network_egress_set(struct host_network *n, uint32_t slot, const char *egress, struct error *err)
+{
+	struct own_rules r = {.slot = slot, .egress = egress};
+
+	if (sandbox_egress_denied(egress, &r.denied, err) < 0)
+		return -1;
+	if (r.denied.count == 0 && !network_egress_is_set(n, slot))
+		return 0;
+	if (r.denied.count == 0 ? network_egress_clear(n, &slot, 1, err) < 0
+	                        : load_rules(n, &r, err) < 0)
+		return FAIL_CONTEXT(err, "set the rules of a sandbox's network");
+	return 0;
+}
+
+void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
+                         void *context)
+{
+	static const char before[] = "atoll";
+	const size_t skipped = sizeof(before) - 1;
+	struct span rest = listing, piece;
+	struct error ignored = {0};
+	int64_t slot;
+
+	/* … "atoll17" : jump egress17, … */
+	while (span_split(&rest, '"', &piece)) {
+		struct span word = {piece.data, 0};
+
+		if (!span_split(&rest, '"', &word))
+			return;
+		if (word.size < skipped || memcmp(word.data, before, skipped) != 0)
+			continue;
+		word = (struct span){word.data + skipped, word.size - skipped};
+		if (span_parse_whole(word, 0, SLOTS_MAX - 1, &slot, &ignored) == 0)
+			on_slot(context, (uint32_t)slot);
+	}
+}
+
+int network_egress_each(void (*on_slot)(void *context, uint32_t slot), void *context,
+                        struct error *err)
+{
+	AUTO(buf_done) struct buf listing = BUF(LISTING_MAX), script = BUF(SCRIPT_MAX);
+
+	buf_addf(&script, "add table inet atoll\n" MAP "}\nlist map inet atoll %s\n", rules.map,
+	         rules.map);
+	if (network_nft(buf_span(&script), &listing, err) < 0)
+		return FAIL_CONTEXT(err, "list the rules of sandboxes' networks");
+	network_egress_find(buf_span(&listing), on_slot, context);
+	return 0;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host does with packets of sandboxes: one nft table, the same for every instance of Atoll
+ * on this host, loaded as a whole, so that loading it again changes nothing. */
+#include "broker/network/firewall.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "broker/network/network.h"
+
+#define RULES_MAX (64 * 1024)
+#define NFT_TIMEOUT_MS 10000
+#define NFT_TRIES 3
+#define FALLBACK_NAMESERVER 0x01010101u
+
+static const char declarations[] =
+        "add set inet atoll sandboxes { type ipv4_addr; flags interval; }\n"
+        "add set inet atoll refused { type ipv4_addr; flags interval; }\n"
+        "add set inet atoll nameservers { type ipv4_addr; }\n"
+        "add map inet atoll chunks { type ipv4_addr : verdict; flags interval; }\n"
+        "add chain inet atoll from_sandbox\n"
+        "add chain inet atoll forward { type filter hook forward priority -1; }\n"
+        "add chain inet atoll after { type nat hook postrouting priority 100; }\n"
+        "flush chain inet atoll from_sandbox\n"
+        "flush chain inet atoll forward\n"
+        "flush chain inet atoll after\n"
+        "flush set inet atoll refused\n"
+        "flush set inet atoll nameservers\n";
+
+/* With all that they need: they are also loaded with the names of hosts in a sandbox's rules, which
+ * would be refused where an older Atoll of this host has loaded its own since. */
+static const char input_rules[] =
+        "add set inet atoll nameservers { type ipv4_addr; }\n"
+        "add chain inet atoll input { type filter hook input priority -1; }\n"
+        "flush chain inet atoll input\n"
+        /* the host itself is only a router, and its nameserver if it is one */
+        "add rule inet atoll input iifname \"atoll*\" ct state established,related accept\n"
+        "add rule inet atoll input iifname \"atoll*\" ip daddr @nameservers udp dport 53 accept\n"
+        "add rule inet atoll input iifname \"atoll*\" ip daddr @nameservers tcp dport 53 accept\n"
+        /* what rules of single sandboxes lead to the gateway for names, see egress.c */
+        "add rule inet atoll input iifname \"atoll*\" ip daddr " NETWORK_GATEWAY
+        " ct status dnat accept\n"
+        "add rule inet atoll input iifname \"atoll*\" meta nfproto ipv4 reject with icmp type "
+        "admin-prohibited\n"
+        "add rule inet atoll input iifname \"atoll*\" drop\n"
+        /* Nor does it open connections to sandboxes, whichever of its processes is taken over. */
+        "add chain inet atoll output { type filter hook output priority -1; }\n"
+        "flush chain inet atoll output\n"
+        "add rule inet atoll output oifname \"atoll*\" ct state new drop\n";
+
+static const char rules[] =
+        /* sandboxes never talk to each other, and nobody opens a connection to one */
+        "add rule inet atoll forward iifname \"atoll*\" oifname \"atoll*\" drop\n"
+        "add rule inet atoll forward oifname \"atoll*\" ct state established,related accept\n"
+        "add rule inet atoll forward oifname \"atoll*\" drop\n"
+        "add rule inet atoll forward iifname \"atoll*\" jump from_sandbox\n"
+        "add rule inet atoll from_sandbox meta nfproto != ipv4 drop\n"
+        "add rule inet atoll from_sandbox ip saddr != @sandboxes drop\n"
+        "add rule inet atoll from_sandbox ct state established,related accept\n"
+        "add rule inet atoll from_sandbox ip daddr @nameservers udp dport 53 accept\n"
+        "add rule inet atoll from_sandbox ip daddr @nameservers tcp dport 53 accept\n"
+        "add rule inet atoll from_sandbox ip saddr vmap @chunks\n"
+        "add rule inet atoll from_sandbox ip daddr @refused reject with icmp type "
+        "admin-prohibited\n"
+        "add rule inet atoll from_sandbox accept\n"
+        "add rule inet atoll after ip saddr @sandboxes oifname != \"atoll*\" masquerade\n";
+
+void network_add_address(struct buf *out, uint32_t address)
+{
+	buf_addf(out, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255,
+	         address & 255);
+}
+
+void network_add_range(struct buf *out, const struct egress_range *range)
+{
+	network_add_address(out, range->first);
+	buf_add_byte(out, '-');
+	network_add_address(out, range->last);
+}
+
+static void add_refused(struct buf *out)
+{
+	struct egress_range range;
+
+	buf_add_text(out, "add element inet atoll refused { ");
+	for (size_t i = 0; egress_refused_range(i, &range); i++) {
+		if (i > 0)
+			buf_add_text(out, ", ");
+		network_add_range(out, &range);
+	}
+	buf_add_text(out, " }\n");
+}
+
+/* The chunk's addresses, and what its instance allows them beyond the rules of all. */
+static void add_chunk(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                      uint32_t count)
+{
+	AUTO(buf_done) struct buf range = BUF(64);
+	struct error ignored = {0};
+	uint32_t first, last, end = count;
+
+	if (network_address(n, first_slot, &first, &ignored) < 0)
+		return;
+	/* A small subnet ends before the chunk does. */
+	while (network_address(n, first_slot + end - 1, &last, &ignored) < 0)
+		end--;
+	network_add_address(&range, first);
+	buf_add_text(&range, "-");
+	network_add_address(&range, last);
+	buf_addf(out, "flush chain inet atoll chunk%u\n", first_slot);
+	for (unsigned i = 0; i < n->allow_count; i++) {
+		buf_addf(out, "add rule inet atoll chunk%u ip daddr ", first_slot);
+		network_add_address(out, n->allow[i].address);
+		buf_addf(out, "/%u accept\n", n->allow[i].prefix);
+	}
+	buf_addf(out, "add element inet atoll sandboxes { %s }\n", buf_text(&range));
+	buf_addf(out, "add element inet atoll chunks { %s : jump chunk%u }\n", buf_text(&range),
+	         first_slot);
+}
+
+void network_input_rules(struct buf *out)
+{
+	buf_add_text(out, input_rules);
+}
+
+void network_rules(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                   uint32_t count)
+{
+	/* A map of verdicts may only be declared when the chains it leads to are there. */
+	buf_addf(out, "add table inet atoll\nadd chain inet atoll chunk%u\n", first_slot);
+	buf_add_text(out, declarations);
+	add_refused(out);
+	for (unsigned i = 0; i < n->nameserver_count; i++) {
+		buf_add_text(out, "add element inet atoll nameservers { ");
+		network_add_address(out, n->nameservers[i]);
+		buf_add_text(out, " }\n");
+	}
+	buf_add_text(out, input_rules);
+	buf_add_text(out, rules);
+	add_chunk(out, n, first_slot, count);
+}
+
+/* ---- nft ---- */
+
+static pid_t start_nft(int in, int out)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+	    dup2(out, STDERR_FILENO) < 0)
+		_exit(126);
+	(void)execle("/usr/sbin/nft", "nft", "-f", "-", (char *)NULL, (char *[]){NULL});
+	_exit(127);
+}
+
+static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
+{
+	struct error ignored = {0};
+	int64_t deadline = deadline_after(NFT_TIMEOUT_MS);
+	int status, ready;
+
+	while ((ready = fd_wait(out, POLLIN, deadline, &ignored)) > 0) {
+		char piece[512];
+		ssize_t got = read(out, piece, sizeof(piece));
+
+		if (got <= 0)
+			break;
+		buf_add(text, piece, (size_t)got);
+	}
+	if (ready <= 0)
+		(void)kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) < 0)
+		return FAIL_ERRNO(err, "wait for nft");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "internet for sandboxes needs the program nft (package nftables)");
+		error_hint(err, "install the package nftables");
+		return -1;
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		struct span said = buf_span(text);
+
+		while (said.size > 0 && said.data[said.size - 1] == '\n')
+			said.size--;
+		(void)FAIL(err, ERROR_UNSUPPORTED, "internet for sandboxes: nft said: %.*s",
+		           said.size > 160 ? 160 : (int)said.size, said.data);
+		error_hint(err, "run 'nft list ruleset' as root on the host: nft and the module "
+		                "nf_tables have to work");
+		return -1;
+	}
+	return 0;
+}
+
+static int run_nft(struct span script, struct buf *text, struct error *err)
+{
+	int in[2], out[2], status;
+	pid_t pid;
+
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	if (pipe2(out, O_CLOEXEC) < 0) {
+		status = FAIL_ERRNO(err, "make a pipe");
+		(void)close(in[0]);
+		(void)close(in[1]);
+		return status;
+	}
+	pid = start_nft(in[0], out[1]);
+	(void)close(in[0]);
+	(void)close(out[1]);
+	status = pid < 0 ? FAIL_ERRNO(err, "fork") : 0;
+	if (status == 0) {
+		struct error ignored = {0};
+
+		/* A child that ends early says why itself. */
+		(void)!fd_write_all(in[1], script.data, script.size, &ignored);
+	}
+	(void)close(in[1]);
+	if (status == 0)
+		status = wait_nft(pid, out[0], text, err);
+	(void)close(out[0]);
+	return status;
+}
+
+/* Who else changes the host's rules meanwhile makes it fail, and the next try sees them. */
+int network_nft(struct span script, struct buf *ret_text, struct error *err)
+{
+	AUTO(buf_done) struct buf own = BUF(4096);
+	struct buf *text = ret_text ? ret_text : &own;
+	int64_t until = deadline_after(NFT_TIMEOUT_MS);
+	int status;
+
+	for (unsigned i = 1; (status = run_nft(script, text, err)) < 0; i++) {
+		if (i == NFT_TRIES || deadline_poll_ms(until) == 0)
+			break;
+		error_clear(err);
+		buf_reset(text);
+	}
+	return status;
+}
+
+void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count)
+{
+	AUTO(buf_done) struct buf script = BUF(RULES_MAX);
+
+	if (!n->usable)
+		return;
+	network_rules(&script, n, first_slot, count);
+	if (network_nft(buf_span(&script), NULL, &n->problem) < 0)
+		n->usable = false;
+}
+
+/* ---- the host ---- */
+
+void network_forget(void)
+{
+	struct error ignored = {0};
+
+	(void)!network_nft(SPAN("delete table inet atoll\n"), NULL, &ignored);
+}
+
+void network_nameservers_parse(struct host_network *n, struct span text)
+{
+	struct span line, word;
+
+	while (text.size > 0 && n->nameserver_count < NETWORK_NAMESERVERS_MAX) {
+		struct network_range range;
+		struct error ignored = {0};
+		char address[INET_ADDRSTRLEN] = "";
+
+		(void)span_split(&text, '\n', &line);
+		for (size_t i = 0; i < line.size; i++)
+			if (line.data[i] == '\t')
+				line = (struct span){line.data, i};
+		(void)span_split(&line, ' ', &word);
+		line = span_trim(line);
+		if (!span_equals_text(word, "nameserver") || line.size == 0 ||
+		    line.size >= sizeof(address))
+			continue;
+		memcpy(address, line.data, line.size);
+		if (strchr(address, '/') || network_range_parse(address, &range, &ignored) < 0)
+			continue;
+		if (range.address >> 24 != 127 && range.address != 0)
+			n->nameservers[n->nameserver_count++] = range.address;
+	}
+}
+
+/* A resolver on loopback (systemd-resolved) cannot be reached from a sandbox; its own list tells
+ * where it asks. */
+static void find_nameservers(struct host_network *n)
+{
+	static const char *const files[] = {"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"};
+	struct buf conf = BUF(sizeof(n->resolv_conf) - 1);
+
+	for (unsigned i = 0; i < COUNT_OF(files) && n->nameserver_count == 0; i++) {
+		AUTO(buf_done) struct buf text = BUF(64 * 1024);
+		struct error ignored = {0};
+
+		if (file_read(AT_FDCWD, files[i], &text, &ignored) == 0)
+			network_nameservers_parse(n, buf_span(&text));
+	}
+	if (n->nameserver_count == 0)
+		n->nameservers[n->nameserver_count++] = FALLBACK_NAMESERVER;
+	for (unsigned i = 0; i < n->nameserver_count; i++) {
+		buf_add_text(&conf, "nameserver ");
+		network_add_address(&conf, n->nameservers[i]);
+		buf_add_text(&conf, "\n");
+	}
+	(void)snprintf(n->resolv_conf, sizeof(n->resolv_conf), "%s", buf_text(&conf));
+	buf_done(&conf);
+}
+
+/* Moves *rest behind the next default route; false when there is none. */
+static bool next_uplink(struct span *rest, struct span *ret_name)
+{
+	struct span line, destination;
+
+	while (rest->size > 0) {
+		(void)span_split(rest, '\n', &line);
+		(void)span_split(&line, '\t', ret_name);
+		(void)span_split(&line, '\t', &destination);
+		if (span_equals_text(destination, "00000000") && ret_name->size <= 15)
+			return true;
+	}
+	return false;
+}
+
+/* Answers come in on the interfaces that lead out; only those, and the links of sandboxes, forward:
+ * the host does not become a router for anybody else. A host that leads nowhere, such as a laptop
+ * without a network, is no failure. */
+static int forward_uplinks(bool *ret_any, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	struct span rest, name;
+	bool any = false;
+
+	if (file_read(AT_FDCWD, "/proc/net/route", &text, err) < 0)
+		return -1;
+	rest = buf_span(&text);
+	while (next_uplink(&rest, &name)) {
+		char path[96];
+
+		(void)snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%.*s/forwarding",
+		               (int)name.size, name.data);
+		if (file_poke(AT_FDCWD, path, "1", err) < 0)
+			return -1;
+		any = true;
+	}
+	*ret_any = any;
+	return 0;
+}
+
+bool network_gained_uplink(const struct host_network *n)
+{
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	struct error ignored = {0};
+	struct span rest, name;
+
+	if (n->has_uplink || file_read(AT_FDCWD, "/proc/net/route", &text, &ignored) < 0)
+		return false;
+	rest = buf_span(&text);
+	return next_uplink(&rest, &name);
+}
+
+void network_prepare_host(struct host_network *n)
+{
+	find_nameservers(n);
+	n->has_ipv6 = access("/proc/sys/net/ipv6", F_OK) == 0;
+	n->usable = forward_uplinks(&n->has_uplink, &n->problem) == 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/network/firewall.h — the host's rules for packets of all sandboxes: one nft table.
+ *
+ * The table is the same for every server on this host and is loaded as a whole, so that loading it
+ * again changes nothing. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/span.h"
+
+struct buf;
+struct egress_range;
+struct host_network;
+
+/* Finds nameservers and turns forwarding on; sets n->usable, or n->problem. */
+void network_prepare_host(struct host_network *n);
+/* Whether the host has a default route now and had none when it was prepared. */
+bool network_gained_uplink(const struct host_network *n);
+/* From the text of a resolv.conf: the nameservers that a sandbox can reach (IPv4, not loopback). */
+void network_nameservers_parse(struct host_network *n, struct span text);
+/* The nft text for the slots first_slot … first_slot + count - 1. The rules are the same for every
+ * server on the host; the allowed ranges are the chunk's own. */
+void network_rules(struct buf *out, const struct host_network *n, uint32_t first_slot,
+                   uint32_t count);
+/* Loads the rules of a chunk; after a failure the network is not usable. */
+void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count);
+/* Removes the table, which belongs to all servers on the host. */
+void network_forget(void);
+
+/* Runs the program nft: all of the script or nothing. Its output goes to `ret_text` unless that is
+ * NULL. */
+MUST_CHECK int network_nft(struct span script, struct buf *ret_text, struct error *err);
+void network_add_address(struct buf *out, uint32_t address);
+void network_add_range(struct buf *out, const struct egress_range *range);
+/* The rules for what sandboxes send to the host itself. */
+void network_input_rules(struct buf *out);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/network/network.h — the network of sandboxes: addresses and settings.
+ *
+ * A sandbox with internet has one veth pair: `eth0` inside with an address of its own (/32) and a
+ * route by way of 169.254.1.1, `atollSLOT` outside with a route to that address (link.h). Both ends
+ * have fixed neighbour entries, so that nothing is looked up and nothing can be spoofed. There is
+ * no bridge. The namespace belongs to the host's user namespace: root inside has no power over it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/span.h"
+#include "isolation/ids.h"
+#include "sandbox/egress.h"
+
+#define NETWORK_NAMESERVERS_MAX 3
+#define NETWORK_LINK_SIZE 16
+/* A sandbox's next hop. The outer end of its link answers at this address for the gateway of host
+ * names. */
+#define NETWORK_GATEWAY "169.254.1.1"
+
+struct network_range {
+	uint32_t address; /* host byte order */
+	unsigned prefix;
+};
+
+/* Ports of the gateway of host names at NETWORK_GATEWAY; all 0: there is none. */
+struct network_gateway {
+	uint16_t http, tls, dns;
+};
+
+struct host_network {
+	struct network_range subnet;
+	struct network_range allow[NETWORK_ALLOW_MAX];
+	unsigned allow_count;
+	uint32_t nameservers[NETWORK_NAMESERVERS_MAX];
+	unsigned nameserver_count;
+	char resolv_conf[256];
+	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with egress rules; see egress.h */
+	struct network_gateway gateway;
+	int names_fd;  /* DATA/run/names: ADDRESS has the egress rules of a sandbox; see names.h */
+	bool has_ipv6; /* the host's kernel */
+	bool has_uplink; /* a default route; without it links are made and lead nowhere */
+	bool usable;     /* false: only blocked sandboxes; `problem` says why */
+	struct error problem;
+};
+
+/* "10.213.0.0/16"; a bare address is a /32. Refuses bits behind the prefix. */
+MUST_CHECK int network_range_parse(const char *text, struct network_range *ret, struct error *err);
+/* Adds the ranges of a comma list, which may be empty, to n->allow. */
+MUST_CHECK int network_allow_parse(struct host_network *n, const char *text, struct error *err);
+/* The address of a slot's sandbox; ERROR_LIMIT when the subnet is too small. */
+MUST_CHECK int network_address(const struct host_network *n, uint32_t slot, uint32_t *ret,
+                               struct error *err);
+/* The slot that has this address; false when none has. */
+bool network_slot_of(const struct host_network *n, uint32_t address, uint32_t *ret);
+void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE]);

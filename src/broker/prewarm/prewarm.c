@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/prewarm/prewarm.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/fd.h"
+
+/* A descriptor's number tells how many there are. Each sandbox needs three besides. */
+#define STORED_KEPT_BELOW 4096
+
+void prewarm_free(struct prewarm *prewarm)
+{
+	if (!prewarm)
+		return;
+	fd_forget(&prewarm->pidfd);
+	fd_forget(&prewarm->setup_fd);
+	fd_forget(&prewarm->setup_far_fd);
+	fd_forget(&prewarm->ids_fd);
+	fd_forget(&prewarm->stored_fd);
+	fd_forget(&prewarm->mounts_fd);
+	fd_forget(&prewarm->net_fd);
+	fd_forget(&prewarm->root_fd);
+	free(prewarm);
+}
+
+int prewarm_take_stored(struct prewarm *prewarm)
+{
+	return prewarm->stored_fd < STORED_KEPT_BELOW ? TAKE_FD(prewarm->stored_fd) : -1;
+}

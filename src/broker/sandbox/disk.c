@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sandbox gets from images (image.h): its upper layer, when its disk has a hard limit, and
+ * its volumes. In a child: it takes some ten milliseconds. */
+#include "broker/sandbox/disk.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/host/disk_folder.h"
+#include "broker/sandbox/sandboxes.h"
+#include "broker/volume/image.h"
+#include "broker/volume/mount.h"
+#include "broker/volume/volume.h"
+#include "isolation/project_quota.h"
+#include "wire/broker.h"
+
+#define IMAGE "disk.img"
+#define DISK_MIN_BYTES (UINT64_C(16) << 20)
+/* Of a start's time, for a disk that is to grow: the rest is for the start. */
+#define GROW_MS (25 * 1000)
+/* Of all of it: that, and waits for locks (image.h). */
+#define IMAGES_MS (40 * 1000)
+
+struct images_report {
+	struct error err;       /* ERROR_NONE = the mounts come with it */
+	struct error not_grown; /* why a disk has not grown; ERROR_NONE = it has what it should */
+};
+
+/* The sandbox's folder: a prewarmed sandbox's until it has its name. */
+static int open_folder(const struct sandbox *sandbox, int *ret_fd, struct error *err)
+{
+	const struct host *host = sandbox->sandboxes->host;
+	char name[GROUP_NAME_SIZE];
+
+	host_group_name(sandbox->slot, name);
+	*ret_fd = openat(host->folders[sandbox->restart ? FOLDER_SANDBOXES : FOLDER_PREWARMS],
+	                 sandbox->restart ? sandbox->id : name,
+	                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder of '%s'", sandbox->id) : 0;
+}
+
+static bool wants_disk(const struct sandbox *sandbox)
+{
+	const struct host *host = sandbox->sandboxes->host;
+	char path[64];
+
+	/* A stopped one has an image if it was made with one, whatever the option says now. */
+	(void)snprintf(path, sizeof(path), "%s/" IMAGE, sandbox->id);
+	if (sandbox->restart)
+		return faccessat(host->folders[FOLDER_SANDBOXES], path, F_OK, 0) == 0;
+	return host->can_limit_disk && sandbox->disk_bytes >= DISK_MIN_BYTES;
+}
+
+bool sandbox_wants_images(const struct sandbox *sandbox)
+{
+	for (unsigned i = 0; i < sandbox->volume_count; i++)
+		if (volume_opens_slowly(sandbox->sandboxes->host, sandbox->volumes[i].id))
+			return true;
+	return wants_disk(sandbox);
+}
+
+/* ---- the child ---- */
+
+static int make_folders(int root, struct error *err)
+{
+	static const char *const names[] = {"upper", "work"};
+
+	for (unsigned i = 0; i < COUNT_OF(names); i++)
+		if (mkdirat(root, names[i], 0755) < 0 ||
+		    fchownat(root, names[i], ID_STORED, ID_STORED, 0) < 0)
+			return FAIL_ERRNO(err, "make '%s'", names[i]);
+	return 0;
+}
+
+/* One that has not grown is mounted as it is, and the next start tries again: a sandbox starts. */
+static int open_disk(const struct sandbox *sandbox, int *ret_fd, struct images_report *report)
+{
+	const struct image_options options = {.size_bytes = sandbox->disk_bytes};
+	AUTO_CLOSE int folder = -1, root = -1;
+	struct error *err = &report->err;
+
+	if (open_folder(sandbox, &folder, err) < 0)
+		return -1;
+	if (sandbox->restart)
+		(void)!image_fit(folder, IMAGE, sandbox->disk_bytes, deadline_after(GROW_MS),
+		                 &report->not_grown);
+	else if (image_make(folder, IMAGE, &options, err) < 0)
+		return -1;
+	if (image_mount(folder, IMAGE, false, &root, err) < 0 ||
+	    (!sandbox->restart && make_folders(root, err) < 0))
+		return -1;
+	*ret_fd = TAKE_FD(root);
+	return 0;
+}
+
+/* A volume in a folder comes along where one in an image does. */
+static int open_images(const struct sandbox *sandbox, struct wire_fds *fds,
+                       struct images_report *report)
+{
+	if (wants_disk(sandbox) && open_disk(sandbox, &fds->fds[fds->count++], report) < 0)
+		return -1;
+	for (unsigned i = 0; i < sandbox->volume_count; i++)
+		if (volume_open(sandbox->sandboxes->host, &sandbox->volumes[i],
+		                sandbox->prewarm->stored_fd, &fds->fds[fds->count++],
+		                &report->err) < 0)
+			return -1;
+	return 0;
+}
+
+static int run_open_images(void *context)
+{
+	struct sandbox *sandbox = context;
+	struct images_report report = {.err = {.code = ERROR_NONE},
+	                               .not_grown = {.code = ERROR_NONE}};
+	struct wire_fds fds = {.count = 0};
+	struct error err = {0};
+
+	(void)umask(0);
+	if (open_images(sandbox, &fds, &report) < 0)
+		fds.count = 0; /* the process ends, and closes what it has */
+	return wire_send_packet(sandbox->images_report_fd,
+	                        (struct span){(const char *)&report, sizeof(report)}, &fds,
+	                        DEADLINE_NEVER, &err);
+}
+
+/* ---- the broker ---- */
+
+static int take_report(struct sandbox *sandbox, struct error *err)
+{
+	AUTO(buf_done) struct buf packet = BUF(sizeof(struct images_report) + 1);
+	struct wire_fds fds = {.count = 0};
+	struct images_report report;
+	unsigned at = 0;
+
+	if (wire_receive_packet(sandbox->images_report_fd, deadline_after(0), &packet, &fds, err) <
+	    0)
+		return FAIL_CONTEXT(err, "mount disks");
+	memcpy(&report, packet.data, sizeof(report));
+	if (report.not_grown.code != ERROR_NONE)
+		log_warning("a disk has not grown, and the next start tries again",
+		            TEXT("sandbox", sandbox->id), FAILURE(&report.not_grown));
+	if (report.err.code != ERROR_NONE) {
+		*err = report.err;
+		return -1;
+	}
+	if (fds.count > sandbox->volume_count)
+		sandbox->disk_fd = fds.fds[at++];
+	for (unsigned i = 0; at < fds.count; i++)
+		sandbox->volume_fds[i] = fds.fds[at++];
+	return 0;
+}
+
+static void on_images_end(struct broker_child *child, int status)
+{
+	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox, images_child);
+	struct error err = {0};
+
+	(void)status; /* the report tells more */
+	if (take_report(sandbox, &err) == 0) {
+		sandbox->disk_is_advisory = sandbox->disk_fd < 0;
+		fault_point("broker", "volume-opened");
+		sandbox_step(sandbox, "disk");
+	}
+	fd_forget(&sandbox->images_report_fd);
+	sandbox->on_images(sandbox, &err);
+}
+
+static void on_images_timeout(struct timer *timer)
+{
+	struct sandbox *sandbox = CONTAINER_OF(timer, struct sandbox, deadline);
+	struct error err = {0};
+
+	error_set(&err, ERROR_TIMEOUT, 0, HERE, "disks were not mounted in %d s", IMAGES_MS / 1000);
+	sandbox->on_images(sandbox, &err);
+}
+
+int sandbox_images_start(struct sandbox *sandbox, struct error *err)
+{
+	int report[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
+		return FAIL_ERRNO(err, "make a socket pair");
+	sandbox->images_report_fd = report[1];
+	sandbox->images_child.on_end = on_images_end;
+	if (child_start(sandbox->sandboxes->events, &sandbox->images_child, run_open_images,
+	                sandbox, err) < 0) {
+		(void)close(report[0]);
+		return -1;
+	}
+	(void)close(report[1]);
+	sandbox->images_report_fd = report[0];
+	sandbox->deadline.on_time = on_images_timeout;
+	timer_start(sandbox->sandboxes->events, &sandbox->deadline, IMAGES_MS);
+	return 0;
+}
+
+uint64_t sandbox_disk_used(const struct sandbox *sandbox)
+{
+	struct statfs status;
+	char path[64];
+
+	/* Without a disk of its own, counting would mean to walk all files. */
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", sandbox->pid);
+	if (sandbox->disk_is_advisory || statfs(path, &status) < 0)
+		return UINT64_MAX;
+	return (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
+}
+
+struct disk_amount disk_limit(uint64_t bytes, uint64_t inodes_per_gib)
+{
+	uint64_t gib = (bytes + (UINT64_C(1) << 30) - 1) >> 30;
+
+	return (struct disk_amount){bytes, inodes_per_gib * (gib ? gib : 1)};
+}
+
+int sandbox_limit_folder(const struct sandbox *sandbox, enum host_folder which, const char *name,
+                         struct error *err)
+{
+	const struct host *host = sandbox->sandboxes->host;
+	const struct disk_amount limit = disk_limit(sandbox->disk_bytes, host->options.disk_inodes);
+	const struct project_amount most = {limit.bytes, limit.inodes};
+
+	if (sandbox->disk_bytes == 0 || sandbox->kind != BROKER_NATIVE)
+		return 0;
+	return disk_folder_limit(host, which, name, &most, err);
+}

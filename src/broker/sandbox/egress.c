@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom a sandbox may reach: from its prewarmed sandbox or claim on, and changed while it runs.
+ *
+ * To end what is under way takes as long as the sandbox has begun much, on purpose maybe: a child
+ * does it, one at a time for each sandbox. Rules that change meanwhile are in force at once, and
+ * the next child ends what goes on against the last of them. */
+#include "broker/sandbox/egress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "broker/network/egress.h"
+#include "broker/network/link.h"
+#include "broker/sandbox/sandboxes.h"
+#include "wire/broker.h"
+
+static void cut_flows(const struct sandbox *sandbox)
+{
+	network_egress_cut(&sandbox->sandboxes->host->network, sandbox->slot,
+	                   sandbox->egress ? sandbox->egress : "");
+}
+
+int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
+{
+	if (!sandbox->egress)
+		return 0;
+	if (fault_failure("broker", "egress", err) < 0 ||
+	    network_egress_set(&sandbox->sandboxes->host->network, sandbox->slot, sandbox->egress,
+	                       err) < 0)
+		return -1;
+	cut_flows(sandbox);
+	fault_point("broker", "egress");
+	sandbox_step(sandbox, "egress");
+	return 0;
+}
+
+/* ---- of one that runs ---- */
+
+static void send_cut_replies(struct sandbox *sandbox, unsigned count)
+{
+	struct sandboxes *b = sandbox->sandboxes;
+	struct egress_cut *cut = &sandbox->cut;
+
+	for (unsigned i = 0; i < count; i++)
+		b->on_done(b->context, &cut->replies[i]);
+	cut->reply_count -= count;
+	memmove(cut->replies, cut->replies + count, cut->reply_count * sizeof(cut->replies[0]));
+	cut->begun = 0;
+}
+
+static int run_cut(void *context)
+{
+	fault_point("broker", "egress-cut");
+	cut_flows(context);
+	return 0;
+}
+
+static void on_cut(struct broker_child *child, int status);
+
+static void begin_cut(struct sandbox *sandbox)
+{
+	struct egress_cut *cut = &sandbox->cut;
+	struct error err = {0};
+
+	cut->begun = cut->reply_count;
+	cut->child.on_end = on_cut;
+	if (child_start(sandbox->sandboxes->events, &cut->child, run_cut, sandbox, &err) == 0)
+		return;
+	log_warning("what goes on against changed rules is ended in the broker itself",
+	            TEXT("sandbox", sandbox->id), FAILURE(&err));
+	cut_flows(sandbox);
+	send_cut_replies(sandbox, cut->begun);
+}
+
+static void on_cut(struct broker_child *child, int status)
+{
+	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox, cut.child);
+
+	/* Here, whatever it takes: the answer says that it is done. */
+	if (status < 0)
+		cut_flows(sandbox);
+	send_cut_replies(sandbox, sandbox->cut.begun);
+	if (sandbox->cut.reply_count > 0)
+		begin_cut(sandbox);
+}
+
+void sandbox_end_egress(struct sandbox *sandbox)
+{
+	child_cancel(&sandbox->cut.child);
+	send_cut_replies(sandbox, sandbox->cut.reply_count);
+}
+
+/* Who has sent nothing has nothing under way; nor is anything led away, or denied, without rules.
+ */
+static void cut_then_reply(struct sandbox *sandbox, const struct pending_reply *reply,
+                           bool had_rules)
+{
+	struct sandboxes *b = sandbox->sandboxes;
+	struct egress_cut *cut = &sandbox->cut;
+	bool is_ruled = had_rules || network_egress_is_set(&b->host->network, sandbox->slot);
+
+	if (cut->begun == 0 && (!is_ruled || !network_was_used(sandbox->slot, true))) {
+		b->on_done(b->context, reply);
+		return;
+	}
+	cut->replies[cut->reply_count++] = *reply;
+	if (cut->begun == 0)
+		begin_cut(sandbox);
+}
+
+int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply, const char *id,
+                         const char *egress, struct error *err)
+{
+	struct sandbox *sandbox = sandboxes_find(b, id);
+	bool had_rules;
+
+	if (!sandbox || sandbox->slot == SLOT_NONE)
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
+	if (sandbox->kind != BROKER_NATIVE)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "a sandbox without isolation has no network of its own");
+	if (sandbox->phase != SANDBOX_RUNNING)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is being started or ended", id);
+	/* Without a link there is nothing to reach. */
+	if (!sandbox->internet) {
+		b->on_done(b->context, reply);
+		return 0;
+	}
+	if (sandbox->cut.reply_count == EGRESS_CUT_REPLIES_MAX)
+		return FAIL(err, ERROR_UNAVAILABLE, "the rules of '%s' are being changed", id);
+	had_rules = network_egress_is_set(&b->host->network, sandbox->slot);
+	if (network_egress_set(&b->host->network, sandbox->slot, egress, err) < 0)
+		return -1;
+	/* To be set again when the host's rules are emptied. */
+	free(sandbox->egress);
+	sandbox->egress = egress && *egress ? strdup(egress) : NULL;
+	fault_point("broker", "egress-changed");
+	cut_then_reply(sandbox, reply, had_rules);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a sandbox that has ended, or never ran: deleted, or into the trash. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "broker/sandbox/review.h"
+#include "broker/sandbox/sandboxes.h"
+
+/* The layers below files in the trash stay in use. */
+static int keep_files(struct sandboxes *b, const char *id, const struct trash_note *note,
+                      struct error *err)
+{
+	bool is_orphan = note->reason == BROKER_TRASH_ORPHAN;
+
+	log_warning(is_orphan ? "files that no row of the store knows go to the trash"
+	                      : "files of a deleted sandbox go to the trash",
+	            TEXT("sandbox", id), NUMBER("keep_s", (int64_t)note->keep_s));
+	if (trash_put_sandbox(b->stacks, id, note, err) < 0)
+		return -1;
+	review_end(b->stacks, id);
+	return 0;
+}
+
+int sandbox_files_remove(struct sandboxes *b, const char *id, const struct trash_note *note,
+                         struct error *err)
+{
+	bool had_files;
+
+	if (note->keep_s > 0)
+		return keep_files(b, id, note, err);
+	had_files =
+	        faccessat(b->host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (host_trash_files(b->host, id, err) < 0)
+		return -1;
+	/* A delete may be repeated after its files went to the trash, which needs the layers. */
+	if (!had_files && trash_has_sandbox(b->host, id))
+		return 0;
+	/* What lies below them may be in no other layer stack: it is deleted with them then. */
+	layer_stacks_set(b->stacks, id, NULL);
+	layer_stacks_set_role(b->stacks, id, LAYER_STACK_ORIGIN, NULL);
+	review_end(b->stacks, id);
+	return 0;
+}

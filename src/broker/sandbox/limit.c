@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BROKER_LIMIT: other limits for one that runs, which are the kernel's to keep: the next broker
+ * reads them from there. ERROR_CONFLICT for less memory than it uses; what fails leaves the limits
+ * as they were. */
+#include "broker/sandbox/limit.h"
+
+#include <limits.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/network/link.h"
+#include "broker/sandbox/disk.h"
+#include "broker/sandbox/sandboxes.h"
+#include "isolation/views.h"
+#include "wire/broker.h"
+
+struct cgroup_limits sandbox_limits_of(const struct broker_create *request)
+{
+	return (struct cgroup_limits){.cpu_milli = request->cpu_milli,
+	                              .memory_bytes = request->memory_bytes,
+	                              .pids = request->pids,
+	                              .background = request->background != 0};
+}
+
+/* The kernel would make room by killing. */
+static int check_memory(struct sandbox *sandbox, const char *group, uint64_t bytes,
+                        struct error *err)
+{
+	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_usage usage;
+
+	if (cgroups->ops->usage(cgroups, group, &usage, err) < 0)
+		return -1;
+	if (usage.memory_bytes <= bytes)
+		return 0;
+	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' uses %llu MiB of memory already",
+	            sandbox->id, (unsigned long long)((usage.memory_bytes + (1 << 20) - 1) >> 20));
+}
+
+/* What runs inside sees its new size: its processors, and what its agent shows of its limits. None
+ * of it changes what the kernel grants. */
+static void show_limits(const struct sandbox *sandbox, const char *group)
+{
+	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	unsigned cpus = (unsigned)((sandbox->limits.cpu_milli + 999) / 1000);
+	struct error err = {0};
+
+	/* Work in the background has no quota, and so all processors. */
+	if (sandbox->limits.background)
+		cpus = UINT_MAX;
+	if (cgroup_set_cpus(cgroups, group, cpus ? cpus : 1, sandbox->pid, &err) < 0 ||
+	    pidfd_signal(sandbox->pidfd, VIEWS_SIGNAL, &err) < 0)
+		log_warning("a sandbox is not told of its new limits", TEXT("sandbox", sandbox->id),
+		            FAILURE(&err));
+}
+
+int sandboxes_limit(struct sandboxes *b, const char *id, const struct cgroup_limits *wanted,
+                    struct error *err)
+{
+	struct cgroup_limits limits = *wanted;
+	struct cgroup_host *cgroups = &b->host->cgroups;
+	struct sandbox *sandbox = sandboxes_find(b, id);
+	char group[GROUP_NAME_SIZE];
+	struct error ignored = {0};
+
+	if (!sandbox || sandbox->phase != SANDBOX_RUNNING)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' does not run", id);
+	if (sandbox->kind != BROKER_NATIVE)
+		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no limits");
+	host_group_name(sandbox->slot, group);
+	limits.background = sandbox->limits.background;
+	if (check_memory(sandbox, group, limits.memory_bytes, err) < 0)
+		return -1;
+	if (cgroups->ops->limit(cgroups, group, &limits, err) < 0) {
+		if (sandbox->limits.memory_bytes > 0 &&
+		    cgroups->ops->limit(cgroups, group, &sandbox->limits, &ignored) < 0)
+			log_warning("limits are half changed", TEXT("sandbox", id),
+			            FAILURE(&ignored));
+		return -1;
+	}
+	fault_point("broker", "limits-changed");
+	sandbox->limits = limits;
+	show_limits(sandbox, group);
+	return 0;
+}
+
+int sandboxes_usage(struct sandboxes *b, const char *id, struct broker_usage *ret,
+                    struct error *err)
+{
+	struct sandbox *sandbox = sandboxes_find(b, id);
+	struct cgroup_usage usage;
+	struct error ignored = {0};
+	char group[GROUP_NAME_SIZE];
+
+	if (!sandbox || sandbox->slot == SLOT_NONE)
+		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
+	host_group_name(sandbox->slot, group);
+	if (b->host->cgroups.ops->usage(&b->host->cgroups, group, &usage, err) < 0)
+		return -1;
+	sandbox->oom_kills_seen = usage.oom_kills;
+	*ret = (struct broker_usage){
+	        .uptime_ms = (uint64_t)(clock_unix_ms() - sandbox->created_unix_ms),
+	        .cpu_us = usage.cpu_us,
+	        .memory_bytes = usage.memory_bytes,
+	        .memory_limit = usage.memory_limit,
+	        .disk_bytes = sandbox_disk_used(sandbox),
+	        .disk_limit = sandbox->disk_bytes,
+	        .pids = usage.pids,
+	        .pids_limit = usage.pids_limit,
+	        .oom_kills = usage.oom_kills,
+	};
+	if (sandbox->internet)
+		(void)!network_counters(sandbox->slot, &ret->network_in, &ret->network_out,
+		                        &ignored);
+	return 0;
+}

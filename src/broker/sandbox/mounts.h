@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/sandbox/mounts.h — the detached mounts that the plan of a sandbox attaches. */
+#pragma once
+
+#include "broker/sandbox/review.h"
+#include "sandbox/sandbox.h"
+
+struct layer_stack;
+struct sandbox;
+
+struct setup_mounts {
+	int root, dev, sys, usr, sudo, sudo_lib; /* -1: none */
+	int volumes[SANDBOX_MOUNTS_MAX];
+	unsigned volume_count;
+	struct review_trees trees;
+};
+#define SETUP_MOUNTS_NONE                                                                          \
+	((struct setup_mounts){-1, -1, -1, -1, -1, -1, {0}, 0, {{-1, -1, -1, -1}}})
+
+MUST_CHECK int setup_mounts_open(struct sandbox *sandbox, struct setup_mounts *m,
+                                 struct error *err);
+void setup_mounts_close(struct setup_mounts *m);
+/* The layers below the sandbox's own files; NULL: only its template. */
+const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox);

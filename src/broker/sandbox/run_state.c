@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sandbox's run folder remembers of it, for the next broker. */
+#include "broker/sandbox/run_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "broker/sandbox/sandboxes.h"
+#include "wire/broker.h"
+
+#define STATE_FORMAT "atoll-box-1"
+#define NOTHING "-" /* in place of a text that is empty */
+
+static void format_state(const struct sandbox *sandbox, struct buf *text)
+{
+	buf_addf(text,
+	         STATE_FORMAT " %s %d %" PRIu64 " %u %u %d %" PRIu64 " %d %" PRId64
+	                      " %s %-*s %016" PRIx64 "\n",
+	         sandbox->sandboxes->host->boot_id, sandbox->pid, sandbox->start_time,
+	         sandbox->slot, sandbox->kind, sandbox->internet, sandbox->disk_bytes,
+	         sandbox->disk_is_advisory, sandbox->created_unix_ms,
+	         *sandbox->template_name ? sandbox->template_name : NOTHING, ID_SIZE,
+	         *sandbox->owner ? sandbox->owner : NOTHING, sandbox->lease_epoch);
+}
+
+/* Not synced: after a crash of the machine nothing that it tells of is alive. */
+int run_state_write(struct sandbox *sandbox, int folder, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(1024);
+	AUTO_CLOSE int fd = openat(folder, "state",
+	                           O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "write the state of '%s'", sandbox->id);
+	format_state(sandbox, &text);
+	if (fd_write_all(fd, text.data, text.size, err) < 0)
+		return -1;
+	sandbox->state_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* Only the time and the tag are others, and as long: a file that is made anew would be the dearest
+ * part of a claim. */
+int run_state_update(const struct sandbox *sandbox, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(1024);
+
+	format_state(sandbox, &text);
+	if (pwrite(sandbox->state_fd, text.data, text.size, 0) != (ssize_t)text.size)
+		return FAIL_ERRNO(err, "write the state of '%s'", sandbox->id);
+	return 0;
+}
+
+int run_state_parse(struct sandbox *sandbox, const char *text, char boot_id[64], struct error *err)
+{
+	int internet, advisory;
+
+	/* What an earlier release wrote ends before the tag. */
+	if (sscanf(text,
+	           STATE_FORMAT " %63s %d %" SCNu64 " %u %u %d %" SCNu64 " %d %" SCNd64
+	                        " %63s %20s %" SCNx64,
+	           boot_id, &sandbox->pid, &sandbox->start_time, &sandbox->slot, &sandbox->kind,
+	           &internet, &sandbox->disk_bytes, &advisory, &sandbox->created_unix_ms,
+	           sandbox->template_name, sandbox->owner, &sandbox->lease_epoch) < 9 ||
+	    sandbox->pid <= 0 || sandbox->slot >= SLOTS_MAX)
+		return FAIL(err, ERROR_INVALID, "state is malformed");
+	if (strcmp(sandbox->template_name, NOTHING) == 0)
+		sandbox->template_name[0] = '\0';
+	if (!id_is_valid(sandbox->owner))
+		sandbox->owner[0] = '\0';
+	sandbox->internet = internet;
+	sandbox->disk_is_advisory = advisory;
+	return 0;
+}
+
+static int open_namespace(const struct sandbox *sandbox, const char *kind, int *ret_fd,
+                          struct error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", sandbox->pid, kind);
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
+}
+
+/* The pid alone could be somebody else's by now; with the start time it is one process. */
+static int find_process(struct sandbox *sandbox, struct error *err)
+{
+	AUTO_CLOSE int pidfd = -1;
+	uint64_t start_time;
+
+	if (pidfd_open_of(sandbox->pid, &pidfd, err) < 0 ||
+	    process_start_time(sandbox->pid, &start_time, err) < 0)
+		return -1;
+	if (start_time != sandbox->start_time)
+		return FAIL(err, ERROR_NOT_FOUND, "process %d is another one now", sandbox->pid);
+	sandbox->pidfd = TAKE_FD(pidfd);
+	if (sandbox->kind != BROKER_NATIVE)
+		return 0;
+	if (open_namespace(sandbox, "mnt", &sandbox->mounts_fd, err) < 0)
+		return -1;
+	return open_namespace(sandbox, "net", &sandbox->net_fd, err);
+}
+
+int run_state_read(struct sandbox *sandbox, int folder, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(1024);
+	char boot_id[64];
+
+	if (file_read(folder, "state", &text, err) < 0)
+		return -1;
+	if (run_state_parse(sandbox, buf_text(&text), boot_id, err) < 0)
+		return -1;
+	if (strcmp(boot_id, sandbox->sandboxes->host->boot_id) != 0)
+		return FAIL(err, ERROR_NOT_FOUND, "it ran before the machine was started");
+	return find_process(sandbox, err);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/sandbox/sandbox.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/host/cleanup_item.h"
+#include "broker/sandbox/egress.h"
+#include "broker/sandbox/pause.h"
+#include "broker/sandbox/pool.h"
+#include "broker/sandbox/review.h"
+#include "broker/sandbox/sandboxes.h"
+#include "wire/broker.h"
+
+static void on_process_end(struct fd_watch *watch);
+
+struct sandbox *sandbox_new(struct sandboxes *b, const char *id)
+{
+	struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+
+	if (!sandbox)
+		abort();
+	sandbox->sandboxes = b;
+	(void)snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
+	sandbox->slot = SLOT_NONE;
+	sandbox->pidfd = sandbox->stop_fd = sandbox->mounts_fd = sandbox->state_fd =
+	        sandbox->stored_fd = -1;
+	sandbox->net_fd = sandbox->disk_fd = sandbox->images_report_fd = -1;
+	for (unsigned i = 0; i < SANDBOX_MOUNTS_MAX; i++)
+		sandbox->volume_fds[i] = -1;
+	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
+		sandbox->identity_fds[i] = -1;
+	sandbox->process = (struct fd_watch){.fd = -1, .on_ready = on_process_end};
+	sandbox->setup = (struct fd_watch){.fd = -1};
+	list_init(&sandbox->item);
+	list_init(&sandbox->deadline.item);
+	list_init(&sandbox->pause_look.item);
+	sandbox->steps = BUF(SANDBOX_STEPS_MAX);
+	return sandbox;
+}
+
+void sandbox_close_identity_files(struct sandbox *sandbox)
+{
+	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
+		fd_forget(&sandbox->identity_fds[i]);
+}
+
+void sandbox_free(struct sandbox *sandbox)
+{
+	struct events *events = sandbox->sandboxes->events;
+
+	watch_stop(events, &sandbox->process);
+	watch_stop(events, &sandbox->setup);
+	timer_stop(&sandbox->deadline);
+	timer_stop(&sandbox->pause_look);
+	list_remove(&sandbox->item);
+	if (*sandbox->id)
+		(void)map_remove(&sandbox->sandboxes->by_id, sandbox->id);
+	prewarm_free(sandbox->prewarm);
+	fd_forget(&sandbox->pidfd);
+	fd_forget(&sandbox->mounts_fd);
+	fd_forget(&sandbox->net_fd);
+	fd_forget(&sandbox->stored_fd);
+	fd_forget(&sandbox->stop_fd);
+	fd_forget(&sandbox->state_fd);
+	sandbox_close_identity_files(sandbox);
+	child_cancel(&sandbox->images_child);
+	child_cancel(&sandbox->cut.child);
+	free(sandbox->volumes);
+	free(sandbox->review);
+	free(sandbox->egress);
+	fd_forget(&sandbox->images_report_fd);
+	fd_forget(&sandbox->disk_fd);
+	for (unsigned i = 0; i < sandbox->volume_count; i++)
+		fd_forget(&sandbox->volume_fds[i]);
+	buf_done(&sandbox->steps);
+	free(sandbox);
+}
+
+void sandbox_add_reply(struct sandbox *sandbox, const struct pending_reply *reply)
+{
+	sandbox->replies[sandbox->reply_count++] = *reply;
+}
+
+static void send_replies(struct sandbox *sandbox)
+{
+	struct sandboxes *b = sandbox->sandboxes;
+
+	for (unsigned i = 0; i < sandbox->reply_count; i++) {
+		/* The first is the create itself when it is the create that failed. */
+		if (i == 0 && sandbox->failed)
+			b->on_failed(b->context, &sandbox->replies[i], &sandbox->failure);
+		else
+			b->on_done(b->context, &sandbox->replies[i]);
+	}
+	sandbox->reply_count = 0;
+}
+
+/* ---- the end ---- */
+
+static void remove_group(struct sandbox *sandbox)
+{
+	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct error err = {0};
+	char group[GROUP_NAME_SIZE];
+
+	host_group_name(sandbox->slot, group);
+	if (cgroups->ops->remove(cgroups, group, &err) < 0)
+		log_error("cannot end all of a sandbox", TEXT("sandbox", sandbox->id),
+		          FAILURE(&err));
+}
+
+void sandbox_hand_to_cleaner(struct sandbox *sandbox)
+{
+	struct sandboxes *b = sandbox->sandboxes;
+	struct cleanup_item item = {.slot = sandbox->slot};
+
+	item.mounts_fd = TAKE_FD(sandbox->mounts_fd);
+	item.net_fd = TAKE_FD(sandbox->net_fd);
+	b->on_slot_free(b->context, &item);
+}
+
+/* Nothing inside runs any more: process 1 was reaped after all others. */
+static void finish_end(struct sandbox *sandbox, uint32_t reason)
+{
+	struct sandboxes *b = sandbox->sandboxes;
+	struct error ignored = {0};
+
+	b->on_dead(b->context, sandbox->id);
+	/* Without namespaces there is nobody whose end is the end of all. */
+	if (sandbox->kind == BROKER_HOST)
+		remove_group(sandbox);
+	if (sandbox->remove_files)
+		(void)!sandbox_files_remove(b, sandbox->id, &sandbox->note, &ignored);
+	fault_point("broker", "destroy-files");
+	layer_stacks_unpin(b->stacks, sandbox->id);
+	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, sandbox->id, &ignored);
+	fault_point("broker", "destroy-run");
+	if (reason != SANDBOX_REASON_NONE)
+		b->on_ended(b->context, sandbox->id, reason);
+	sandbox_end_egress(sandbox);
+	send_replies(sandbox);
+	sandbox_hand_to_cleaner(sandbox);
+	sandbox_free(sandbox);
+}
+
+void sandbox_reap_unnamed(struct sandbox *sandbox)
+{
+	(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, NULL, WEXITED);
+	sandbox_hand_to_cleaner(sandbox);
+	sandbox_free(sandbox);
+}
+
+static bool count_oom_kills(const struct sandbox *sandbox, uint64_t *ret)
+{
+	struct host *host = sandbox->sandboxes->host;
+	struct cgroup_usage usage = {0};
+	struct error ignored = {0};
+	char group[GROUP_NAME_SIZE];
+
+	host_group_name(sandbox->slot, group);
+	if (host->cgroups.ops->usage(&host->cgroups, group, &usage, &ignored) < 0)
+		return false;
+	*ret = usage.oom_kills;
+	return true;
+}
+
+void sandbox_note_oom_kills(struct sandbox *sandbox)
+{
+	uint64_t count;
+
+	if (count_oom_kills(sandbox, &count))
+		sandbox->oom_kills_seen = count;
+}
+
+/* `info`: of process 1, zeros when it was not our child. The kernel kills for memory by SIGKILL,
+ * and counts the processes of a sandbox that it has killed so without saying which they were:
+ * process 1 is among them when there is one more than the broker has seen. */
+static uint32_t end_reason(const struct sandbox *sandbox, const siginfo_t *info)
+{
+	uint64_t count;
+
+	if (info->si_pid != 0 && (info->si_code != CLD_KILLED || info->si_status != SIGKILL))
+		return SANDBOX_REASON_EXIT;
+	if (count_oom_kills(sandbox, &count) && count > sandbox->oom_kills_seen)
+		return SANDBOX_REASON_OOM;
+	return SANDBOX_REASON_EXIT;
+}
+
+void sandbox_kill(struct sandbox *sandbox)
+{
+	struct error err = {0};
+
+	sandbox->phase = SANDBOX_ENDING;
+	timer_stop(&sandbox->deadline);
+	watch_stop(sandbox->sandboxes->events, &sandbox->setup);
+	if (pidfd_signal(sandbox->pidfd, SIGKILL, &err) < 0 && err.sys_errno != ESRCH)
+		log_error("cannot kill a sandbox", TEXT("sandbox", sandbox->id), FAILURE(&err));
+	/* After the signal: nothing inside gets to run again. */
+	sandbox_thaw(sandbox);
+}
+
+/* Before the agent runs anything: the sandbox ends as its create fails. */
+void sandbox_fail_create(struct sandbox *sandbox, const struct error *err)
+{
+	if (sandbox->pool) {
+		pool_on_failure(sandbox, err);
+		return;
+	}
+	sandbox->failed = true;
+	sandbox->failure = *err;
+	sandbox->remove_files = !sandbox->restart;
+	if (sandbox->phase != SANDBOX_WAITING) {
+		sandbox_kill(sandbox);
+		return;
+	}
+	if (sandbox->remove_files) {
+		layer_stacks_set(sandbox->sandboxes->stacks, sandbox->id, NULL);
+		review_end(sandbox->sandboxes->stacks, sandbox->id);
+	}
+	send_replies(sandbox);
+	sandbox_free(sandbox);
+}
+
+static void on_process_end(struct fd_watch *watch)
+{
+	struct sandbox *sandbox = CONTAINER_OF(watch, struct sandbox, process);
+	siginfo_t info = {0};
+	uint32_t reason = SANDBOX_REASON_NONE;
+
+	/* An adopted one is not our child: somebody else reaps it. */
+	(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, &info, WEXITED);
+	watch_stop(sandbox->sandboxes->events, watch);
+	if (sandbox->phase == SANDBOX_SETTING_UP || sandbox->phase == SANDBOX_PREPARED) {
+		struct error err = {0};
+
+		error_set(&err, ERROR_SYSTEM, 0, HERE, "agent ended during its set-up");
+		sandbox_fail_create(sandbox, &err);
+	}
+	if (!*sandbox->id) {
+		sandbox_reap_unnamed(sandbox);
+		return;
+	}
+	sandbox_thaw(sandbox);
+	if (sandbox->phase == SANDBOX_RUNNING) {
+		reason = end_reason(sandbox, &info);
+		log_info("sandbox ended", TEXT("sandbox", sandbox->id),
+		         TEXT("reason", sandbox_reason_name((enum sandbox_reason)reason)));
+	}
+	finish_end(sandbox, reason);
+}
+
+void sandbox_step(struct sandbox *sandbox, const char *name)
+{
+	int64_t now = clock_monotonic_ns() / 1000;
+
+	buf_addf(&sandbox->steps, "%s%s=%lld", sandbox->steps.size ? " " : "", name,
+	         (long long)(now - sandbox->step_us));
+	sandbox->step_us = now;
+}

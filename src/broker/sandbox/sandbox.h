@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/sandbox/sandbox.h — a sandbox, from a request until nothing is left of it.
+ *
+ *   WAITING ──► SETTING_UP ──► RUNNING ──► ENDING ──► gone
+ *   for a prewarmed  the agent       its pidfd     it is killed,  the cleaner gets the slot
+ *   sandbox          applies steps   is watched    not dead yet   and its descriptors
+ *
+ * A RUNNING sandbox may be paused: nothing inside runs. A sandbox of a pool (pool.h) is set up
+ * before it has an id and is PREPARED until a create claims it; then it is RUNNING. Several
+ * requests may wait for one sandbox, such as a stop and a destroy behind it (`replies`). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/id.h"
+#include "broker/host/child.h"
+#include "broker/host/pending_reply.h"
+#include "broker/layers/trash.h"
+#include "isolation/cgroups.h"
+#include "isolation/identity.h"
+#include "sandbox/sandbox.h"
+
+#define SANDBOX_REPLIES_MAX 4
+#define SANDBOX_TEMPLATE_MAX 64
+#define SANDBOX_HOSTNAME_MAX 64
+#define SANDBOX_STEPS_MAX 512
+#define EGRESS_CUT_REPLIES_MAX 4
+
+struct layer_review;
+struct mounted_volume;
+struct prepared_pool;
+struct prewarm;
+struct sandboxes;
+
+enum sandbox_phase {
+	SANDBOX_WAITING,
+	SANDBOX_SETTING_UP,
+	SANDBOX_PREPARED,
+	SANDBOX_RUNNING,
+	SANDBOX_ENDING,
+};
+
+/* The egress rules have changed, and a child ends the connections that they refuse (egress.h). */
+struct egress_cut {
+	struct broker_child child;
+	/* The first `begun` wait for the running child, the others for the next one. */
+	struct pending_reply replies[EGRESS_CUT_REPLIES_MAX];
+	unsigned reply_count, begun;
+};
+
+struct sandbox {
+	struct list item; /* in sandboxes->waiting, or in a list of its pool */
+	struct sandboxes *sandboxes;
+	struct prepared_pool *pool; /* until it is claimed */
+	bool claiming;              /* if the claim fails, an ordinary create replaces it */
+	/* Files of a prepared sandbox that the claim completes: its state and its identity. */
+	int state_fd, identity_fds[ISOLATION_IDENTITY_FILES];
+	enum sandbox_phase phase;
+	char id[ID_SIZE + 1];    /* "" until it is claimed */
+	char owner[ID_SIZE + 1]; /* an id from atolld, for BROKER_ENTRY; may be "" */
+	uint32_t kind;           /* enum broker_kind */
+	bool internet, privileges, restart, disk_is_advisory;
+	char template_name[SANDBOX_TEMPLATE_MAX];
+	char hostname[SANDBOX_HOSTNAME_MAX];
+	struct cgroup_limits limits;
+	uint64_t disk_bytes;
+	/* Until it runs; NULL: none. */
+	struct mounted_volume *volumes;
+	unsigned volume_count;
+	struct layer_review *review;
+	char *egress; /* rules as text, see sandbox/egress.h; NULL: none */
+	struct egress_cut cut;
+
+	/* Once it has a prewarmed sandbox: */
+	struct prewarm *prewarm; /* until the agent has reported that it runs */
+	uint32_t slot;
+	pid_t pid;
+	uint64_t start_time;  /* of the process */
+	uint64_t lease_epoch; /* of the lease that claimed it; 0: none */
+	int64_t created_unix_ms;
+	int pidfd;
+	/* Held, so that process 1 does not have to take its mounts down before it is dead (the
+	 * reply to a destroy would wait for that), and so that networks end together. The cleaner
+	 * closes them last. */
+	int mounts_fd, net_fd;
+	int stored_fd; /* the map of stored files, for snapshots; -1: a snapshot makes it anew */
+	struct fd_watch process, setup;
+	struct timer deadline; /* of the set-up, or of the grace of a stop */
+	int stop_fd;           /* the connection on which the agent was asked to stop */
+
+	/* pause.c */
+	bool paused;
+	bool pausing; /* a pause was requested, and something inside still runs */
+	struct pending_reply pause_reply;
+	struct timer pause_look;
+	int64_t pause_look_us, pause_given_us, pause_thaw_us;
+
+	/* disk.c: the sandbox's own disk and its volumes */
+	struct broker_child images_child;
+	int images_report_fd, disk_fd, volume_fds[SANDBOX_MOUNTS_MAX];
+	void (*on_images)(struct sandbox *sandbox, const struct error *err); /* ERROR_NONE: open */
+
+	/* Its end: */
+	uint64_t
+	        oom_kills_seen; /* processes that the kernel had killed at the broker's last look */
+	bool remove_files;
+	bool failed; /* the create failed, by `failure` */
+	struct error failure;
+	struct trash_note note;
+	struct pending_reply replies[SANDBOX_REPLIES_MAX];
+	unsigned reply_count;
+	/* The clock of a create: */
+	int64_t asked_us, step_us;
+	struct buf steps;
+};
+
+struct sandbox *sandbox_new(struct sandboxes *b, const char *id);
+/* Frees the record only; processes, files and slot must have another owner by then. */
+void sandbox_free(struct sandbox *sandbox);
+/* Sets the sandbox up in this prewarmed one and appends it to `list` unless that is NULL. A failure
+ * ends the sandbox, or is reported to its pool. */
+void sandbox_begin_set_up(struct sandbox *sandbox, struct prewarm *prewarm, struct list *list);
+void sandbox_kill(struct sandbox *sandbox);
+/* The kernel's kills until now will not be reported as the reason of the sandbox's end. */
+void sandbox_note_oom_kills(struct sandbox *sandbox);
+/* Waits for the end, which has begun, of a sandbox without an id. */
+void sandbox_reap_unnamed(struct sandbox *sandbox);
+/* Before the agent runs anything: ends the sandbox, because its create fails. */
+void sandbox_fail_create(struct sandbox *sandbox, const struct error *err);
+/* Hands the slot and the namespaces to the cleaner. */
+void sandbox_hand_to_cleaner(struct sandbox *sandbox);
+void sandbox_close_identity_files(struct sandbox *sandbox);
+/* Adds a request that waits for this sandbox. */
+void sandbox_add_reply(struct sandbox *sandbox, const struct pending_reply *reply);
+/* Adds "NAME=µs", the time since the last call, to the create's log. */
+void sandbox_step(struct sandbox *sandbox, const char *name);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/server/broker_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+int broker_lock_enter(const char *path, int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int status;
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "open '%s'", path);
+	do
+		status = flock(fd, LOCK_SH);
+	while (status < 0 && errno == EINTR);
+	if (status < 0)
+		return FAIL_ERRNO(err, "lock '%s'", path);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+bool broker_lock_is_last(int fd)
+{
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}

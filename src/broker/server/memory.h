@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/server/memory.h — BROKER_MEMORY: why the memory of a sandbox cannot be written to disk
+ * here.
+ *
+ * A child tries it once, when it is first asked. The result holds until the broker ends. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "broker/host/child.h"
+#include "broker/host/pending_reply.h"
+
+#define MEMORY_REPLIES_MAX 16
+
+struct broker;
+
+struct memory_probe {
+	struct broker_child child;
+	bool is_running, is_known;
+	struct error found; /* ERROR_NONE: it works */
+	int report_fd;
+	struct pending_reply waiting[MEMORY_REPLIES_MAX];
+	unsigned waiting_count;
+};
+
+/* The reply may come later. */
+MUST_CHECK int memory_ask(struct broker *b, const struct pending_reply *reply, struct error *err);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/server/probe_request.h — BROKER_PROBE: makes a sandbox and ends it (sandbox/probe.h). */
+#pragma once
+
+#include "base/error.h"
+
+struct broker;
+struct broker_probe;
+struct pending_reply;
+
+/* The caller has checked the request. The reply comes later unless the call fails.
+ * ERROR_UNAVAILABLE: an earlier probe of the same kind has not ended. */
+MUST_CHECK int probe_start(struct broker *b, const struct pending_reply *reply,
+                           const struct broker_probe *request, struct error *err);

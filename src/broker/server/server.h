@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/server/server.h — the socket DATA/run/broker.sock and its connections. */
+#pragma once
+
+#include <stdint.h>
+
+#include "broker/host/event.h"
+
+struct broker;
+struct pending_reply;
+struct wire_member;
+
+struct broker_server {
+	struct fd_watch listening;
+	int listen_fd;
+	struct list connections;
+	uint64_t last_serial;
+};
+
+MUST_CHECK int server_open(struct broker *b, struct error *err);
+void server_close(struct broker *b);
+/* In a child: only closes its copies of the descriptors. */
+void server_forget(struct broker *b);
+/* Sends to the connection with this serial number, if it still exists. */
+void server_send(struct broker *b, uint64_t connection, uint16_t type,
+                 const struct wire_member *shape, const void *message);
+/* Sends to all connections. */
+void server_send_all(struct broker *b, uint16_t type, const struct wire_member *shape,
+                     const void *message);
+void server_send_failure(struct broker *b, const struct pending_reply *reply,
+                         const struct error *err);

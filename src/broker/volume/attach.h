@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker/volume/attach.h — attaches a volume to a running sandbox, and detaches it.
+ *
+ * This runs in a child. The child opens the volume as the host's root. Then it becomes root of the
+ * sandbox's user namespace in its mount namespace, and walks to the path as any process inside
+ * could: one step at a time, without following a link. Code inside can move that path meanwhile,
+ * and so attach the volume to another folder of its own; the child checks that afterwards. Nothing
+ * outside the sandbox can be reached. */
+#pragma once
+
+#include "broker/volume/mount.h"
+
+struct host;
+
+struct attachment {
+	struct mounted_volume mount;
+	bool forced;   /* detach even if the volume is in use; open files stay open */
+	uint32_t slot; /* of the sandbox */
+	int pid;       /* its process 1 */
+	int mounts_fd; /* its mount namespace */
+};
+
+/* Succeeds when the volume is there already. ERROR_CONFLICT when the path leads through a link, or
+ * is no folder. */
+MUST_CHECK int attach_volume(const struct host *host, const struct attachment *a,
+                             struct error *err);
+/* Succeeds when the volume is not there. ERROR_CONFLICT when something uses it. */
+MUST_CHECK int detach_volume(const struct host *host, const struct attachment *a,
+                             struct error *err);

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "broker/volume/volume.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "broker/host/host.h"
+#include "broker/host/measure.h"
+#include "broker/volume/image.h"
+#include "broker/volume/mount.h"
+#include "isolation/layer.h"
+
+#define FILES "files"
+#define IMAGE "files.img"
+#define USER_ID 1000 /* whose the top folder is, as a home is */
+#define NAME_SIZE (ID_SIZE + 8)
+
+/* ---- a folder of it ---- */
+
+static int refuse_subpath(const char *subpath, struct error *err)
+{
+	if (errno != ELOOP && errno != ENOTDIR && errno != EXDEV)
+		return FAIL_ERRNO(err, "open '%.120s' of a volume", subpath);
+	return FAIL(err, ERROR_CONFLICT, "'%.120s' leads through a link or a file of the volume",
+	            subpath);
+}
+
+/* The host's root owns what is not given away yet, also when who made it was ended before; nothing
+ * of a sandbox is the host's root's. */
+static int set_owner(int folder, const char *subpath, struct error *err)
+{
+	const uid_t owner = ID_STORED + USER_ID;
+	struct stat status;
+
+	if (fstat(folder, &status) < 0)
+		return FAIL_ERRNO(err, "look at '%.120s' of a volume", subpath);
+	if (status.st_uid == 0 && fchownat(folder, "", owner, owner, AT_EMPTY_PATH) < 0)
+		return FAIL_ERRNO(err, "give away '%.120s' of a volume", subpath);
+	return 0;
+}
+
+/* What lies there was written by sandboxes: a step at a time, and no link is followed. */
+static int open_subfolder(int files, const char *subpath, int *ret_fd, struct error *err)
+{
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
+	                                       .follow = FD_NO_SYMLINKS};
+	struct span rest = span_of(subpath), word;
+	AUTO_CLOSE int fd = fcntl(files, F_DUPFD_CLOEXEC, 0);
+	char name[SANDBOX_MOUNT_PATH_MAX + 1];
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "copy a descriptor");
+	while (rest.size > 0) {
+		struct error failure = {0};
+		int next;
+
+		(void)span_split(&rest, '/', &word);
+		(void)snprintf(name, sizeof(name), "%.*s", (int)word.size, word.data);
+		if (mkdirat(fd, name, 0755) < 0 && errno != EEXIST)
+			return refuse_subpath(subpath, err);
+		fault_point("broker", "volume-part");
+		if (fd_open_beneath(fd, name, &folder, &next, &failure) < 0) {
+			errno = failure.sys_errno;
+			return refuse_subpath(subpath, err);
+		}
+		(void)close(fd);
+		fd = next;
+		if (set_owner(fd, subpath, err) < 0)
+			return -1;
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* ---- the backing "folder": as many bytes as the data folder has ---- */
+
+static int folder_make(int folder, uint64_t size_bytes, struct error *err)
+{
+	(void)size_bytes;
+	if (mkdirat(folder, FILES, 0755) < 0)
+		return FAIL_ERRNO(err, "make '" FILES "'");
+	if (fchownat(folder, FILES, ID_STORED + USER_ID, ID_STORED + USER_ID, AT_SYMLINK_NOFOLLOW) <
+	    0)
+		return FAIL_ERRNO(err, "give away '" FILES "'");
+	return 0;
+}
+
+static int folder_remove(const struct host *host, const char *id, struct error *err)
+{
+	return host_trash(host, FOLDER_VOLUMES, id, err);
+}
+
+static int folder_open(int folder, const char *subpath, const struct layer_options *options,
+                       int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int files = -1, part = -1;
+
+	if (!subpath[0])
+		return layer_open(folder, FILES, options, ret_fd, err);
+	files = openat(folder, FILES, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (files < 0)
+		return FAIL_ERRNO(err, "open '" FILES "'");
+	return open_subfolder(files, subpath, &part, err) < 0
+	               ? -1
+	               : layer_open(part, "", options, ret_fd, err);
+}
+
+static int folder_usage(int folder, uint64_t *ret, struct error *err)
+{
+	struct disk_measure measured;
+
+	if (measure_tree(folder, FILES, DEADLINE_NEVER, &measured, err) < 0)
+		return -1;
+	*ret = measured.is_partial ? UINT64_MAX : measured.bytes;
+	return 0;
+}
+
+/* ---- the backing "image": as many bytes as were asked for ---- */
+
+/* Its top folder is the volume's. */
+static int image_volume_make(int folder, uint64_t size_bytes, struct error *err)
+{
+	const struct image_options options = {
+	        .size_bytes = size_bytes, .keeps_journal = true, .owner = ID_STORED + USER_ID};
+	AUTO_CLOSE int top = -1;
+
+	if (image_make(folder, IMAGE, &options, err) < 0 ||
+	    image_mount(folder, IMAGE, true, &top, err) < 0)
+		return -1;
+	return unlinkat(top, "lost+found", AT_REMOVEDIR) < 0 ? FAIL_ERRNO(err, "empty a volume")
+	                                                     : 0;
+}
+
+/* A mount that has no place is cloned since Linux 6.15: asked before a folder is made in it. */
+static int check_clone(int top, struct error *err)
+{
+	AUTO_CLOSE int clone =
+	        open_tree(top, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+
+	if (clone >= 0)
+		return 0;
+	if (errno == EINVAL)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "a folder of a volume with a size needs Linux 6.15");
+	return FAIL_ERRNO(err, "clone the mount of a volume");
+}
+
+static int image_volume_open(int folder, const char *subpath, const struct layer_options *options,
+                             int *ret_fd, struct error *err)
+{
+	AUTO_CLOSE int top = -1, part = -1;
+
+	if (image_mount(folder, IMAGE, true, &top, err) < 0)
+		return -1;
+	if (subpath[0])
+		return check_clone(top, err) < 0 || open_subfolder(top, subpath, &part, err) < 0
+		               ? -1
+		               : layer_open(part, "", options, ret_fd, err);
+	if (layer_set(top, options, err) < 0)
+		return -1;
+	*ret_fd = TAKE_FD(top);
+	return 0;
+}
+
+static int image_volume_usage(int folder, uint64_t *ret, struct error *err)
+{
+	AUTO_CLOSE int top = -1;
+	struct statfs status;
+
+	if (image_mount(folder, IMAGE, true, &top, err) < 0)
+		return -1;
+	if (fstatfs(top, &status) < 0)
+		return FAIL_ERRNO(err, "look at a volume");
+	*ret = (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
+	return 0;
+}
+
+static int image_volume_grow(int folder, uint64_t size_bytes, struct error *err)
+{
+	return image_grow(folder, IMAGE, size_bytes, DEADLINE_NEVER, err);
+}
+
+/* ---- which ---- */
+
+static const struct volume_backing image_backing = {
+        .name = "image",
+        .content = IMAGE,
+        .opens_slowly = true,
+        .make = image_volume_make,
+        .remove = folder_remove,
+        .open = image_volume_open,
+        .usage = image_volume_usage,
+        .grow = image_volume_grow,
+};
+static const struct volume_backing folder_backing = {
+        .name = "folder",
+        .content = FILES,
+        .size_is_advisory = true,
+        .make = folder_make,
+        .remove = folder_remove,
+        .open = folder_open,
+        .usage = folder_usage,
+};
+static const struct volume_backing *const backings[] = {&folder_backing, &image_backing};
+
+const struct volume_backing *volume_backing_for(uint64_t size_bytes)
+{
+	return size_bytes > 0 && image_is_possible() ? &image_backing : &folder_backing;
+}
+
+int volume_backing_find(const struct host *host, const char *id, const struct volume_backing **ret,
+                        struct error *err)
+{
+	char path[64];
+
+	for (unsigned i = 0; i < COUNT_OF(backings); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", id, backings[i]->content);
+		if (faccessat(host->folders[FOLDER_VOLUMES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		*ret = backings[i];
+		return 0;
+	}
+	return FAIL(err, ERROR_NOT_FOUND, "volume '%s' does not exist here", id);
+}
+
+/* ---- life ---- */
+
+static int open_folder(const struct host *host, const char *name, int *ret_fd, struct error *err)
+{
+	*ret_fd = openat(host->folders[FOLDER_VOLUMES], name,
+	                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder of volume '%s'", name) : 0;
+}
+
+int volume_make(const struct host *host, const char *id, const struct volume_backing *backing,
+                uint64_t size_bytes, struct error *err)
+{
+	int volumes = host->folders[FOLDER_VOLUMES];
+	AUTO_CLOSE int folder = -1;
+	char name[NAME_SIZE];
+
+	(void)snprintf(name, sizeof(name), "new.%s", id);
+	(void)umask(0);
+	/* An attempt before this one may have been ended. */
+	if (host_remove_tree(volumes, name, err) < 0)
+		return -1;
+	if (mkdirat(volumes, name, 0700) < 0)
+		return FAIL_ERRNO(err, "make the folder of volume '%s'", id);
+	if (open_folder(host, name, &folder, err) < 0)
+		return -1;
+	fault_point("broker", "volume-folder");
+	if (backing->make(folder, size_bytes, err) < 0)
+		return -1;
+	fault_point("broker", "volume-made");
+	if (fsync(folder) < 0)
+		return FAIL_ERRNO(err, "bring volume '%s' to the disk", id);
+	if (renameat(volumes, name, volumes, id) < 0)
+		return FAIL_ERRNO(err, "name the folder of volume '%s'", id);
+	if (fsync(volumes) < 0)
+		return FAIL_ERRNO(err, "bring the name of volume '%s' to the disk", id);
+	fault_point("broker", "volume-named");
+	return 0;
+}
+
+int volume_remove(const struct host *host, const char *id, struct error *err)
+{
+	const struct volume_backing *backing;
+
+	if (volume_backing_find(host, id, &backing, err) < 0) {
+		/* What has the name and is none of them goes as well. */
+		error_clear(err);
+		return host_trash(host, FOLDER_VOLUMES, id, err);
+	}
+	if (backing->remove(host, id, err) < 0)
+		return -1;
+	fault_point("broker", "volume-removed");
+	return 0;
+}
+
+int volume_usage(const struct host *host, const char *id, uint64_t *ret, struct error *err)
+{
+	const struct volume_backing *backing;
+	AUTO_CLOSE int folder = -1;
+
+	if (volume_backing_find(host, id, &backing, err) < 0 ||
+	    open_folder(host, id, &folder, err) < 0)
+		return -1;
+	return backing->usage(folder, ret, err);
+}
+
+int volume_grow(const struct host *host, const char *id, uint64_t size_bytes, struct error *err)
+{
+	const struct volume_backing *backing;
+	AUTO_CLOSE int folder = -1;
+
+	if (volume_backing_find(host, id, &backing, err) < 0 ||
+	    open_folder(host, id, &folder, err) < 0)
+		return -1;
+	if (!backing->grow)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "volume '%s' is a folder without a limit: nothing can be grown", id);
+	return backing->grow(folder, size_bytes, err);
+}
+
+bool volume_opens_slowly(const struct host *host, const char *id)
+{
+	const struct volume_backing *backing;
+	struct error ignored = {0};
+
+	return volume_backing_find(host, id, &backing, &ignored) == 0 && backing->opens_slowly;
+}
+
+int volume_open(const struct host *host, const struct mounted_volume *mount, int map_fd,
+                int *ret_fd, struct error *err)
+{
+	const struct layer_options options = {
+	        .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+	                      (mount->is_read_only ? (uint64_t)MOUNT_ATTR_RDONLY : 0),
+	        .map_fd = map_fd};
+	const struct volume_backing *backing;
+	AUTO_CLOSE int folder = -1;
+
+	if (volume_backing_find(host, mount->id, &backing, err) < 0 ||
+	    open_folder(host, mount->id, &folder, err) < 0)
+		return -1;
+	return backing->open(folder, mount->subpath, &options, ret_fd, err);
+}
+
+static DIR *list_volumes(const struct host *host)
+{
+	int fd = openat(host->folders[FOLDER_VOLUMES], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!folder)
+		fd_forget(&fd);
+	return folder;
+}
+
+int volume_each(const struct host *host, void (*on_volume)(void *context, const char *id),
+                void *context, struct error *err)
+{
+	DIR *folder = list_volumes(host);
+	struct dirent *entry;
+
+	if (!folder)
+		return FAIL_ERRNO(err, "list the volumes");
+	while ((entry = readdir(folder)))
+		if (id_is_valid(entry->d_name))
+			on_volume(context, entry->d_name);
+	(void)closedir(folder);
+	return 0;
+}
+
+void volume_sweep(const struct host *host)
+{
+	DIR *folder = list_volumes(host);
+	struct error err = {0};
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || id_is_valid(entry->d_name))
+			continue;
+		log_info("half a volume is removed", TEXT("name", entry->d_name));
+		if (host_trash(host, FOLDER_VOLUMES, entry->d_name, &err) < 0)
+			log_warning("cannot remove half a volume", FAILURE(&err));
+	}
+	if (folder)
+		(void)closedir(folder);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "broker/network/egress.h"
+#include "broker/network/network.h"
+#include "unit.h"
+
+static const char *rules_of(struct buf *out, const char *egress)
+{
+	const struct host_network n = {.subnet = {0x0ad50000, 16}, .gateway = {4080, 4443, 4053}};
+	struct error err = {0};
+
+	assert_int_equal(network_egress_rules(out, &n, 17, egress, &err), 0);
+	assert_false(out->overflowed);
+	return buf_text(out);
+}
+
+TEST(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const char *text = rules_of(&out, "+1.1.1.1 -0.0.0.0/0");
+
+	assert_non_null(strstr(text, "add rule inet atoll egress17 ip daddr { 0.0.0.0-1.1.1.0, "
+	                             "1.1.1.2-255.255.255.255 } goto egress_denied\n"));
+	assert_non_null(strstr(text, "elements = { \"atoll17\" : jump egress17 }; }\n"));
+	assert_non_null(strstr(text, "iifname vmap @egress"));
+}
+
+TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const char *text = rules_of(&out, "+example.com +1.1.1.1 -0.0.0.0/0");
+	const struct host_network none = {.subnet = {0x0ad50000, 16}};
+	struct error err = {0};
+	const char *accepted;
+	char way[256];
+
+	(void)snprintf(way, sizeof(way),
+	               "add rule inet atoll names17 ip saddr 10.213.0.19 ip daddr "
+	               "{ 0.0.0.0-1.1.1.0, 1.1.1.2-255.255.255.255 } ");
+	assert_non_null(strstr(text, way));
+	assert_non_null(strstr(text, "tcp dport 80 redirect to :4080\n"));
+	assert_non_null(strstr(text, "tcp dport 443 redirect to :4443\n"));
+	assert_non_null(strstr(text, "udp dport 53 redirect to :4053\n"));
+	assert_non_null(strstr(text, "elements = { \"atoll17\" : jump names17 }; }\n"));
+	/* What is led there is let through before the rest is denied. */
+	accepted =
+	        strstr(text, "egress17 ip daddr 169.254.1.1 ct status dnat udp dport 4053 accept");
+	assert_non_null(accepted);
+	assert_true(accepted < strstr(text, "goto egress_denied"));
+	assert_non_null(strstr(text, "ct status dnat tcp dport { 4080, 4443 } accept\n"));
+	/* What comes too fast is not. */
+	assert_true(strstr(text, "ct status dnat udp dport 4053 limit rate over") < accepted);
+	assert_non_null(strstr(text, "tcp dport { 4080, 4443 } ct state new limit rate over"));
+	buf_reset(&out);
+	assert_int_equal(network_egress_rules(&out, &none, 17, "+example.com -0.0.0.0/0", &err),
+	                 -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
+TEST(a_slot_without_names_has_nothing_of_the_gateway)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+
+	assert_null(strstr(rules_of(&out, "+1.1.1.1 -0.0.0.0/0"), "names"));
+}
+
+TEST(the_longest_rules_fit_into_the_script)
+{
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+
+	for (unsigned i = 0; i < SANDBOX_EGRESS_MAX; i++)
+		buf_addf(&text, "%s-%u.0.0.0/8 +%u.111.111.111", i > 0 ? " " : "", 100 + i,
+		         100 + i);
+	assert_non_null(
+	        strstr(rules_of(&out, buf_text(&text)), "199.111.111.112-199.255.255.255 } goto"));
+	buf_add_text(&text, " +example.com");
+	buf_reset(&out);
+	assert_non_null(strstr(rules_of(&out, buf_text(&text)), "redirect to :4053"));
+}
+
+static void note_slot(void *context, uint32_t slot)
+{
+	buf_addf(context, "%u ", slot);
+}
+
+TEST(the_slots_of_a_listing_are_found_and_nothing_else)
+{
+	AUTO(buf_done) struct buf found = BUF(256);
+
+	network_egress_find(SPAN("table inet atoll {\n\tmap egress {\n\t\ttype ifname : verdict\n"
+	                         "\t\telements = { \"atoll5\" : jump egress5,\n"
+	                         "\t\t\t     \"atoll1024\" : jump egress1024,\n"
+	                         "\"eth0\" : drop, \"atoll\" : drop, \"atollx\" : drop,\n"
+	                         "\"atoll99999999\" : drop, \"atoll-1\" : drop }\n\t}\n}\n"),
+	                    note_slot, &found);
+	assert_string_equal(buf_text(&found), "5 1024 ");
+	buf_reset(&found);
+	network_egress_find(SPAN("\"atoll7"), note_slot, &found);
+	network_egress_find(SPAN("\""), note_slot, &found);
+	network_egress_find(SPAN(""), note_slot, &found);
+	assert_int_equal(found.size, 0);
+}
+
+TEST(it_is_known_which_slots_have_rules)
+{
+	struct host_network n = {.usable = true};
+
+	assert_false(network_egress_is_set(&n, 9));
+	network_egress_note(&n, 9, true);
+	assert_true(network_egress_is_set(&n, 9));
+	assert_false(network_egress_is_set(&n, 8));
+	assert_false(network_egress_is_set(&n, 10));
+	network_egress_note(&n, 9, false);
+	assert_false(network_egress_is_set(&n, 9));
+	network_egress_note(&n, SLOTS_MAX, true);
+	network_egress_note(&n, UINT32_MAX, true);
+	assert_false(network_egress_is_set(&n, UINT32_MAX));
+}
+
+TEST(a_slot_without_rules_that_is_given_none_costs_nothing)
+{
+	struct host_network n = {.usable = true};
+	struct error err = {0};
+
+	assert_int_equal(network_egress_set(&n, 28003, "", &err), 0);
+	assert_int_equal(network_egress_set(&n, 28003, "+1.1.1.1", &err), 0);
+	assert_int_equal(network_egress_clear(&n, NULL, 0, &err), 0);
+	assert_false(network_egress_is_set(&n, 28003));
+	assert_int_equal(network_egress_set(&n, 28003, "nonsense", &err), -1);
+}
+
+static void count_own(void *context, uint32_t slot)
+{
+	unsigned *count = context;
+
+	*count += slot == 28004 || slot == 28005;
+}
+
+static unsigned own_in_kernel(void)
+{
+	struct error err = {0};
+	unsigned count = 0;
+
+	assert_int_equal(network_egress_each(count_own, &count, &err), 0);
+	return count;
+}
+
+/* They may be in the kernel, and the slot's next user must not get them. */
+TEST(rules_that_failed_are_counted_as_set_until_they_are_removed)
+{
+	struct host_network n = {.usable = true};
+	const uint32_t slot = 28006;
+	uid_t user = geteuid();
+	struct error err = {0};
+
+	/* Whom the kernel lets change nothing. */
+	if (user == 0)
+		assert_int_equal(seteuid(65534), 0);
+	assert_int_equal(network_egress_set(&n, slot, "-0.0.0.0/0", &err), -1);
+	assert_true(network_egress_is_set(&n, slot));
+	error_clear(&err);
+	assert_int_equal(network_egress_clear(&n, &slot, 1, &err), -1);
+	assert_true(network_egress_is_set(&n, slot));
+	if (user == 0)
+		assert_int_equal(seteuid(user), 0);
+}
+
+/* For real, in a network namespace that is this program's alone. */
+TEST(rules_are_set_replaced_and_removed_in_the_kernel)
+{
+	struct host_network n = {.usable = true};
+	const uint32_t slots[] = {28004, 28005};
+	struct error err = {0};
+
+	if (geteuid() != 0 || access("/usr/sbin/nft", X_OK) < 0) {
+		print_message("needs root and nft\n");
+		skip();
+	}
+	assert_int_equal(unshare(CLONE_NEWNET), 0);
+	assert_int_equal(network_egress_set(&n, 28004, "-0.0.0.0/0", &err), 0);
+	assert_int_equal(network_egress_set(&n, 28005, "+1.1.1.1 -0.0.0.0/0", &err), 0);
+	assert_int_equal(own_in_kernel(), 2);
+	assert_int_equal(network_egress_set(&n, 28005, "-9.9.9.9 -10.0.0.0/8", &err), 0);
+	assert_int_equal(own_in_kernel(), 2);
+	assert_int_equal(network_egress_set(&n, 28005, "", &err), 0);
+	assert_false(network_egress_is_set(&n, 28005));
+	assert_int_equal(own_in_kernel(), 1);
+	/* One of them has none any more: that is fine. */
+	assert_int_equal(network_egress_clear(&n, slots, COUNT_OF(slots), &err), 0);
+	assert_int_equal(own_in_kernel(), 0);
+}
+
+int main(void)
+{
+	/* As the broker does: an nft that may not, or will not, ends before it has read all. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	return RUN(CASE(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own),
+	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
+	           CASE(a_slot_without_names_has_nothing_of_the_gateway),
+	           CASE(the_longest_rules_fit_into_the_script),
+	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
+	           CASE(it_is_known_which_slots_have_rules),
+	           CASE(a_slot_without_rules_that_is_given_none_costs_nothing),
+	           CASE(rules_that_failed_are_counted_as_set_until_they_are_removed),
+	           CASE(rules_are_set_replaced_and_removed_in_the_kernel));
+}
