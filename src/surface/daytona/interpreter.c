@@ -71,19 +71,19 @@ static int list_contexts(struct request *rq, UNUSED const void *body, struct rep
 	return 0;
 }
 
-struct context_create_body {
+struct daytona_context_body {
 	const char *cwd, *language;
 };
 static const struct json_member create_request_members[] = {
-        JSON_TEXT_MEMBER(context_create_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
-        JSON_TEXT_MEMBER(context_create_body, language, .flags = JSON_NULLABLE, .max = 32),
+        JSON_TEXT_MEMBER(daytona_context_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
+        JSON_TEXT_MEMBER(daytona_context_body, language, .flags = JSON_NULLABLE, .max = 32),
         JSON_END,
 };
-static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", context_create_body,
+static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", daytona_context_body,
                        "A context to create");
 
 static int open_context(struct request *rq, const struct interpreter_call *p,
-                        const struct context_create_body *b, const char *id,
+                        const struct daytona_context_body *b, const char *id,
                         struct code_context *ret, struct error *err)
 {
 	struct sandbox_command c = {.count = 0};
@@ -206,7 +206,7 @@ static const struct code_writer writer = {.write = write_event, .write_end = wri
 static int execute_code(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	static const struct context_create_body defaults = {NULL, NULL};
+	static const struct daytona_context_body defaults = {NULL, NULL};
 	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
 	struct code_context ignored;
 	struct code_list contexts;
