@@ -525,15 +525,15 @@ export interface JobOrigin {
   issue?: string;
 }
 
-/** What a command did */
+/** The result of a command */
 export interface Result {
   /** exit code 0 and in time */
   ok: boolean;
-  /** what ran it: bash, sh, program, python … */
+  /** bash, sh, program, python … */
   runtime: string;
-  /** 0 when nothing could be started */
+  /** 0 when no program was started */
   process: number;
-  /** 128 + signal when one ended it; 127 when there is no such program */
+  /** 128 + the signal that ended it; 127: no such program */
   exit_code: number;
   /** such as SIGKILL */
   signal: string | null;
@@ -541,26 +541,26 @@ export interface Result {
   /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran) */
   cause: string;
   duration_ms: number;
-  /** true when an interpreter that waited for code ran it; else absent */
+  /** true when a waiting interpreter ran the code; else absent */
   warm?: boolean;
-  /** the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut */
+  /** at most outputLimitBytes: the first and the last half; a line between them has the number of cut bytes */
   stdout: string;
   /** base64 when stdout is not UTF-8 */
   stdout_encoding?: string;
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
-  /** of code in a context, as all that follows */
+  /** this and all further members: only of code in a context */
   contextId?: string;
-  /** which block of its interpreter it was */
+  /** number of the block in its interpreter */
   execution_count?: number;
-  /** its interpreter has ended: its state is gone */
+  /** the interpreter has ended, and its state is lost */
   context_ended?: boolean;
-  /** what it shows: its value, figures, what it displays */
+  /** the block's value, figures and displayed objects */
   results?: CodeResult[];
-  /** null when it did not fail */
+  /** null when the block did not fail */
   error?: CodeError;
-  /** that were kept, when the call asked for it */
+  /** files that were stored, when the call asked for it */
   artifacts?: StoredArtifact[];
 }
 
@@ -671,7 +671,7 @@ export interface Process {
   args: string[];
 }
 
-/** How many entries or bytes it was */
+/** Number of entries or bytes */
 export interface Count {
   count: number;
 }
@@ -688,13 +688,13 @@ export interface Signal {
 export interface FileList {
   items: FileEntry[];
   truncated: boolean;
-  /** of GET: when it was asked for, unix ms by the sandbox's clock */
+  /** of GET: time of the request, unix ms by the sandbox's clock */
   listed_at_ms: number;
 }
 
 /** A file or folder */
 export interface FileEntry {
-  /** as asked for, or relative to the listed folder */
+  /** as in the request, or relative to the listed folder */
   path: string;
   name: string;
   /** file, directory, symlink or other */
@@ -705,7 +705,7 @@ export interface FileEntry {
   uid: number;
   gid: number;
   modified_at: string | null;
-  /** a link's target */
+  /** target of a symlink */
   link: string | null;
 }
 
@@ -758,20 +758,20 @@ export interface FileRead {
 export interface FileContent {
   path: string;
   content: string;
-  /** base64 when it is not UTF-8 */
+  /** base64 when the content is not UTF-8 */
   encoding: string;
-  /** bytes of the whole file */
+  /** size of the whole file */
   size: number;
-  /** first byte, or first line */
+  /** first byte, or first line, of this page */
   offset: number;
-  /** bytes here, of a read by bytes */
+  /** bytes of this page, in a read by bytes */
   length: number;
-  /** lines here, of a read by lines */
+  /** lines of this page, in a read by lines */
   lines: number;
   total_lines: number;
-  /** of the next page; null at the end */
+  /** start of the next page; null at the end */
   next_offset: number | null;
-  /** there is more */
+  /** the file has more */
   truncated: boolean;
 }
 
@@ -1156,15 +1156,15 @@ export interface GatewayExecute {
   origin?: JobOrigin;
 }
 
-/** What a command did, and the files it left */
+/** The result of a command, and the files it left */
 export interface GatewayResult {
   /** exit code 0 and in time */
   ok: boolean;
-  /** what ran it: bash, sh, program, python … */
+  /** bash, sh, program, python … */
   runtime: string;
-  /** 0 when nothing could be started */
+  /** 0 when no program was started */
   process: number;
-  /** 128 + signal when one ended it; 127 when there is no such program */
+  /** 128 + the signal that ended it; 127: no such program */
   exit_code: number;
   /** such as SIGKILL */
   signal: string | null;
@@ -1172,16 +1172,16 @@ export interface GatewayResult {
   /** why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran) */
   cause: string;
   duration_ms: number;
-  /** true when an interpreter that waited for code ran it; else absent */
+  /** true when a waiting interpreter ran the code; else absent */
   warm?: boolean;
-  /** the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut */
+  /** at most outputLimitBytes: the first and the last half; a line between them has the number of cut bytes */
   stdout: string;
   /** base64 when stdout is not UTF-8 */
   stdout_encoding?: string;
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
-  /** files of the workspace that were made or changed meanwhile: path (in the workspace), size and media_type of each; when the call asked to keep them, all of those that are kept */
+  /** files of the workspace that were made or changed during the call: path (in the workspace), size and media_type; when the call asked to store them, the stored artifacts */
   artifacts: StoredArtifact[];
 }
 
@@ -1341,7 +1341,7 @@ export interface ToolList {
 
 /** A call of a tool, in one sandbox */
 export interface ToolCall {
-  /** how long a call that needs approval waits for it (default 20 s) */
+  /** how long to wait for the approval of a call that needs one (default 20 s) */
   approvalWaitMs?: number;
   /** id or name of a sandbox; or */
   sandboxId?: string;
@@ -1351,27 +1351,27 @@ export interface ToolCall {
   sessionId?: string;
   /** of the session; default: "default" */
   tenantId?: string;
-  /** of /accounts/me/sandboxes: what the lease's sandbox is like, and what tools may do; else what the sandbox was made from */
+  /** a config of /accounts/me/sandboxes for the lease's sandbox and for the limits of tools; default: the sandbox's own config */
   config?: string;
-  /** whom its background jobs belong to */
+  /** the conversation that owns the call's background jobs */
   conversationId?: string;
-  /** where the turn came from: the ends of its background jobs are told there, and who approves a call sees it */
+  /** source of the conversation's message: the ends of background jobs are reported there, and approvals show it */
   origin?: JobOrigin;
-  /** by the tool's inputSchema */
+  /** an object of the tool's inputSchema */
   input?: unknown;
 }
 
-/** What a tool gives back */
+/** The result of a tool */
 export interface ToolResult {
-  /** a list of text, image and resource, as in MCP */
+  /** a list of texts, images and resources, as in MCP */
   content: unknown;
-  /** by the tool's outputSchema */
+  /** an object of the tool's outputSchema */
   structuredContent: unknown;
-  /** with status 202: nothing was done, see /v1/approvals; the same call, made again, goes on */
+  /** with status 202: the call did nothing, see /v1/approvals. Repeat the same call after the approval */
   approvalId: string;
 }
 
-/** Calls, the newest first */
+/** Calls, newest first */
 export interface ApprovalList {
   items: Approval[];
 }
@@ -1380,28 +1380,28 @@ export interface ApprovalList {
 export interface Approval {
   id: string;
   tool: string;
-  /** of the call, as JSON text; the end of a long one is left out */
+  /** input of the call as JSON text; a long one is cut */
   input: string;
-  /** pending approved refused used */
+  /** pending, approved, refused or used */
   state: string;
   sandboxId: string | null;
   conversationId: string | null;
-  /** where the turn of the call came from, as its caller says */
+  /** source of the conversation's message, as the caller names it */
   origin: JobOrigin | null;
-  /** that asks */
+  /** key that made the call */
   keyId: string;
   note: string | null;
-  /** id of a key */
+  /** id of the key that decided */
   decidedBy: string | null;
   createdAt: string | null;
   decidedAt: string | null;
-  /** pending: to be decided by then; approved: to be used */
+  /** a pending call must be decided, and an approved call be made, by then */
   expiresAt: string | null;
 }
 
-/** What to tell */
+/** A note on the decision */
 export interface ApprovalDecision {
-  /** for who asked */
+  /** shown to the caller */
   note?: string;
 }
 
@@ -1410,11 +1410,11 @@ export interface SkillList {
   items: Skill[];
 }
 
-/** A skill that the project keeps */
+/** A stored skill of the project */
 export interface Skill {
   name: string;
   description: string;
-  /** how many */
+  /** number of files */
   files: number;
   /** bytes */
   size: number;
@@ -1425,13 +1425,13 @@ export interface Skill {
 export interface SkillPut {
   /** when to use it */
   description?: string;
-  /** one of them SKILL.md; 2 MiB in all */
+  /** must have a SKILL.md; at most 2 MiB in all */
   files: SkillFile[];
 }
 
 /** A file of a skill */
 export interface SkillFile {
-  /** below the skill's folder */
+  /** relative to the skill's folder */
   path: string;
   /** base64 */
   content?: string;

@@ -23,13 +23,11 @@ struct result {
 };
 #define RESULT_ROWS                                                                                \
 	JSON_BOOL_MEMBER(result, ok, .about = "exit code 0 and in time"),                          \
-	        JSON_TEXT_MEMBER(result, runtime,                                                  \
-	                         .about = "what ran it: bash, sh, program, python …"),             \
-	        JSON_WHOLE_MEMBER(result, process, .about = "0 when nothing could be started"),    \
-	        JSON_WHOLE_MEMBER(                                                                 \
-	                result, exit_code,                                                         \
-	                .about = "128 + signal when one ended it; 127 when there is no such "      \
-	                         "program"),                                                       \
+	        JSON_TEXT_MEMBER(result, runtime, .about = "bash, sh, program, python …"),         \
+	        JSON_WHOLE_MEMBER(result, process, .about = "0 when no program was started"),      \
+	        JSON_WHOLE_MEMBER(result, exit_code,                                               \
+	                          .about =                                                         \
+	                                  "128 + the signal that ended it; 127: no such program"), \
 	        JSON_TEXT_MEMBER(result, signal, .flags = JSON_NULLABLE,                           \
 	                         .about = "such as SIGKILL"),                                      \
 	        JSON_BOOL_MEMBER(result, timed_out),                                               \
@@ -37,12 +35,11 @@ struct result {
 	        JSON_WHOLE_MEMBER(result, duration_ms),                                            \
 	        JSON_BOOL_MEMBER(                                                                  \
 	                result, warm, .flags = JSON_OMIT_EMPTY,                                    \
-	                .about = "true when an interpreter that waited for code ran it; else "     \
-	                         "absent"),                                                        \
+	                .about = "true when a waiting interpreter ran the code; else absent"),     \
 	        JSON_TEXT_MEMBER(                                                                  \
 	                result, standard_output, .name = "stdout",                                 \
-	                .about = "the first and last half of outputLimitBytes, and a line "        \
-	                         "between them that tells how many bytes were cut"),               \
+	                .about = "at most outputLimitBytes: the first and the last half; a line "  \
+	                         "between them has the number of cut bytes"),                      \
 	        JSON_TEXT_MEMBER(result, stdout_encoding, .flags = JSON_OMIT_EMPTY,                \
 	                         .about = "base64 when stdout is not UTF-8"),                      \
 	        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),                        \
@@ -58,31 +55,32 @@ static JSON_SHAPE(code_error_shape, "CodeError", code_error, "How a block of cod
 static const struct json_member result_shape_members[] = {
         RESULT_ROWS,
         JSON_TEXT_MEMBER(result, context_id, .name = "contextId", .flags = JSON_OMIT_EMPTY,
-                         .about = "of code in a context, as all that follows"),
+                         .about = "this and all further members: only of code in a context"),
         JSON_WHOLE_MEMBER(result, execution_count, .flags = JSON_OMIT_EMPTY,
-                          .about = "which block of its interpreter it was"),
+                          .about = "number of the block in its interpreter"),
         JSON_BOOL_MEMBER(result, context_ended, .flags = JSON_OMIT_EMPTY,
-                         .about = "its interpreter has ended: its state is gone"),
+                         .about = "the interpreter has ended, and its state is lost"),
         JSON_LIST_MEMBER(result, results, &code_result_shape, .flags = JSON_OMIT_EMPTY,
-                         .about = "what it shows: its value, figures, what it displays"),
+                         .about = "the block's value, figures and displayed objects"),
         JSON_OBJECT_MEMBER(result, error, &code_error_shape, .flags = JSON_OMIT_EMPTY,
-                           .about = "null when it did not fail"),
+                           .about = "null when the block did not fail"),
         JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
-                         .about = "that were kept, when the call asked for it"),
+                         .about = "files that were stored, when the call asked for it"),
         JSON_END,
 };
-JSON_SHAPE(result_shape, "Result", result, "What a command did");
+JSON_SHAPE(result_shape, "Result", result, "The result of a command");
 
 static const struct json_member gateway_result_shape_members[] = {
         RESULT_ROWS,
-        JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .max = ARTIFACTS_MAX,
-                         .about = "files of the workspace that were made or changed meanwhile: "
-                                  "path (in the workspace), size and media_type of each; when "
-                                  "the call asked to keep them, all of those that are kept"),
+        JSON_LIST_MEMBER(
+                result, artifacts, &stored_artifact_shape, .max = ARTIFACTS_MAX,
+                .about = "files of the workspace that were made or changed during the call: "
+                         "path (in the workspace), size and media_type; when "
+                         "the call asked to store them, the stored artifacts"),
         JSON_END,
 };
 JSON_SHAPE(gateway_result_shape, "GatewayResult", result,
-           "What a command did, and the files it left");
+           "The result of a command, and the files it left");
 
 struct file_entry {
 	const char *path, *name, *type, *mode, *link;
@@ -90,7 +88,7 @@ struct file_entry {
 };
 static const struct json_member file_entry_shape_members[] = {
         JSON_TEXT_MEMBER(file_entry, path,
-                         .about = "as asked for, or relative to the listed "
+                         .about = "as in the request, or relative to the listed "
                                   "folder"),
         JSON_TEXT_MEMBER(file_entry, name),
         JSON_TEXT_MEMBER(file_entry, type, .about = "file, directory, symlink or other"),
@@ -99,7 +97,7 @@ static const struct json_member file_entry_shape_members[] = {
         JSON_WHOLE_MEMBER(file_entry, uid),
         JSON_WHOLE_MEMBER(file_entry, gid),
         JSON_TIME_MEMBER(file_entry, modified_at),
-        JSON_TEXT_MEMBER(file_entry, link, .flags = JSON_NULLABLE, .about = "a link's target"),
+        JSON_TEXT_MEMBER(file_entry, link, .flags = JSON_NULLABLE, .about = "target of a symlink"),
         JSON_END,
 };
 JSON_SHAPE(file_entry_shape, "FileEntry", file_entry, "A file or folder");
@@ -113,7 +111,7 @@ static const struct json_member file_list_shape_members[] = {
         JSON_LIST_MEMBER(file_list, items, &file_entry_shape),
         JSON_BOOL_MEMBER(file_list, truncated),
         JSON_WHOLE_MEMBER(file_list, listed_at_ms,
-                          .about = "of GET: when it was asked for, unix ms by the sandbox's clock"),
+                          .about = "of GET: time of the request, unix ms by the sandbox's clock"),
         JSON_END,
 };
 JSON_SHAPE(file_list_shape, "FileList", file_list, "Files and folders");
@@ -126,15 +124,15 @@ struct file_content {
 static const struct json_member file_content_shape_members[] = {
         JSON_TEXT_MEMBER(file_content, path),
         JSON_TEXT_MEMBER(file_content, content),
-        JSON_TEXT_MEMBER(file_content, encoding, .about = "base64 when it is not UTF-8"),
-        JSON_WHOLE_MEMBER(file_content, size, .about = "bytes of the whole file"),
-        JSON_WHOLE_MEMBER(file_content, offset, .about = "first byte, or first line"),
-        JSON_WHOLE_MEMBER(file_content, length, .about = "bytes here, of a read by bytes"),
-        JSON_WHOLE_MEMBER(file_content, lines, .about = "lines here, of a read by lines"),
+        JSON_TEXT_MEMBER(file_content, encoding, .about = "base64 when the content is not UTF-8"),
+        JSON_WHOLE_MEMBER(file_content, size, .about = "size of the whole file"),
+        JSON_WHOLE_MEMBER(file_content, offset, .about = "first byte, or first line, of this page"),
+        JSON_WHOLE_MEMBER(file_content, length, .about = "bytes of this page, in a read by bytes"),
+        JSON_WHOLE_MEMBER(file_content, lines, .about = "lines of this page, in a read by lines"),
         JSON_WHOLE_MEMBER(file_content, total_lines),
         JSON_WHOLE_MEMBER(file_content, next_offset, .flags = JSON_NULLABLE,
-                          .about = "of the next page; null at the end"),
-        JSON_BOOL_MEMBER(file_content, truncated, .about = "there is more"),
+                          .about = "start of the next page; null at the end"),
+        JSON_BOOL_MEMBER(file_content, truncated, .about = "the file has more"),
         JSON_END,
 };
 JSON_SHAPE(file_content_shape, "FileContent", file_content, "Bytes of a file inside JSON");
@@ -146,4 +144,4 @@ static const struct json_member count_shape_members[] = {
         JSON_WHOLE_MEMBER(count_answer, count),
         JSON_END,
 };
-JSON_SHAPE(count_shape, "Count", count_answer, "How many entries or bytes it was");
+JSON_SHAPE(count_shape, "Count", count_answer, "Number of entries or bytes");

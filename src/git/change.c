@@ -50,7 +50,7 @@ static int check_person(const char *text, const char *what, struct error *err)
 	            GIT_NAME_MAX);
 }
 
-/* Through the environment, where a name may begin as it likes. */
+/* By the environment, where a name may start with any character. */
 static void set_person(struct arena *a, const struct git_commit_request *c, const char **env)
 {
 	size_t count = 0;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* git/git.h — git in a sandbox: the sandbox's own program, run as the sandbox's user, for every
- * surface.
+/* git/git.h — runs the sandbox's git as the sandbox's user, for all surfaces.
  *
- * A repository is the sandbox's, and so is all that it configures: nothing of it is read here but
- * what git prints, and that is bounded and taken strictly apart (parse.h). Git is started with a
- * list of arguments and never by a shell; what callers name is checked, stands behind "--", and is
- * never a pattern. It is never asked to talk to a terminal, an editor or a pager.
+ * A repository and its configuration are not trusted. The server reads only the output of git,
+ * which is limited and strictly parsed (parse.h). Git is started with an argument list and never by
+ * a shell. Names from callers are checked, come after "--", and are never patterns. Git uses no
+ * terminal, editor or pager.
  *
- * A password is in no argument and in no file. It is in the environment of one git, which gives it
- * to the one server that the call is about, and runs no hooks meanwhile. Addresses that hold one
- * are refused, since git would write them down.
+ * A password is never in an argument or a file. It is in the environment of one git process, which
+ * sends it only to the server of the call and runs no hooks. URLs with a password are refused,
+ * because git would store them.
  *
- * Calls are made on workers, block until their deadline at most, and need a held sandbox. Texts of
- * results live in the arena. */
+ * Calls run on workers, block at most until their deadline, and need a held sandbox. Texts of
+ * results are in the arena. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,22 +29,22 @@
 
 struct git_at {
 	const struct fleet_hold *hold;
-	const char *path; /* absolute: the repository, or where it is to be */
+	const char *path; /* absolute: the repository, or the place for a new one */
 	const char *user;
 	const char **env; /* of commands, "KEY=value", NULL-terminated */
 	int64_t deadline;
-	const char *failure; /* set when git has refused: "GIT_PUSH_REJECTED" …; static, or NULL */
+	const char *failure; /* set when git has failed: "GIT_PUSH_REJECTED" …; static, or NULL */
 };
 
-/* For the server that the call is about. */
+/* Credentials for the server of the call. */
 struct git_login {
 	const char *username, *password; /* NULL = none; a password alone is a token */
 };
 
-/* ---- made ---- */
+/* ---- new repositories ---- */
 
 struct git_clone {
-	const char *url, *branch, *commit; /* the last two NULL = as the remote says */
+	const char *url, *branch, *commit; /* the last two NULL: the remote's default */
 	int64_t depth;                     /* 0 = all */
 	bool insecure;                     /* certificates are not checked */
 	struct git_login login;
@@ -55,10 +54,10 @@ MUST_CHECK int git_clone(struct git_at *at, struct arena *a, const struct git_cl
 MUST_CHECK int git_init(struct git_at *at, struct arena *a, bool bare, const char *branch,
                         struct error *err);
 
-/* ---- read ---- */
+/* ---- reading ---- */
 
-/* As git has them: ' ' for unchanged, M T A D R C, U on both sides for what is not merged, '?' for
- * untracked. */
+/* Git's letters: ' ' for unchanged, M T A D R C, U on both sides for an unmerged file, '?' for an
+ * untracked file. */
 struct git_file {
 	const char *path, *old_path; /* of a rename or copy; else "" */
 	char staged, worktree;
@@ -67,7 +66,7 @@ struct git_status {
 	const char *branch; /* "" when the head is detached */
 	const char *commit; /* "" before the first */
 	const char *upstream;
-	bool has_upstream; /* that is there: ahead and behind are known */
+	bool has_upstream; /* the upstream exists: ahead and behind are set */
 	int64_t ahead, behind;
 	struct git_file *files;
 	size_t count;
@@ -90,13 +89,13 @@ struct git_log {
 	struct git_commit *items; /* newest first */
 	size_t count;
 };
-/* Fine, and empty, before the first commit. */
+/* Empty before the first commit. */
 MUST_CHECK int git_log(struct git_at *at, struct arena *a, int64_t max, struct git_log *ret,
                        struct error *err);
 
 struct git_diff {
-	const char *from, *to;    /* commits or branches; NULL = the index, and the worktree */
-	bool staged;              /* of the index against the head */
+	const char *from, *to;    /* commits or branches; NULL: the index, and the worktree */
+	bool staged;              /* compare the index with the head */
 	const char *const *paths; /* NULL-terminated; NULL = all */
 };
 MUST_CHECK int git_diff(struct git_at *at, struct arena *a, const struct git_diff *what,
@@ -112,7 +111,7 @@ struct git_remotes {
 MUST_CHECK int git_remotes(struct git_at *at, struct arena *a, struct git_remotes *ret,
                            struct error *err);
 
-/* ---- changed ---- */
+/* ---- changes ---- */
 
 MUST_CHECK int git_add(struct git_at *at, struct arena *a, const char *const *paths,
                        struct error *err);
@@ -122,17 +121,17 @@ struct git_commit_request {
 };
 MUST_CHECK int git_commit(struct git_at *at, struct arena *a, const struct git_commit_request *what,
                           const char **ret_hash, struct error *err);
-/* Of where the head is; `checkout` goes over to it. */
+/* Creates a branch at the head; `checkout` also checks it out. */
 MUST_CHECK int git_branch_create(struct git_at *at, struct arena *a, const char *name,
                                  bool checkout, struct error *err);
-/* Merged or not. */
+/* Deletes the branch, merged or not. */
 MUST_CHECK int git_branch_delete(struct git_at *at, struct arena *a, const char *name,
                                  struct error *err);
 MUST_CHECK int git_checkout(struct git_at *at, struct arena *a, const char *name,
                             struct error *err);
 struct git_reset {
 	const char *mode, *target; /* soft mixed hard merge keep; NULL = mixed, HEAD */
-	const char *const *paths;  /* only these leave the index; without mode */
+	const char *const *paths;  /* unstage only these; not with a mode other than mixed */
 };
 MUST_CHECK int git_reset(struct git_at *at, struct arena *a, const struct git_reset *what,
                          struct error *err);
@@ -150,26 +149,26 @@ struct git_remote_add {
 MUST_CHECK int git_remote_add(struct git_at *at, struct arena *a, const struct git_remote_add *what,
                               struct error *err);
 
-/* ---- with a remote ---- */
+/* ---- remotes ---- */
 
 struct git_exchange {
-	const char *remote, *branch; /* NULL = origin, and the branch at hand */
+	const char *remote, *branch; /* NULL: origin, and the current branch */
 	bool set_upstream;           /* push */
 	struct git_login login;
 };
 MUST_CHECK int git_push(struct git_at *at, struct arena *a, const struct git_exchange *what,
                         struct error *err);
-/* Merges. */
+/* Fetches and merges. */
 MUST_CHECK int git_pull(struct git_at *at, struct arena *a, const struct git_exchange *what,
                         struct error *err);
 
 /* ---- configuration ---- */
 
 struct git_setting {
-	const char *scope; /* global local system; NULL = global. `at->path` is for local alone */
+	const char *scope; /* global local system; NULL = global. Only local needs `at->path` */
 	const char *key, *value;
 };
-/* *ret NULL when it is not set. */
+/* *ret is NULL when the key is not set. */
 MUST_CHECK int git_config_get(struct git_at *at, struct arena *a, const struct git_setting *what,
                               const char **ret, struct error *err);
 MUST_CHECK int git_config_set(struct git_at *at, struct arena *a, const struct git_setting *what,
@@ -178,7 +177,7 @@ struct git_credential {
 	const char *protocol, *host; /* https, github.com */
 	struct git_login login;
 };
-/* Kept for all that runs in the sandbox, in the memory of a process there (git credential-cache),
- * until that ends. */
+/* Stores the credentials for all processes in the sandbox, in the memory of git credential-cache
+ * there, until that process ends. */
 MUST_CHECK int git_login_store(struct git_at *at, struct arena *a,
                                const struct git_credential *what, struct error *err);

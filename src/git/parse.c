@@ -46,7 +46,7 @@ static int parse_ahead(struct span text, struct git_status *ret, struct error *e
 	return 0;
 }
 
-/* Behind "# ". Lines of later versions are passed over, as git asks for. */
+/* The text after "# ". Unknown lines are ignored, as git's documentation asks for. */
 static int parse_header(struct arena *a, struct span text, struct git_status *ret,
                         struct error *err)
 {
@@ -74,7 +74,7 @@ static bool is_letter(char c)
 	return strchr(".MTADRCU", c) != NULL && c != '\0';
 }
 
-/* Kinds of entries: how many fields stand before the path. */
+/* Kinds of entries, and the number of fields before the path. */
 static const struct {
 	char kind;
 	unsigned fields;
@@ -85,7 +85,7 @@ static const struct {
         {'u', 9, false, true},
 };
 
-/* Behind the kind: "XY sub … path", and the old path as a record of its own. */
+/* The text after the kind: "XY sub … path". The old path is a separate record. */
 static int parse_entry(struct arena *a, unsigned kind, struct span text, struct span *rest,
                        struct git_file *ret, struct error *err)
 {
@@ -201,7 +201,7 @@ int git_parse_log(struct arena *a, struct span text, struct git_log *ret, struct
 	return 0;
 }
 
-/* ---- complaints: the first that is in the text counts ---- */
+/* ---- errors: the first entry that the text contains decides ---- */
 
 static const struct {
 	const char *text, *name;

@@ -11,7 +11,7 @@ static bool has_login(const struct git_login *login)
 	return login->password && login->password[0];
 }
 
-/* They go through lines and variables. */
+/* Credentials are passed in lines and in environment variables. */
 static int check_login(const struct git_login *login, struct error *err)
 {
 	const char *texts[] = {login->username, login->password};
@@ -26,7 +26,7 @@ static int check_login(const struct git_login *login, struct error *err)
 	return 0;
 }
 
-/* So that the password goes to this server alone, whatever it leads to. */
+/* Restricts the password to this server, also after a redirect. */
 static int set_login(struct arena *a, const struct git_login *login, const char *url,
                      struct git_invocation *run, struct error *err)
 {
@@ -87,7 +87,7 @@ static const char *remote_of(const struct git_exchange *what)
 	return what->remote && what->remote[0] ? what->remote : "origin";
 }
 
-/* Where the remote really is, by the repository's own configuration. */
+/* The URL of the remote, by the repository's configuration. */
 static int find_url(struct git_at *at, struct arena *a, const struct git_exchange *what,
                     bool for_push, const char **ret, struct error *err)
 {
@@ -159,7 +159,7 @@ int git_remote_add(struct git_at *at, struct arena *a, const struct git_remote_a
 	return what->fetch ? git_run(at, a, &fetch, &ignored, err) : 0;
 }
 
-/* ---- logins that are kept ---- */
+/* ---- stored credentials ---- */
 
 #define KEPT_S "86400"
 

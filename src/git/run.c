@@ -10,8 +10,8 @@
 #define FIXED_ARGS 16
 #define TEXT_MAX ((size_t)200)
 
-/* For git and all that it starts: answers in English, nobody to ask, no patterns, no helpers that
- * an address could name. */
+/* For git and its child processes: English output, no prompts, no patterns, and no remote helpers
+ * that a URL could name. */
 static const char *const environment[] = {
         "LC_ALL=C.UTF-8",
         "GIT_TERMINAL_PROMPT=0",
@@ -25,7 +25,7 @@ static const char *const environment[] = {
         NULL,
 };
 
-/* Settings of one call. A helper that is "" forgets those before it. */
+/* Settings of a call with a password. An empty helper removes the helpers before it. */
 static const char *const login_settings[] = {
         "core.hooksPath=/dev/null",
         "core.fsmonitor=false",
@@ -144,7 +144,7 @@ int git_run_any_exit(struct git_at *at, struct arena *a, const struct git_invoca
 	return -1;
 }
 
-/* The line that says what is wrong, without what git puts before it. */
+/* The line with the reason, without git's prefix. */
 static struct span complaint_line(struct span text)
 {
 	static const char *const marks[] = {"fatal: ", "error: ", "! "};
@@ -173,7 +173,7 @@ static int fail_refused(struct git_at *at, struct arena *a, const struct compute
 	struct span line = complaint_line(result->out[1]);
 	char *text;
 
-	/* What a commit or a merge has to say is on stdout. */
+	/* git commit and git merge print the reason on stdout. */
 	if (!complaint.name && complaint.code == ERROR_INVALID)
 		complaint = git_parse_complaint(result->out[0]);
 	if (line.size == 0)
@@ -185,7 +185,7 @@ static int fail_refused(struct git_at *at, struct arena *a, const struct compute
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	at->failure = complaint.name;
-	return FAIL(err, complaint.code, "git: %s", text[0] ? text : "it failed without a word");
+	return FAIL(err, complaint.code, "git: %s", text[0] ? text : "it failed without a message");
 }
 
 int git_run(struct git_at *at, struct arena *a, const struct git_invocation *what,

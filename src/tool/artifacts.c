@@ -21,12 +21,12 @@ struct kept_file {
 static const struct json_member tool_artifact_shape_members[] = {
         JSON_TEXT_MEMBER(kept_file, id),
         JSON_TEXT_MEMBER(kept_file, path, .about = "relative to the workspace"),
-        JSON_TEXT_MEMBER(kept_file, media_type, .about = "by name and content"),
+        JSON_TEXT_MEMBER(kept_file, media_type, .about = "by the file's name and content"),
         JSON_WHOLE_MEMBER(kept_file, size),
-        JSON_TEXT_MEMBER(kept_file, url, .about = "gives its bytes, for an hour"),
+        JSON_TEXT_MEMBER(kept_file, url, .about = "link to the content, valid for an hour"),
         JSON_END,
 };
-JSON_SHAPE(tool_artifact_shape, "ToolArtifact", kept_file, "A file that is kept");
+JSON_SHAPE(tool_artifact_shape, "ToolArtifact", kept_file, "A stored file");
 
 int tool_check_artifacts(const struct tool_call *call, const char *folder, struct error *err)
 {

@@ -5,7 +5,7 @@
 #include "tool/tool.h"
 
 #define TOOL_ARTIFACTS_ABOUT                                                                       \
-	"folder: its files that are made or changed are kept when the sandbox is gone, and "       \
+	"folder: files made or changed in it are stored, also after the sandbox is deleted, and "  \
 	"have links for the user"
 
 struct tool_changed_files {

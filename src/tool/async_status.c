@@ -12,7 +12,7 @@ struct async_input {
 };
 static const struct json_member async_input_members[] = {
         JSON_TEXT_MEMBER(async_input, result_id, .name = "resultId", .flags = JSON_REQUIRED,
-                         .min = 1, .max = 64, .about = "that bash gave with background"),
+                         .min = 1, .max = 64, .about = "resultId of bash with background"),
         JSON_CHOICE_MEMBER(async_input, action, .choices = actions,
                            .about = "status (the default); logs: the end of what it wrote so "
                                     "far; stop: ends it"),
@@ -28,17 +28,17 @@ struct async_output {
 static const struct json_member async_output_members[] = {
         JSON_TEXT_MEMBER(async_output, result_id, .name = "resultId"),
         JSON_TEXT_MEMBER(async_output, status, .about = "running, completed, failed or stopped"),
-        JSON_WHOLE_MEMBER(async_output, exit_code, .about = "-1 while nobody knows"),
-        JSON_TEXT_MEMBER(async_output, reason, .about = "why it has not completed, or nothing"),
+        JSON_WHOLE_MEMBER(async_output, exit_code, .about = "-1 while it is not known"),
+        JSON_TEXT_MEMBER(async_output, reason, .about = "why it has not completed, or empty"),
         JSON_TEXT_MEMBER(async_output, cause, .flags = JSON_OMIT_EMPTY,
-                         .about = AGENT_CAUSES_ABOUT "; or lost: its process is not there"),
+                         .about = AGENT_CAUSES_ABOUT "; or lost: its process does not exist"),
         JSON_TEXT_MEMBER(async_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(async_output, standard_error, .name = "stderr"),
         JSON_LIST_MEMBER(async_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY,
-                         .about = "that it left, once it has ended"),
+                         .about = "stored files of a job that has ended"),
         JSON_END,
 };
-static JSON_SHAPE(async_output, "AsyncStatusOutput", async_output, "How a background job is doing");
+static JSON_SHAPE(async_output, "AsyncStatusOutput", async_output, "The state of a background job");
 
 static int find_job(const struct tool_call *call, const struct async_input *in,
                     struct job_record *ret, struct error *err)
@@ -105,7 +105,7 @@ static int async_status_call(const struct tool_call *call, const void *input,
 
 const struct tool async_status_tool = {
         .name = "async_status",
-        .title = "Look after a background job",
+        .title = "Check a background job",
         .description = "Says whether a job that bash started with background still runs, and, "
                        "once it has ended, how, with the end of its output. Action logs shows "
                        "what it has written so far, stop ends it and all that it started. Jobs "

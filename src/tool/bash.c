@@ -16,10 +16,11 @@ static const struct json_member bash_input_members[] = {
         JSON_TEXT_MEMBER(bash_input, command, .flags = JSON_REQUIRED, .min = 1,
                          .max = 128 * 1024 - 1, .about = "a shell line; it starts in the workspace",
                          .example = "python3 notes/run.py"),
-        JSON_WHOLE_MEMBER(bash_input, timeout_ms, .min = 0, .max = 600000,
-                          .about = "end it and all it started after so long; 0 = the default"),
+        JSON_WHOLE_MEMBER(
+                bash_input, timeout_ms, .min = 0, .max = 600000,
+                .about = "end it with all its child processes after this time; 0 = the default"),
         JSON_BOOL_MEMBER(bash_input, background,
-                         .about = "answer at once with a resultId, for async_status"),
+                         .about = "return at once with a resultId, for async_status"),
         JSON_TEXT_MEMBER(bash_input, artifacts, .max = PATH_SIZE_MAX, .about = TOOL_ARTIFACTS_ABOUT,
                          .example = "out"),
         JSON_END,
@@ -33,19 +34,19 @@ struct bash_output {
 	struct json_list artifacts;
 };
 static const struct json_member bash_output_members[] = {
-        JSON_WHOLE_MEMBER(bash_output, exit_code, .about = "128 + signal when one ended it"),
+        JSON_WHOLE_MEMBER(bash_output, exit_code, .about = "128 + the signal that ended it"),
         JSON_BOOL_MEMBER(bash_output, timed_out),
         JSON_TEXT_MEMBER(bash_output, cause, .flags = JSON_OMIT_EMPTY, .about = AGENT_CAUSES_ABOUT),
         JSON_WHOLE_MEMBER(bash_output, duration_ms),
         JSON_TEXT_MEMBER(bash_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(bash_output, standard_error, .name = "stderr"),
-        JSON_BOOL_MEMBER(bash_output, truncated, .about = "some of the output was cut out"),
+        JSON_BOOL_MEMBER(bash_output, truncated, .about = "the middle of the output was cut"),
         JSON_TEXT_MEMBER(bash_output, result_id, .name = "resultId", .flags = JSON_OMIT_EMPTY,
-                         .about = "of a job that was started in the background"),
+                         .about = "id of a job in the background"),
         JSON_LIST_MEMBER(bash_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-static JSON_SHAPE(bash_output, "BashOutput", bash_output, "What a shell line did");
+static JSON_SHAPE(bash_output, "BashOutput", bash_output, "The result of a shell line");
 
 static int set_timeout(const struct tool_call *call, const struct bash_input *in, int64_t *ret,
                        struct error *err)

@@ -19,11 +19,11 @@ static const struct json_member edit_input_members[] = {
         JSON_TEXT_MEMBER(edit_input, path, .flags = JSON_REQUIRED, .min = 1, .max = PATH_SIZE_MAX,
                          .about = "relative to the workspace", .example = "src/main.c"),
         JSON_TEXT_MEMBER(edit_input, old_string, .flags = JSON_REQUIRED, .min = 1, .max = TEXT_MAX,
-                         .about = "what is there, to the letter, with enough around it to be "
-                                  "there once"),
+                         .about = "the exact text to replace, with enough context to occur "
+                                  "once"),
         JSON_TEXT_MEMBER(edit_input, new_string, .flags = JSON_REQUIRED, .max = TEXT_MAX,
-                         .about = "what replaces it"),
-        JSON_BOOL_MEMBER(edit_input, replace_all, .about = "in every place, not in the only one"),
+                         .about = "the new text"),
+        JSON_BOOL_MEMBER(edit_input, replace_all, .about = "replace every occurrence"),
         JSON_END,
 };
 static JSON_SHAPE(edit_input, "EditInput", edit_input, "A replacement in a file");
@@ -35,7 +35,7 @@ struct edit_output {
 static const struct json_member edit_output_members[] = {
         JSON_TEXT_MEMBER(edit_output, path),
         JSON_WHOLE_MEMBER(edit_output, replacements),
-        JSON_WHOLE_MEMBER(edit_output, line, .about = "of the first one"),
+        JSON_WHOLE_MEMBER(edit_output, line, .about = "of the first replacement"),
         JSON_END,
 };
 static JSON_SHAPE(edit_output, "EditOutput", edit_output, "What was replaced");

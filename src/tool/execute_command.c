@@ -15,15 +15,18 @@ struct execute_input {
 };
 static const struct json_member execute_input_members[] = {
         JSON_TEXT_MEMBER(execute_input, command, .min = 1, .max = TERMINAL_COMMAND_MAX,
-                         .about = "a shell line, or several; leave it out to go on waiting for "
-                                  "what runs in the window",
+                         .about = "one or more shell lines; without it the call waits for "
+                                  "the command that runs in the window",
                          .example = "cd src && make test"),
         JSON_TEXT_MEMBER(execute_input, window, .max = TERMINAL_NAME_MAX,
-                         .about = "name of the terminal window, made if need be; default: main"),
-        JSON_WHOLE_MEMBER(execute_input, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
-                          .about = "return after so long and leave it running; 0 = 30000"),
+                         .about = "name of the terminal window, which is made if it is missing; "
+                                  "default: main"),
+        JSON_WHOLE_MEMBER(
+                execute_input, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+                .about = "return after this time and leave the command running; 0 = 30000"),
         JSON_TEXT_MEMBER(execute_input, artifacts, .max = PATH_SIZE_MAX,
-                         .about = TOOL_ARTIFACTS_ABOUT ". By the call that sees its end",
+                         .about = TOOL_ARTIFACTS_ABOUT
+                         ". By the call that returns the end of the command",
                          .example = "out"),
         JSON_END,
 };
@@ -37,17 +40,19 @@ struct execute_output {
 };
 static const struct json_member execute_output_members[] = {
         JSON_TEXT_MEMBER(execute_output, window),
-        JSON_BOOL_MEMBER(execute_output, running, .about = "it goes on in the window"),
+        JSON_BOOL_MEMBER(execute_output, running, .about = "the command still runs in the window"),
         JSON_WHOLE_MEMBER(execute_output, exit_code, .about = "-1 while it runs"),
         JSON_TEXT_MEMBER(execute_output, output),
-        JSON_WHOLE_MEMBER(execute_output, dropped_bytes, .about = "before `output`"),
-        JSON_BOOL_MEMBER(execute_output, cancelled, .about = "what ran there was ended first"),
-        JSON_BOOL_MEMBER(execute_output, closed, .about = "the window has ended with it"),
+        JSON_WHOLE_MEMBER(execute_output, dropped_bytes,
+                          .about = "bytes of output that were cut before `output`"),
+        JSON_BOOL_MEMBER(execute_output, cancelled,
+                         .about = "another command in the window was ended first"),
+        JSON_BOOL_MEMBER(execute_output, closed, .about = "the window was closed by the command"),
         JSON_LIST_MEMBER(execute_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
 static JSON_SHAPE(execute_output, "ExecuteCommandOutput", execute_output,
-                  "What a command in a window did");
+                  "The result of a command in a window");
 
 static struct span format_output(struct arena *a, const struct terminal_result *r)
 {

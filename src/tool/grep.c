@@ -25,25 +25,25 @@ enum { GREP_MODE };
 static const struct json_member grep_input_members[] = {
         [GREP_MODE] = JSON_CHOICE_MEMBER(grep_input, output_mode, .choices = modes,
                                          .about = "default files_with_matches"),
-        JSON_TEXT_MEMBER(grep_input, pattern, .flags = JSON_REQUIRED, .min = 1,
-                         .max = SEARCH_PATTERN_MAX, .about = "a regular expression, as of rg",
-                         .example = "TODO|FIXME"),
+        JSON_TEXT_MEMBER(
+                grep_input, pattern, .flags = JSON_REQUIRED, .min = 1, .max = SEARCH_PATTERN_MAX,
+                .about = "a regular expression in the syntax of rg", .example = "TODO|FIXME"),
         JSON_TEXT_MEMBER(grep_input, path, .max = PATH_SIZE_MAX,
-                         .about = "file or folder; else the workspace"),
+                         .about = "file or folder; default: the workspace"),
         JSON_TEXT_MEMBER(grep_input, glob, .min = 1, .max = 1024,
-                         .about = "only files of such a name", .example = "*.py"),
+                         .about = "only files whose name matches", .example = "*.py"),
         JSON_TEXT_MEMBER(grep_input, type, .min = 1, .max = 32,
                          .about = "only files of this type: py, js, rust, c …"),
         JSON_BOOL_MEMBER(grep_input, ignore_case),
         JSON_BOOL_MEMBER(grep_input, multiline, .about = "a match may cross lines"),
         JSON_WHOLE_MEMBER(grep_input, before, .min = 0, .max = CONTEXT_MAX,
-                          .about = "lines told before each match; for content"),
+                          .about = "lines of context before each match; for content"),
         JSON_WHOLE_MEMBER(grep_input, after, .min = 0, .max = CONTEXT_MAX,
-                          .about = "lines told after each match"),
+                          .about = "lines of context after each match"),
         JSON_WHOLE_MEMBER(grep_input, context, .min = 0, .max = CONTEXT_MAX,
                           .about = "both before and after"),
         JSON_WHOLE_MEMBER(grep_input, head_limit, .min = 0, .max = LIMIT_MAX,
-                          .about = "lines, or files, told at most (default 250)"),
+                          .about = "at most so many lines or files (default 250)"),
         JSON_END,
 };
 static const struct json_shape grep_input = {
@@ -61,16 +61,16 @@ struct tool_grep_match {
 };
 static const struct json_member tool_grep_match_members[] = {
         JSON_TEXT_MEMBER(tool_grep_match, path, .about = "relative to the workspace"),
-        JSON_WHOLE_MEMBER(tool_grep_match, line, .flags = JSON_OMIT_EMPTY, .about = "of content"),
+        JSON_WHOLE_MEMBER(tool_grep_match, line, .flags = JSON_OMIT_EMPTY, .about = "for content"),
         JSON_TEXT_MEMBER(tool_grep_match, text, .flags = JSON_OMIT_EMPTY,
-                         .about = "of content: at most 1000 bytes of the line"),
+                         .about = "for content: at most 1000 bytes of the line"),
         JSON_BOOL_MEMBER(tool_grep_match, context, .flags = JSON_OMIT_EMPTY,
-                         .about = "a line beside a match"),
+                         .about = "a line of context"),
         JSON_WHOLE_MEMBER(tool_grep_match, count, .flags = JSON_OMIT_EMPTY,
-                          .about = "of count: lines that match"),
+                          .about = "for count: number of matching lines"),
         JSON_END,
 };
-static JSON_SHAPE(tool_grep_match, "GrepMatch", tool_grep_match, "A line, or a file");
+static JSON_SHAPE(tool_grep_match, "GrepMatch", tool_grep_match, "A line or a file");
 
 struct grep_output {
 	struct json_list matches;
@@ -79,7 +79,7 @@ struct grep_output {
 };
 static const struct json_member grep_output_members[] = {
         JSON_LIST_MEMBER(grep_output, matches, &tool_grep_match),
-        JSON_WHOLE_MEMBER(grep_output, files, .about = "that match"),
+        JSON_WHOLE_MEMBER(grep_output, files, .about = "number of matching files"),
         JSON_BOOL_MEMBER(grep_output, truncated, .about = "there is more"),
         JSON_END,
 };
@@ -224,9 +224,9 @@ const struct tool grep_tool = {
         .description =
                 "Searches the files of the workspace by a regular expression, with ripgrep where "
                 "the sandbox has it (files that .gitignore names and hidden ones are then left "
-                "out), else with grep. output_mode: files_with_matches tells paths (the default), "
-                "content the lines with their numbers and the context asked for, count how many "
-                "lines of each file match.",
+                "out), else with grep. output_mode: files_with_matches lists paths (the default), "
+                "content lists lines with numbers and context, count lists the number of "
+                "matching lines of each file.",
         .input = &grep_input,
         .output = &grep_output,
         .class = TOOL_READS,

@@ -34,8 +34,8 @@ struct files_output {
 };
 static const struct json_member files_output_members[] = {
         JSON_LIST_MEMBER(files_output, files, &file_item),
-        JSON_WHOLE_MEMBER(files_output, total, .about = "that were found"),
-        JSON_BOOL_MEMBER(files_output, truncated, .about = "files are not all of them"),
+        JSON_WHOLE_MEMBER(files_output, total, .about = "number of matching files"),
+        JSON_BOOL_MEMBER(files_output, truncated, .about = "`files` has not all of them"),
         JSON_END,
 };
 static JSON_SHAPE(files_output, "FilesOutput", files_output, "Files that were found");
@@ -145,9 +145,9 @@ static const struct json_member glob_input_members[] = {
         JSON_TEXT_MEMBER(glob_input, pattern, .flags = JSON_REQUIRED, .min = 1, .max = 1024,
                          .about = "? * [a-z] {a,b}, and ** across folders", .example = "**/*.py"),
         JSON_TEXT_MEMBER(glob_input, path, .max = PATH_SIZE_MAX,
-                         .about = "folder to look in; else the workspace"),
+                         .about = "folder to search; default: the workspace"),
         JSON_WHOLE_MEMBER(glob_input, limit, .min = 0, .max = LIMIT_MAX,
-                          .about = "paths at most (default 1000)"),
+                          .about = "at most so many paths (default 1000)"),
         JSON_END,
 };
 static JSON_SHAPE(glob_input, "GlobInput", glob_input, "A pattern of paths");
@@ -198,11 +198,11 @@ struct list_input {
 };
 static const struct json_member list_input_members[] = {
         JSON_TEXT_MEMBER(list_input, path, .max = PATH_SIZE_MAX,
-                         .about = "folder; else the workspace"),
+                         .about = "folder; default: the workspace"),
         JSON_WHOLE_MEMBER(list_input, depth, .min = 0, .max = DEPTH_MAX,
                           .about = "levels of folders (default 1)"),
         JSON_WHOLE_MEMBER(list_input, limit, .min = 0, .max = LIMIT_MAX,
-                          .about = "entries at most (default 1000)"),
+                          .about = "at most so many entries (default 1000)"),
         JSON_END,
 };
 static JSON_SHAPE(list_input, "ListFilesInput", list_input, "A folder");

@@ -12,15 +12,15 @@ struct preview_input {
 };
 static const struct json_member preview_input_members[] = {
         JSON_WHOLE_MEMBER(preview_input, port, .flags = JSON_REQUIRED, .min = 1, .max = 65535,
-                          .about = "of the server inside", .example = "5173"),
+                          .about = "port of a server in the sandbox", .example = "5173"),
         JSON_BOOL_MEMBER(preview_input, share,
                          .about = "for people without access to the sandbox; its previews must be "
                                   "public"),
         JSON_WHOLE_MEMBER(preview_input, ttl_seconds, .min = 0, .max = FLEET_GRANT_MAX_MS / 1000,
-                          .about = "default an hour, shared a day"),
+                          .about = "default: an hour, or a day for a shared link"),
         JSON_END,
 };
-static JSON_SHAPE(preview_input, "PreviewUrlInput", preview_input, "A port to look at");
+static JSON_SHAPE(preview_input, "PreviewUrlInput", preview_input, "A port of the sandbox");
 
 struct preview_output {
 	const char *url, *path;
@@ -28,7 +28,7 @@ struct preview_output {
 };
 static const struct json_member preview_output_members[] = {
         JSON_TEXT_MEMBER(preview_output, url, .about = "for a browser"),
-        JSON_TEXT_MEMBER(preview_output, path, .about = "of it on the server"),
+        JSON_TEXT_MEMBER(preview_output, path, .about = "path of the url"),
         JSON_WHOLE_MEMBER(preview_output, port),
         JSON_TIME_MEMBER(preview_output, expires_at),
         JSON_END,
@@ -104,10 +104,11 @@ static int preview_call(const struct tool_call *call, const void *input, struct 
 
 const struct tool preview_url_tool = {
         .name = "preview_url",
-        .title = "A link to a server in the sandbox",
-        .description = "Gives the address at which a browser sees what listens on a port of the "
-                       "sandbox, for the user to open. Start the server first. Only ports that "
-                       "previews show: 3000, 5173, 8000 and 8080, unless configured otherwise.",
+        .title = "Link to a server in the sandbox",
+        .description =
+                "Returns a link with which the user's browser reaches a server on a port of the "
+                "sandbox. Start the server first. Only ports with previews: "
+                "3000, 5173, 8000 and 8080, unless configured otherwise.",
         .input = &preview_input,
         .output = &preview_output,
         .class = TOOL_READS,

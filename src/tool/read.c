@@ -24,7 +24,7 @@ static const struct json_member read_input_members[] = {
         JSON_WHOLE_MEMBER(read_input, offset, .min = 0, .max = INT32_MAX,
                           .about = "first line, from 1 (default 1)"),
         JSON_WHOLE_MEMBER(read_input, limit, .min = 0, .max = LINES_MAX,
-                          .about = "lines at most (default 2000)"),
+                          .about = "at most so many lines (default 2000)"),
         JSON_END,
 };
 static JSON_SHAPE(read_input, "ReadInput", read_input, "A file, or a page of it");
@@ -36,17 +36,18 @@ struct read_output {
 static const struct json_member read_output_members[] = {
         JSON_TEXT_MEMBER(read_output, path),
         JSON_TEXT_MEMBER(read_output, media_type, .about = "text/plain, or of an image or PDF"),
-        JSON_WHOLE_MEMBER(read_output, size, .about = "bytes of the whole file"),
+        JSON_WHOLE_MEMBER(read_output, size, .about = "size of the whole file"),
         JSON_WHOLE_MEMBER(read_output, offset, .flags = JSON_OMIT_EMPTY,
-                          .about = "first line told"),
+                          .about = "first line of this page"),
         JSON_WHOLE_MEMBER(read_output, lines, .flags = JSON_OMIT_EMPTY),
         JSON_WHOLE_MEMBER(read_output, total_lines, .flags = JSON_OMIT_EMPTY,
-                          .about = "absent when the file is too long to count them"),
+                          .about = "absent when the file is too long to count its lines"),
         JSON_WHOLE_MEMBER(read_output, next_offset, .flags = JSON_OMIT_EMPTY,
-                          .about = "of the next page; absent at the end"),
+                          .about = "first line of the next page; absent at the end"),
         JSON_END,
 };
-static JSON_SHAPE(read_output, "ReadOutput", read_output, "What was read");
+static JSON_SHAPE(read_output, "ReadOutput", read_output,
+                  "A page of a file, or a whole image or PDF");
 
 /* ---- the type of a file, by its first bytes ---- */
 

@@ -22,15 +22,15 @@ struct run_code_input {
 };
 static const struct json_member run_code_input_members[] = {
         JSON_TEXT_MEMBER(run_code_input, language, .min = 1, .max = 32,
-                         .about = "python (else), javascript or bash", .example = "python"),
+                         .about = "python (default), javascript or bash", .example = "python"),
         JSON_TEXT_MEMBER(run_code_input, code, .flags = JSON_REQUIRED,
                          .max = (int64_t)CODE_SOURCE_MAX,
-                         .about = "a block; the value of its last expression is shown",
+                         .about = "a block of code; the value of its last expression is returned",
                          .example = "import math\nmath.sqrt(2)"),
         JSON_WHOLE_MEMBER(run_code_input, timeout_ms, .min = 0, .max = 600000,
-                          .about = "interrupt it after so long; 0 = the default"),
+                          .about = "interrupt the block after this time; 0 = the default"),
         JSON_BOOL_MEMBER(run_code_input, restart,
-                         .about = "begin anew: what was kept is forgotten first"),
+                         .about = "restart the interpreter first: its state is lost"),
         JSON_TEXT_MEMBER(run_code_input, artifacts, .max = PATH_SIZE_MAX,
                          .about = TOOL_ARTIFACTS_ABOUT, .example = "out"),
         JSON_END,
@@ -46,7 +46,7 @@ static const struct json_member failure_shape_members[] = {
         JSON_TEXT_MEMBER(run_code_failure, traceback),
         JSON_END,
 };
-static JSON_SHAPE(failure_shape, "RunCodeError", run_code_failure, "What it raised");
+static JSON_SHAPE(failure_shape, "RunCodeError", run_code_failure, "The exception of a block");
 
 struct run_code_output {
 	const char *standard_output, *standard_error, *context;
@@ -58,24 +58,25 @@ struct run_code_output {
 };
 static const struct json_member run_code_output_members[] = {
         JSON_WHOLE_MEMBER(run_code_output, execution_count,
-                          .about = "which block of its interpreter it was"),
+                          .about = "number of the block in its interpreter"),
         JSON_BOOL_MEMBER(run_code_output, timed_out),
         JSON_TEXT_MEMBER(run_code_output, cause, .about = AGENT_CAUSES_ABOUT),
         JSON_WHOLE_MEMBER(run_code_output, duration_ms),
         JSON_TEXT_MEMBER(run_code_output, standard_output, .name = "stdout"),
         JSON_TEXT_MEMBER(run_code_output, standard_error, .name = "stderr"),
-        JSON_BOOL_MEMBER(run_code_output, truncated, .about = "something was left out"),
+        JSON_BOOL_MEMBER(run_code_output, truncated, .about = "output or results were cut"),
         JSON_LIST_MEMBER(run_code_output, results, &code_result_shape,
-                         .about = "values and figures in all their forms"),
+                         .about = "values and figures, in all available formats"),
         JSON_LIST_MEMBER(run_code_output, artifacts, &tool_artifact_shape,
                          .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(run_code_output, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(run_code_output, context, .name = "contextId"),
         JSON_BOOL_MEMBER(run_code_output, context_ended,
-                         .about = "the interpreter has ended: the next block begins anew"),
+                         .about = "the interpreter has ended: the next block starts a new one"),
         JSON_END,
 };
-static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output, "What a block of code showed");
+static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output,
+                  "The result of a block of code");
 
 /* ---- results ---- */
 

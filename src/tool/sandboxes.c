@@ -41,18 +41,19 @@ struct create_input {
 enum { CREATE_INTERNET };
 static const struct json_member create_input_members[] = {
         [CREATE_INTERNET] = JSON_BOOL_MEMBER(create_input, internet,
-                                             .about = "false = no network; else as the server has "
-                                                      "it"),
+                                             .about = "false = no network; default: the server's "
+                                                      "setting"),
         JSON_TEXT_MEMBER(create_input, name, .max = SANDBOX_NAME_MAX,
-                         .about = "unique in the project; else made up"),
-        JSON_TEXT_MEMBER(create_input, template, .max = 128,
-                         .about = "what is installed; else the server's default"),
-        JSON_BOOL_MEMBER(create_input, persistent, .about = "not removed for being idle"),
+                         .about = "unique in the project; default: generated"),
+        JSON_TEXT_MEMBER(
+                create_input, template, .max = 128,
+                .about = "decides what is installed; default: the server's default template"),
+        JSON_BOOL_MEMBER(create_input, persistent, .about = "do not delete it when it is idle"),
         JSON_END,
 };
 static const struct json_shape create_input = {
         .name = "CreateSandboxInput",
-        .about = "A sandbox to make",
+        .about = "A new sandbox",
         .size = sizeof(struct create_input),
         .members = create_input_members,
         .present_offset = offsetof(struct create_input, present),
@@ -85,10 +86,11 @@ static int create_call(const struct tool_call *call, const void *input, struct t
 
 const struct tool create_sandbox_tool = {
         .name = "create_sandbox",
-        .title = "Make a sandbox",
-        .description = "Makes another isolated computer; its id is for the argument 'sandbox' of "
-                       "the other tools. Without it they use one that is made by itself, so this "
-                       "is for when a second one is needed.",
+        .title = "Create a sandbox",
+        .description =
+                "Creates another isolated computer. Pass its id as the argument 'sandbox' of "
+                "other tools. Without that argument they use a sandbox that is created "
+                "automatically, so call this only to get a second one.",
         .input = &create_input,
         .output = &sandbox_item,
         .class = TOOL_RUNS,
@@ -102,7 +104,7 @@ struct empty {
 	char none;
 };
 static const struct json_member empty_members[] = {JSON_END};
-static JSON_SHAPE(empty, "ListSandboxesInput", empty, "Nothing to say");
+static JSON_SHAPE(empty, "ListSandboxesInput", empty, "No input");
 
 struct list_output {
 	struct json_list sandboxes;
@@ -145,7 +147,7 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 const struct tool list_sandboxes_tool = {
         .name = "list_sandboxes",
         .title = "List sandboxes",
-        .description = "Lists the project's sandboxes, the newest first: id, state, template, "
+        .description = "Lists the project's sandboxes, newest first: id, state, template, "
                        "name.",
         .input = &empty,
         .output = &list_output,
@@ -173,7 +175,7 @@ static const struct json_member delete_output_members[] = {
         JSON_TEXT_MEMBER(delete_output, sandbox),
         JSON_END,
 };
-static JSON_SHAPE(delete_output, "DeleteSandboxOutput", delete_output, "What was deleted");
+static JSON_SHAPE(delete_output, "DeleteSandboxOutput", delete_output, "The deleted sandbox");
 
 static int delete_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                        struct error *err)

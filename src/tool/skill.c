@@ -16,7 +16,7 @@
 
 static const struct json_member skill_file_shape_members[] = {
         JSON_TEXT_MEMBER(skill_file, path, .flags = JSON_REQUIRED, .min = 1, .max = 512,
-                         .about = "below the skill's folder", .example = "SKILL.md"),
+                         .about = "relative to the skill's folder", .example = "SKILL.md"),
         JSON_BYTES_MEMBER(skill_file, content, .about = "base64"),
         JSON_END,
 };
@@ -84,11 +84,11 @@ struct skill_output {
 	const char **files;
 };
 static const struct json_member skill_output_members[] = {
-        JSON_TEXT_MEMBER(skill_output, folder, .about = "in the workspace"),
-        JSON_TEXT_LIST_MEMBER(skill_output, files, .about = "relative to it"),
+        JSON_TEXT_MEMBER(skill_output, folder, .about = "relative to the workspace"),
+        JSON_TEXT_LIST_MEMBER(skill_output, files, .about = "relative to the folder"),
         JSON_END,
 };
-static JSON_SHAPE(skill_output, "LoadSkillOutput", skill_output, "Where it is now");
+static JSON_SHAPE(skill_output, "LoadSkillOutput", skill_output, "The skill's folder and files");
 
 static int write_skill_files(const struct tool_call *call, const struct skill_bundle *bundle,
                              const struct skill_output *out, struct span *ret_main,
@@ -137,7 +137,7 @@ static int skill_call(const struct tool_call *call, const void *input, struct to
 const struct tool load_skill_tool = {
         .name = "load_skill",
         .title = "Load a skill",
-        .description = "Puts the files of a skill that the project keeps into " FOLDER
+        .description = "Copies the files of a stored skill of the project into " FOLDER
                        "/NAME of the workspace, and returns its " MAIN_FILE
                        ": instructions, and scripts to run with bash.",
         .input = &skill_input,

@@ -8,7 +8,7 @@ struct snapshot_input {
 };
 static const struct json_member snapshot_input_members[] = {
         JSON_TEXT_MEMBER(snapshot_input, name, .max = SANDBOX_NAME_MAX,
-                         .about = "unique in the project; else its id"),
+                         .about = "unique in the project; default: its id"),
         JSON_END,
 };
 static JSON_SHAPE(snapshot_input, "SnapshotInput", snapshot_input, "A snapshot to take");
@@ -53,9 +53,10 @@ static int snapshot_call(const struct tool_call *call, const void *input, struct
 
 const struct tool snapshot_tool = {
         .name = "snapshot",
-        .title = "Keep the files as they are",
-        .description = "Takes a snapshot of all files of the sandbox, to come back to with "
-                       "rollback: before something that may go wrong. What runs goes on.",
+        .title = "Take a snapshot of the files",
+        .description =
+                "Takes a snapshot of all files of the sandbox. Use it before a risky change; "
+                "rollback restores the files. Running processes continue.",
         .input = &snapshot_input,
         .output = &snapshot_output,
         .class = TOOL_EDITS,
@@ -69,10 +70,11 @@ struct rollback_input {
 };
 static const struct json_member rollback_input_members[] = {
         JSON_TEXT_MEMBER(rollback_input, snapshot, .flags = JSON_REQUIRED, .min = 1,
-                         .max = SANDBOX_NAME_MAX, .about = "id or name of one of this sandbox"),
+                         .max = SANDBOX_NAME_MAX,
+                         .about = "id or name of a snapshot of this sandbox"),
         JSON_END,
 };
-static JSON_SHAPE(rollback_input, "RollbackInput", rollback_input, "What to go back to");
+static JSON_SHAPE(rollback_input, "RollbackInput", rollback_input, "The snapshot to restore");
 
 static int rollback_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                          struct error *err)
@@ -96,8 +98,8 @@ static int rollback_call(const struct tool_call *call, const void *input, struct
 const struct tool rollback_tool = {
         .name = "rollback",
         .title = "Go back to a snapshot",
-        .description = "Puts all files of the sandbox back as they were when the snapshot was "
-                       "taken. What runs is ended; what was changed since is lost.",
+        .description = "Restores all files of the sandbox from a snapshot. "
+                       "Running processes are ended; later changes are lost.",
         .input = &rollback_input,
         .output = &snapshot_output,
         .class = TOOL_RUNS,

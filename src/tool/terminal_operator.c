@@ -16,24 +16,27 @@ struct operator_input {
 static const struct json_member operator_input_members[] = {
         JSON_TEXT_MEMBER(operator_input, window, .max = TERMINAL_NAME_MAX,
                          .about = "name of the terminal window; default: main"),
-        JSON_TEXT_MEMBER(operator_input, text, .max = TERMINAL_INPUT_MAX, .about = "typed as it is",
+        JSON_TEXT_MEMBER(operator_input, text, .max = TERMINAL_INPUT_MAX, .about = "text to type",
                          .example = "Y"),
         JSON_TEXT_MEMBER(operator_input, paste, .max = TERMINAL_INPUT_MAX,
-                         .about = "after it, as one paste: for many lines"),
-        JSON_TEXT_LIST_MEMBER(operator_input, keys, .max = 1024,
-                              .about = "after both: C-c, M-x, S-Tab, Up, Enter, Escape, PgDn, F5, "
-                                       "…; what is no key is typed"),
-        JSON_TEXT_MEMBER(operator_input, wait_text, .max = 4096,
-                         .about = "wait until the screen has it; of several conditions the first "
-                                  "ends the wait"),
+                         .about = "pasted after `text`; for many lines"),
+        JSON_TEXT_LIST_MEMBER(
+                operator_input, keys, .max = 1024,
+                .about = "pressed after both: C-c, M-x, S-Tab, Up, Enter, Escape, PgDn, F5, "
+                         "…; other texts are typed"),
+        JSON_TEXT_MEMBER(
+                operator_input, wait_text, .max = 4096,
+                .about = "wait until the screen has this text; the first of several conditions "
+                         "ends the wait"),
         JSON_TEXT_MEMBER(operator_input, wait_regex, .max = 512,
                          .about = "wait until a line of the screen matches (POSIX extended)"),
         JSON_BOOL_MEMBER(operator_input, wait_change, .about = "wait until the screen changes"),
-        JSON_WHOLE_MEMBER(operator_input, quiet_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
-                          .about = "wait until there was no output for so long; 300 when nothing "
-                                   "else is waited for after typing"),
+        JSON_WHOLE_MEMBER(
+                operator_input, quiet_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
+                .about = "wait until there was no output for this time; default after typing "
+                         "without another condition: 300"),
         JSON_WHOLE_MEMBER(operator_input, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
-                          .about = "at most; 0 = 10000"),
+                          .about = "wait at most this time; 0 = 10000"),
         JSON_END,
 };
 static JSON_SHAPE(operator_input, "TerminalOperatorInput", operator_input,
@@ -53,7 +56,8 @@ static const struct json_member operator_output_members[] = {
         JSON_WHOLE_MEMBER(operator_output, cols),
         JSON_WHOLE_MEMBER(operator_output, cursor_row, .about = "from 0"),
         JSON_WHOLE_MEMBER(operator_output, cursor_column, .about = "from 0"),
-        JSON_BOOL_MEMBER(operator_output, alternate, .about = "a full-screen program has it"),
+        JSON_BOOL_MEMBER(operator_output, alternate,
+                         .about = "a full-screen program uses the screen"),
         JSON_END,
 };
 static JSON_SHAPE(operator_output, "TerminalOperatorOutput", operator_output, "The screen");

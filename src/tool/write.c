@@ -17,7 +17,7 @@ static const struct json_member write_input_members[] = {
                          .about = "relative to the workspace", .example = "notes/a.txt"),
         JSON_TEXT_MEMBER(write_input, content, .max = CONTENT_MAX, .about = "the whole new text"),
         JSON_BYTES_MEMBER(write_input, content_base64,
-                          .about = "instead of content: bytes that are no text"),
+                          .about = "instead of content: bytes that are not text"),
         JSON_END,
 };
 static JSON_SHAPE(write_input, "WriteInput", write_input, "A whole file");
@@ -57,7 +57,7 @@ static int write_call(const struct tool_call *call, const void *input, struct to
 const struct tool write_tool = {
         .name = "write",
         .title = "Write a file",
-        .description = "Writes a whole file of the workspace, in place of one that is there; "
+        .description = "Writes a whole file of the workspace and replaces an existing file; "
                        "missing folders are made. To change a part of a file, use edit.",
         .input = &write_input,
         .output = &write_output,

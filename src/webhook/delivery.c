@@ -5,12 +5,13 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "config/config.h"
 #include "http/outbound.h"
 #include "store/secrets.h"
-#include "webhook/parts.h"
+#include "webhook/state.h"
 
 #define SEND_MS 10000
-/* When somebody else may try what was begun and never ended: later than any attempt lasts. */
+/* When another server may retry an attempt that never ended: longer than any attempt lasts. */
 #define CLAIM_MS 15000
 #define WORKERS_QUEUE_MAX 64
 
@@ -56,11 +57,11 @@ static struct delivery_end judge_attempt(struct delivery_attempt *a, int status,
 		end.state = DELIVERY_DELIVERED;
 		return end;
 	}
-	end.error = err->code != ERROR_NONE ? err->text : "the answer is no success";
+	end.error = err->code != ERROR_NONE ? err->text : "the status is not 2xx";
 	end.state = end.attempts >= config->webhook_tries ? DELIVERY_DEAD : DELIVERY_WAITING;
 	if (end.state == DELIVERY_WAITING)
 		end.next_at = now + webhook_wait_ms(config->webhook_retry_ms, end.attempts);
-	/* It is our end that cut it short. */
+	/* The attempt was cut short because this server stops. */
 	if (atomic_load(&a->webhooks->is_cancelled)) {
 		end.state = DELIVERY_WAITING;
 		end.next_at = now;
@@ -79,7 +80,7 @@ static void run_attempt(struct worker_task *task)
 		status = 0;
 	fault_point("api", "webhook-sent");
 	end = judge_attempt(a, status, &err);
-	/* A conflict: a caller has removed the webhook, or wants it tried again. */
+	/* A conflict: a caller has removed the webhook, or has asked for a retry. */
 	if (store_delivery_end(a->webhooks->store, &end, &failed) < 0 &&
 	    failed.code != ERROR_CONFLICT)
 		log_warning("a delivery will be repeated", TEXT("delivery", a->delivery.id),
@@ -101,14 +102,16 @@ void attempt_free(struct delivery_attempt *a)
 
 static int start_workers(struct webhooks *w, struct error *err)
 {
-	/* Made when they are needed: all but two are those of an agents' lane. */
+	/* Started on first use. Attempts run in the lane for agents; the pool needs two more
+	 * threads.
+	 */
 	const struct worker_options options = {
 	        .threads = 2, .queue_max = WORKERS_QUEUE_MAX, .agent_threads = UNDER_WAY_MAX};
 
 	return w->workers ? 0 : worker_pool_start(&options, &w->workers, err);
 }
 
-/* Claims the delivery and hands it to a worker; one that cannot be handed over is due again when
+/* Claims the delivery and hands it to a worker. When that fails, the delivery is due again after
  * the claim ends. */
 static int submit_attempt(struct webhooks *w, struct hook *hook, struct delivery_attempt *a,
                           struct error *err)
@@ -154,7 +157,7 @@ int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err)
 	    submit_attempt(w, hook, a, err) == 0)
 		return 0;
 	attempt_free(a);
-	/* None is due; or another server has this one. */
+	/* No delivery is due, or another server has claimed it. */
 	if (err->code == ERROR_NOT_FOUND || err->code == ERROR_CONFLICT)
 		return schedule_next_look(w, hook, err);
 	return -1;

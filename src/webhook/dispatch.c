@@ -5,11 +5,11 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/events.h"
-#include "webhook/parts.h"
+#include "webhook/state.h"
 
 #define PAGE 500
 #define BODY_MAX 8192
-/* The cursor is written only with deliveries, or when so many events have been passed by. */
+/* The cursor is written only with deliveries, or after so many events without one. */
 #define PASSED_MAX 10000
 
 /* ---- hooks ---- */
@@ -122,8 +122,8 @@ static int collect_deliveries(struct webhooks *w, struct delivery_batch *b,
 	return 0;
 }
 
-/* The cursor and the webhooks as they are after the events were read: whoever had his webhook
- * before one of them happened is among these. */
+/* Loads the cursor and the webhooks after the events were read, so that every webhook that existed
+ * when an event happened is loaded. */
 static int refresh_hooks(struct webhooks *w, struct error *err)
 {
 	struct webhook_cursor cursor;
@@ -133,7 +133,7 @@ static int refresh_hooks(struct webhooks *w, struct error *err)
 	if ((!w->is_loaded || cursor.generation != w->cursor.generation) && hooks_load(w, err) < 0)
 		return -1;
 	w->cursor = cursor;
-	/* Another server was here. */
+	/* Another server has dispatched these events. */
 	if (w->seen < cursor.sequence)
 		w->seen = cursor.sequence;
 	return 0;
@@ -189,7 +189,7 @@ static int dispatch_page(struct webhooks *w, bool *ret_more, struct error *err)
 	return result;
 }
 
-/* Nothing before it can concern anybody. */
+/* Skips events that are older than every enabled webhook. */
 static void skip_old(struct webhooks *w)
 {
 	int64_t first = INT64_MAX;
@@ -211,7 +211,7 @@ int webhooks_dispatch(struct webhooks *w, struct error *err)
 		skip_old(w);
 		if (dispatch_page(w, &more, err) == 0)
 			continue;
-		/* Another server was faster, or a webhook has changed: once more, as it is now. */
+		/* Another server was faster, or a webhook has changed: retry with the new state. */
 		if (err->code != ERROR_CONFLICT)
 			return FAIL_CONTEXT(err, "look for webhooks");
 		error_clear(err);

@@ -9,12 +9,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "webhook/parts.h"
+#include "config/config.h"
+#include "webhook/state.h"
 
-/* Another server on the same store wakes nobody here. */
+/* Another server on the same store cannot wake this thread. */
 #define LOOK_MS 1000
 #define REST_MS 60000
-/* After a failure, so that a receiver that is down is not asked for every delivery in turn. */
+/* Longest pause of a webhook after a failure, so that not every delivery is tried in vain. */
 #define PAUSE_MAX_MS 60000
 #define PURGE_EVERY_MS 60000
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
@@ -73,7 +74,7 @@ static bool wait_for_work(struct webhooks *w, int64_t wait_ms)
 	return goes_on;
 }
 
-/* ---- one round ---- */
+/* ---- one round of the thread ---- */
 
 static void finish_attempt(struct webhooks *w, struct delivery_attempt *a)
 {
@@ -109,7 +110,7 @@ static void finish_attempts(struct webhooks *w)
 	}
 }
 
-/* The projects of the attempts that are under way, each as often as it has some. */
+/* The projects of running attempts, one entry for each attempt. */
 struct busy_projects {
 	const char *ids[UNDER_WAY_MAX];
 	unsigned count;
@@ -140,7 +141,7 @@ static int begin_due_deliveries(struct webhooks *w, struct error *err)
 	int64_t now = clock_unix_ms();
 
 	for (size_t i = 0; i < w->hook_count && w->under_way < UNDER_WAY_MAX; i++) {
-		struct hook *hook = &w->hooks[w->turn++ % w->hook_count];
+		struct hook *hook = &w->hooks[w->next_hook++ % w->hook_count];
 
 		if (!hook->record.enabled || hook->is_busy || hook->look_at > now ||
 		    !has_room(&busy, hook))
@@ -161,18 +162,18 @@ static int purge_deliveries(struct webhooks *w, struct error *err)
 	if (w->hook_count == 0 || clock_monotonic_ms() - w->purged_at < PURGE_EVERY_MS)
 		return 0;
 	w->purged_at = clock_monotonic_ms();
-	/* Counts of what waits drift when somebody else changes them. */
+	/* Reload: the counts of waiting deliveries drift when another server changes them. */
 	w->is_loaded = false;
 	return store_delivery_purge(w->store, &keep, err);
 }
 
-/* How long nothing will have to be done, as far as is known. */
+/* How long the thread can sleep. */
 static int64_t next_wait_ms(struct webhooks *w)
 {
 	int64_t now = clock_unix_ms(), rest = atomic_load(&w->has_hooks) ? LOOK_MS : REST_MS;
 	const struct busy_projects busy = find_busy(w);
 
-	/* Whoever ends an attempt wakes us. */
+	/* The end of an attempt wakes the thread. */
 	if (w->under_way >= UNDER_WAY_MAX)
 		return rest;
 	for (size_t i = 0; i < w->hook_count; i++) {
@@ -231,7 +232,7 @@ int webhooks_open(const struct webhooks_options *options, struct webhooks **ret,
 	(void)pthread_cond_init(&w->wake, &monotonic);
 	(void)pthread_condattr_destroy(&monotonic);
 	store_event_watch(w->store, &w->watcher);
-	/* Whoever was at them died with our last process. */
+	/* Attempts of this server's last process are not running any more. */
 	if (store_delivery_release(w->store, w->node, clock_unix_ms(), err) < 0 ||
 	    start_thread(w, err) < 0) {
 		webhooks_close(w);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* webhook/webhook.h — tells other servers of events: signed, tried again for about a day, and kept
- * where it could not be done.
+/* webhook/webhook.h — sends events to other servers: signed, and retried for about a day. Failed
+ * deliveries stay in the store.
  *
- * One thread of its own looks at new events, writes a delivery for each webhook that wants one, and
- * hands those that are due to a few workers of its own: a receiver that hangs keeps no sandbox from
- * being made. One delivery per webhook is under way at a time, the oldest that is due, so order is
- * kept as far as failures let it. All that counts is in the store: whoever dies leaves nothing
- * undone, and repeats at most the attempt that was under way. */
+ * One thread reads new events, writes a delivery for each webhook that wants an event, and hands
+ * due deliveries to a few workers. The workers are used for webhooks only, so a receiver that hangs
+ * does not delay other work. Each webhook has one delivery under way, the oldest that is due, so
+ * the events arrive in order unless a delivery fails. All state is in the store: after a crash, at
+ * most the attempt under way is repeated. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/span.h"
-#include "config/config.h"
-#include "store/store.h"
 
+struct config;
+struct store;
 struct webhooks;
 struct webhooks_options {
 	const struct config *config;
@@ -25,9 +25,9 @@ struct webhooks_options {
 };
 MUST_CHECK int webhooks_open(const struct webhooks_options *options, struct webhooks **ret,
                              struct error *err);
-/* Ends what is under way, within a second or so. NULL is fine. */
+/* Ends running attempts, within about a second. NULL is fine. */
 void webhooks_close(struct webhooks *w);
-/* A webhook or a delivery has been changed by a caller. Any thread; NULL is fine. */
+/* Call it after a change of a webhook or a delivery. Any thread; NULL is fine. */
 void webhooks_wake(struct webhooks *w);
 
 /* ---- pure parts ---- */
@@ -43,9 +43,9 @@ MUST_CHECK int webhook_secret_check(const char *secret, struct error *err);
 void webhook_sign(const char *secret, int64_t unix_s, struct span body,
                   char ret[WEBHOOK_SIGNATURE_SIZE]);
 
-/* How long to wait after so many failures, 1 or more: `first_ms`, then twice as long each time, up
- * to four hours, a fifth more or less. */
+/* The wait after the given number of failures, at least 1: `first_ms`, doubled with each failure,
+ * up to four hours, and varied by a fifth. */
 int64_t webhook_wait_ms(int64_t first_ms, int64_t failures);
 
-/* Whether one of the patterns, with blanks between them, is for this kind. */
+/* Whether one of the patterns, which are separated by blanks, matches this kind. */
 bool webhook_wants(const char *patterns, const char *kind);

@@ -566,15 +566,15 @@ class JobOrigin(TypedDict):
 
 
 class Result(TypedDict):
-    """What a command did"""
+    """The result of a command"""
 
     # exit code 0 and in time
     ok: bool
-    # what ran it: bash, sh, program, python …
+    # bash, sh, program, python …
     runtime: str
-    # 0 when nothing could be started
+    # 0 when no program was started
     process: int
-    # 128 + signal when one ended it; 127 when there is no such program
+    # 128 + the signal that ended it; 127: no such program
     exit_code: int
     # such as SIGKILL
     signal: str | None
@@ -582,26 +582,26 @@ class Result(TypedDict):
     # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran)
     cause: str
     duration_ms: int
-    # true when an interpreter that waited for code ran it; else absent
+    # true when a waiting interpreter ran the code; else absent
     warm: NotRequired[bool]
-    # the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut
+    # at most outputLimitBytes: the first and the last half; a line between them has the number of cut bytes
     stdout: str
     # base64 when stdout is not UTF-8
     stdout_encoding: NotRequired[str]
     stderr: str
     stderr_encoding: NotRequired[str]
     truncated: bool
-    # of code in a context, as all that follows
+    # this and all further members: only of code in a context
     contextId: NotRequired[str]
-    # which block of its interpreter it was
+    # number of the block in its interpreter
     execution_count: NotRequired[int]
-    # its interpreter has ended: its state is gone
+    # the interpreter has ended, and its state is lost
     context_ended: NotRequired[bool]
-    # what it shows: its value, figures, what it displays
+    # the block's value, figures and displayed objects
     results: NotRequired[list[CodeResult]]
-    # null when it did not fail
+    # null when the block did not fail
     error: NotRequired[CodeError]
-    # that were kept, when the call asked for it
+    # files that were stored, when the call asked for it
     artifacts: NotRequired[list[StoredArtifact]]
 
 
@@ -718,7 +718,7 @@ class Process(TypedDict):
 
 
 class Count(TypedDict):
-    """How many entries or bytes it was"""
+    """Number of entries or bytes"""
 
     count: int
 
@@ -737,14 +737,14 @@ class FileList(TypedDict):
 
     items: list[FileEntry]
     truncated: bool
-    # of GET: when it was asked for, unix ms by the sandbox's clock
+    # of GET: time of the request, unix ms by the sandbox's clock
     listed_at_ms: int
 
 
 class FileEntry(TypedDict):
     """A file or folder"""
 
-    # as asked for, or relative to the listed folder
+    # as in the request, or relative to the listed folder
     path: str
     name: str
     # file, directory, symlink or other
@@ -755,7 +755,7 @@ class FileEntry(TypedDict):
     uid: int
     gid: int
     modified_at: str | None
-    # a link's target
+    # target of a symlink
     link: str | None
 
 
@@ -813,20 +813,20 @@ class FileContent(TypedDict):
 
     path: str
     content: str
-    # base64 when it is not UTF-8
+    # base64 when the content is not UTF-8
     encoding: str
-    # bytes of the whole file
+    # size of the whole file
     size: int
-    # first byte, or first line
+    # first byte, or first line, of this page
     offset: int
-    # bytes here, of a read by bytes
+    # bytes of this page, in a read by bytes
     length: int
-    # lines here, of a read by lines
+    # lines of this page, in a read by lines
     lines: int
     total_lines: int
-    # of the next page; null at the end
+    # start of the next page; null at the end
     next_offset: int | None
-    # there is more
+    # the file has more
     truncated: bool
 
 
@@ -1228,15 +1228,15 @@ class GatewayExecute(TypedDict):
 
 
 class GatewayResult(TypedDict):
-    """What a command did, and the files it left"""
+    """The result of a command, and the files it left"""
 
     # exit code 0 and in time
     ok: bool
-    # what ran it: bash, sh, program, python …
+    # bash, sh, program, python …
     runtime: str
-    # 0 when nothing could be started
+    # 0 when no program was started
     process: int
-    # 128 + signal when one ended it; 127 when there is no such program
+    # 128 + the signal that ended it; 127: no such program
     exit_code: int
     # such as SIGKILL
     signal: str | None
@@ -1244,16 +1244,16 @@ class GatewayResult(TypedDict):
     # why it ended: exit, signal, timeout, oom (killed for memory), file_size, disk (full), process_limit (no process could be started), canceled (by a caller's signal) or sandbox_ended (while it ran)
     cause: str
     duration_ms: int
-    # true when an interpreter that waited for code ran it; else absent
+    # true when a waiting interpreter ran the code; else absent
     warm: NotRequired[bool]
-    # the first and last half of outputLimitBytes, and a line between them that tells how many bytes were cut
+    # at most outputLimitBytes: the first and the last half; a line between them has the number of cut bytes
     stdout: str
     # base64 when stdout is not UTF-8
     stdout_encoding: NotRequired[str]
     stderr: str
     stderr_encoding: NotRequired[str]
     truncated: bool
-    # files of the workspace that were made or changed meanwhile: path (in the workspace), size and media_type of each; when the call asked to keep them, all of those that are kept
+    # files of the workspace that were made or changed during the call: path (in the workspace), size and media_type; when the call asked to store them, the stored artifacts
     artifacts: list[StoredArtifact]
 
 
@@ -1428,7 +1428,7 @@ class ToolList(TypedDict):
 class ToolCall(TypedDict):
     """A call of a tool, in one sandbox"""
 
-    # how long a call that needs approval waits for it (default 20 s)
+    # how long to wait for the approval of a call that needs one (default 20 s)
     approvalWaitMs: NotRequired[int]
     # id or name of a sandbox; or
     sandboxId: NotRequired[str]
@@ -1438,29 +1438,29 @@ class ToolCall(TypedDict):
     sessionId: NotRequired[str]
     # of the session; default: "default"
     tenantId: NotRequired[str]
-    # of /accounts/me/sandboxes: what the lease's sandbox is like, and what tools may do; else what the sandbox was made from
+    # a config of /accounts/me/sandboxes for the lease's sandbox and for the limits of tools; default: the sandbox's own config
     config: NotRequired[str]
-    # whom its background jobs belong to
+    # the conversation that owns the call's background jobs
     conversationId: NotRequired[str]
-    # where the turn came from: the ends of its background jobs are told there, and who approves a call sees it
+    # source of the conversation's message: the ends of background jobs are reported there, and approvals show it
     origin: NotRequired[JobOrigin]
-    # by the tool's inputSchema
+    # an object of the tool's inputSchema
     input: NotRequired[Any]
 
 
 class ToolResult(TypedDict):
-    """What a tool gives back"""
+    """The result of a tool"""
 
-    # a list of text, image and resource, as in MCP
+    # a list of texts, images and resources, as in MCP
     content: Any
-    # by the tool's outputSchema
+    # an object of the tool's outputSchema
     structuredContent: Any
-    # with status 202: nothing was done, see /v1/approvals; the same call, made again, goes on
+    # with status 202: the call did nothing, see /v1/approvals. Repeat the same call after the approval
     approvalId: str
 
 
 class ApprovalList(TypedDict):
-    """Calls, the newest first"""
+    """Calls, newest first"""
 
     items: list[Approval]
 
@@ -1470,29 +1470,29 @@ class Approval(TypedDict):
 
     id: str
     tool: str
-    # of the call, as JSON text; the end of a long one is left out
+    # input of the call as JSON text; a long one is cut
     input: str
-    # pending approved refused used
+    # pending, approved, refused or used
     state: str
     sandboxId: str | None
     conversationId: str | None
-    # where the turn of the call came from, as its caller says
+    # source of the conversation's message, as the caller names it
     origin: JobOrigin | None
-    # that asks
+    # key that made the call
     keyId: str
     note: str | None
-    # id of a key
+    # id of the key that decided
     decidedBy: str | None
     createdAt: str | None
     decidedAt: str | None
-    # pending: to be decided by then; approved: to be used
+    # a pending call must be decided, and an approved call be made, by then
     expiresAt: str | None
 
 
 class ApprovalDecision(TypedDict):
-    """What to tell"""
+    """A note on the decision"""
 
-    # for who asked
+    # shown to the caller
     note: NotRequired[str]
 
 
@@ -1503,11 +1503,11 @@ class SkillList(TypedDict):
 
 
 class Skill(TypedDict):
-    """A skill that the project keeps"""
+    """A stored skill of the project"""
 
     name: str
     description: str
-    # how many
+    # number of files
     files: int
     # bytes
     size: int
@@ -1519,14 +1519,14 @@ class SkillPut(TypedDict):
 
     # when to use it
     description: NotRequired[str]
-    # one of them SKILL.md; 2 MiB in all
+    # must have a SKILL.md; at most 2 MiB in all
     files: list[SkillFile]
 
 
 class SkillFile(TypedDict):
     """A file of a skill"""
 
-    # below the skill's folder
+    # relative to the skill's folder
     path: str
     # base64
     content: NotRequired[str]

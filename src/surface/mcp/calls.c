@@ -19,14 +19,14 @@
 #define ANSWER_MAX ((size_t)64 << 20)
 #define TICK_MS 1000
 #define NOTE_MAX 160                   /* bytes of a line of progress */
-#define UNSENT_MAX ((size_t)64 * 1024) /* past it, progress is not told */
-#define DEADLINE_MS 60000              /* as of other requests */
+#define UNSENT_MAX ((size_t)64 * 1024) /* with more unsent bytes, progress is not sent */
+#define DEADLINE_MS 60000              /* the deadline of other requests */
 #define CANCELLED (-32800)
 #define OWNER_MAX 160
 #define EARLY_COUNT 32
 #define EARLY_MS 5000
 
-/* A word that overtook its call, which may come on another connection. */
+/* A cancellation that arrived before its call, by another connection. */
 struct early_cancellation {
 	char owner[OWNER_MAX + 1], id[MCP_ID_MAX + 1];
 	int64_t until_ms;
@@ -38,7 +38,7 @@ struct mcp_calls {
 	unsigned early_next;
 };
 
-/* Two have it: the thread that runs it, and the relay, on the loop. */
+/* Held by the thread that runs it and by the relay, on the loop. */
 struct mcp_call {
 	struct worker_task task;
 	atomic_uint holders;
@@ -51,7 +51,7 @@ struct mcp_call {
 	struct mcp_headers headers;
 	mcp_answer *answer;
 	const char *owner;
-	struct span id, token; /* JSON; a token of size 0: no progress is told */
+	struct span id, token; /* JSON; a token of size 0: no progress is sent */
 	bool ends_with_client, may_pass, has_begun;
 	int64_t started_ms;
 	int done_fd; /* eventfd: `is_done` */
@@ -62,12 +62,14 @@ struct mcp_call {
 	atomic_bool is_done;
 	struct buf out;
 	int status;
-	/* To the server that has it, which answers in place of `out`. Who cancels finds the call
-	 * among those that run, and whom it was passed on to, until that server has answered. */
+	/* The connection to the server that has the sandbox and answers in place of `out`. The call
+	 * stays in calls->running until that server has answered, so that it can be cancelled
+	 * there.
+	 */
 	struct api_hop hop;
 };
 
-/* ---- those that run ---- */
+/* ---- running calls ---- */
 
 struct mcp_calls *mcp_calls_new(void)
 {
@@ -170,7 +172,7 @@ static void call_release(struct mcp_call *call)
 
 /* ---- the thread that waits ---- */
 
-/* The last line that says something; of one that is written over, what it says last. */
+/* The last line that is not empty. A carriage return starts a line again. */
 static struct span last_line(struct span text)
 {
 	struct span line = {NULL, 0}, item;
@@ -187,7 +189,7 @@ static struct span last_line(struct span text)
 	return line;
 }
 
-/* Without what would do something to a terminal. */
+/* Control characters are removed, because clients may print the line on a terminal. */
 static void on_progress(void *context, struct span text)
 {
 	struct mcp_call *call = context;
@@ -249,7 +251,7 @@ static void write_event(struct relay *relay, struct span message)
 	relay_write(relay, SPAN("\n\n"));
 }
 
-/* Not before there is something to say: until then another server may answer. */
+/* Not before the first event: until then another server may answer. */
 static void begin_stream(struct mcp_call *call, struct relay *relay)
 {
 	if (call->has_begun)
@@ -268,7 +270,7 @@ static void on_passed_end(void *context)
 	call_release(call);
 }
 
-/* The word that overtook the connecting ends it as any other. */
+/* False when the call is answered here: also when it was cancelled while connecting. */
 static bool pass_call_on(struct mcp_call *call, struct relay *relay)
 {
 	const struct api_hop_options options = {call->request.body, on_passed_end, call};
@@ -289,7 +291,7 @@ static void write_cancelled(struct mcp_call *call)
 	         CANCELLED);
 }
 
-/* Who cancelled expects no answer; but what is no stream needs one. */
+/* After a cancellation the client expects no answer, but a reply that is not a stream needs one. */
 static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
 {
 	struct mcp_call *call = state;
@@ -378,7 +380,7 @@ static struct tools_target keep_target(struct arena *a, const struct tools_targe
 	};
 }
 
-/* A text or a number: what cannot be one asks for nothing. */
+/* A text or a number; other values do not ask for progress. */
 static struct span find_token(struct arena *a, const struct mcp_message *message)
 {
 	const struct json_value *meta = json_get(message->params, "_meta");

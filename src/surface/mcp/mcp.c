@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /mcp — the agent tools for clients of the Model Context Protocol, over streamable HTTP.
  *
- * There is nothing that this server would have to say by itself: an answer is one JSON object, but
- * for calls whose client wants to hear of progress meanwhile (calls.h). */
+ * The server sends no messages of its own. An answer is one JSON object, or a stream for calls
+ * whose client asks for progress (calls.h). */
 #include "surface/mcp/mcp.h"
 
 #include <assert.h>
@@ -38,25 +38,28 @@ struct mcp_query {
 		__VA_ARGS__                                                                        \
 	}
 static const struct json_member mcp_query_members[] = {
-        QUERY_ROW("sandbox", sandbox, 128, .about = "the sandbox that tools use; or"),
-        QUERY_ROW("lease", lease, LEASE_KEY_MAX, .about = "the lease whose sandbox they use; or"),
+        QUERY_ROW("sandbox", sandbox, 128, .about = "the sandbox for tools; or"),
+        QUERY_ROW("lease", lease, LEASE_KEY_MAX, .about = "the lease whose sandbox is used; or"),
         QUERY_ROW("session", session, 128, .about = "a session, as of /v1/sandbox"),
         QUERY_ROW("tenant", tenant, 128, .about = "of the session"),
         QUERY_ROW("config", config, 128,
-                  .about = "of /accounts/me/sandboxes: what a sandbox that has to be made is like"),
-        QUERY_ROW("conversation", conversation, 128, .about = "whom background jobs belong to"),
+                  .about = "a config of /accounts/me/sandboxes for a new sandbox"),
+        QUERY_ROW("conversation", conversation, 128,
+                  .about = "the conversation that owns background jobs"),
         JSON_TEXT_MEMBER(mcp_query, origin, .min = 1, .max = MCP_ORIGIN_MAX,
-                         .about = "of background jobs: where their ends are told, as JSON; or in "
-                                  "the _meta of a call, as " MCP_ORIGIN),
-        JSON_TEXT_MEMBER(mcp_query, client, .max = 64,
-                         .about = "with stdio: a word of the client's own, so that it can cancel "
-                                  "its calls"),
+                         .about =
+                                 "JSON: where the ends of background jobs are reported; a call may "
+                                 "have it in its _meta as " MCP_ORIGIN),
+        JSON_TEXT_MEMBER(
+                mcp_query, client, .max = 64,
+                .about = "with stdio: a name that the client chooses, with which it can cancel "
+                         "its calls"),
         JSON_BOOL_MEMBER(mcp_query, stdio,
-                         .about = "the message comes from stdin, where there are no headers and "
-                                  "no sessions; refusals have the status 200"),
+                         .about = "the message comes from a bridge to stdio, without headers and "
+                                  "sessions; errors have the status 200"),
         JSON_END,
 };
-static JSON_SHAPE(mcp_query, "McpQuery", mcp_query, "Where the tools act");
+static JSON_SHAPE(mcp_query, "McpQuery", mcp_query, "The sandbox of the tools");
 
 /* Written by hand, for the reference only. */
 struct rpc_answer {
@@ -130,7 +133,7 @@ static const struct method {
 	unsigned eras;
 	mcp_method *call;
 	int64_t ttl_ms; /* how long a client may keep the result; -1: not said */
-	bool waits;     /* for a sandbox: not on a thread that others need */
+	bool waits;     /* for a sandbox: runs on a thread that may wait */
 } methods[] = {
         {"initialize", OLD, initialize_session, -1},
         {"ping", OLD, answer_ping, -1},
@@ -151,7 +154,7 @@ static const struct method *method_find(const struct mcp_message *message)
 	return NULL;
 }
 
-/* ---- sessions of the old era ---- */
+/* ---- sessions of the legacy era ---- */
 
 static bool is_stdio(const struct mcp *m)
 {
@@ -176,8 +179,8 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 	if (!asked)
 		return mcp_refuse(fault, MCP_INVALID_REQUEST, 400,
 		                  "the header Mcp-Session-Id is missing: initialize gives one");
-	/* Another server has passed it on, and knows the session. Whoever only says so has what any
-	 * key has by naming a lease: sessions keep nothing from the keys of their project. */
+	/* The server that passed the request on knows the session. A client that sets the header
+	 * itself gains nothing: a key may use every lease of its project anyway. */
 	if (request_header(m->rq, PROXY_HOP_HEADER)
 	            ? !id_is_valid(asked)
 	            : !mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms()))
@@ -187,7 +190,7 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 	return 0;
 }
 
-/* Who names no sandbox has one of his own: of his session, or of his key. */
+/* Without a named sandbox the tools act in the sandbox of the session, or of the key. */
 static void choose_target(struct mcp *m)
 {
 	const char *session = request_header(m->rq, "Mcp-Session-Id");
@@ -251,7 +254,7 @@ static int write_result(struct mcp *m, const struct method *method, struct buf *
 
 /* ---- calls that take long ---- */
 
-/* On a thread of its own, of a message that was good a moment ago. */
+/* On a thread that may wait. The message was parsed before, so its method exists. */
 static int answer_on_worker(struct mcp *m, const struct mcp_headers *headers, struct buf *out)
 {
 	struct mcp_fault fault;
@@ -268,8 +271,8 @@ static int answer_on_worker(struct mcp *m, const struct mcp_headers *headers, st
 	return headers->absent ? 200 : fault.status;
 }
 
-/* Whose word cancels what runs: a session's, or a bridge's. A client of the modern era goes away
- * instead. */
+/* The session, or the bridge's client, that may cancel the call. A client of the modern era closes
+ * the connection instead. */
 static const char *owner_of(const struct mcp *m)
 {
 	const struct mcp_query *query = m->rq->query;
@@ -301,7 +304,7 @@ static int begin_call(struct mcp *m, const struct mcp_headers *headers, struct r
 	return mcp_call_start(m, &options, reply, fault);
 }
 
-/* Of a call that was passed on it is for the other server, too: err says which one. */
+/* Handles a cancellation. For a call that was passed on, err names the other server. */
 static int handle_notification(struct mcp *m, struct error *err)
 {
 	const char *owner = owner_of(m);
@@ -336,7 +339,7 @@ static int serve_message(struct mcp *m, struct reply *reply, struct mcp_fault *f
 	method = m->message.method ? method_find(&m->message) : NULL;
 	if (open_session(m, method, reply, fault) < 0)
 		return -1;
-	/* Notifications and answers: taken, and there is nothing to say. */
+	/* Notifications and responses have no answer. */
 	if (m->message.id.size == 0 || !m->message.method) {
 		reply_status(reply, 202);
 		return 0;
@@ -432,9 +435,9 @@ const struct route mcp_routes[] = {
          .query = &mcp_query, .answer = &rpc_answer, .handle = mcp_post, TAG,
          .summary = "A message of the Model Context Protocol"},
         {HTTP_GET, "/mcp", SCOPE_SANDBOX_READ, .status = 405, .handle = mcp_get, TAG,
-         .summary = "There is no stream of the server's own messages"},
+         .summary = "Always 405: the server has no messages of its own"},
         {HTTP_DELETE, "/mcp", SCOPE_SANDBOX_READ, .handle = mcp_delete, TAG,
-         .summary = "End a session of the protocol; its sandbox ends by being idle"},
+         .summary = "End a session of the protocol; its sandbox ends when it is idle"},
         {.path = NULL},
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/mcp/mcp.h — what the files of this folder share. Private to it. */
+/* surface/mcp/mcp.h — one request of the Model Context Protocol, and its methods. */
 #pragma once
 
 #include "base/cancel.h"
@@ -7,26 +7,26 @@
 #include "surface/mcp/protocol.h"
 #include "surface/tools/target.h"
 
-/* Of one request. */
+/* One request. */
 struct mcp {
 	struct request *rq;
 	struct mcp_message message;
-	struct tools_target target; /* where tools act, unless their arguments say otherwise */
-	const char *origin; /* JSON: of background jobs, unless the call's _meta says otherwise */
+	struct tools_target target; /* where tools act, unless their arguments name a sandbox */
+	const char *origin;         /* JSON: of background jobs, unless the call's _meta has one */
 	/* Of a call; see struct tool_call. */
 	const struct cancel *cancel;
 	void (*on_progress)(void *context, struct span text);
 	void *progress_context;
-	struct api_hop *hop; /* to the other server that it turns out to be for; NULL: it stays */
+	struct api_hop *hop; /* to another server, when that has the sandbox; NULL: not allowed */
 };
 
-/* Appends the members of the result, or refuses. */
+/* Appends the members of the result. Fails with `fault` set. */
 typedef int mcp_method(struct mcp *m, struct buf *out, struct mcp_fault *fault);
 mcp_method mcp_tools_list, mcp_tools_call, mcp_resources_list, mcp_resource_templates,
         mcp_resources_read;
 
-/* Connects with the other server that has what a call is for, if that is why it failed. Always -1:
- * err says what to answer where that cannot be. */
+/* When a call failed because another server has the sandbox, connects to that server. Always -1;
+ * err is the answer if there is no connection. */
 int mcp_fail_elsewhere(struct mcp *m, struct error *err);
-/* Makes a refusal of what went wrong. Always -1. */
+/* Makes a fault of an error. Always -1. */
 int mcp_refuse_error(struct mcp_fault *fault, const struct error *err);

@@ -95,7 +95,7 @@ static int refuse_version(const char *requested, struct mcp_fault *fault)
 	return -1;
 }
 
-/* The value of a header that stands for a text which no header can hold as it is. */
+/* Decodes "=?base64?…?=", the form for a text that a header cannot hold. */
 static const char *header_text(struct arena *a, const char *value)
 {
 	static const char prefix[] = "=?base64?", suffix[] = "?=";
@@ -110,7 +110,7 @@ static const char *header_text(struct arena *a, const char *value)
 	return text_read_base64(a, text, &text, &ignored) == 0 ? text : value;
 }
 
-/* What the method's subject is called, that a header must repeat; NULL = it has none. */
+/* The parameter that the header Mcp-Name must repeat; NULL: none. */
 static const char *name_member(const char *method)
 {
 	static const struct {
@@ -145,7 +145,7 @@ static int check_modern(struct arena *a, const struct json_value *meta,
 	const char *member = name_member(ret->method);
 
 	ret->is_modern = true;
-	/* Of a notification no more is asked than that it is one. */
+	/* A notification needs no version. */
 	if (ret->id.size == 0)
 		return 0;
 	if (!version)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/mcp/protocol.h — MCP as JSON-RPC messages, in both of its eras. Private to this folder.
+/* surface/mcp/protocol.h — MCP as JSON-RPC messages, in both of its eras.
  *
- * Up to 2025-11-25 a client begins with "initialize" and names a session from then on; from
- * 2026-07-28 each request stands alone and says in _meta what it speaks. Which of them a request
- * is of, its own words tell. */
+ * Up to 2025-11-25 a client begins with "initialize" and names a session from then on (legacy
+ * era). From 2026-07-28 each request is complete and names its version in _meta (modern era). A
+ * request's own members tell its era. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 #include "json/json.h"
 
 #define MCP_MODERN "2026-07-28"
-#define MCP_LEGACY "2025-11-25" /* the newest of the old ones */
-/* The old ones that are spoken as they are asked for, and then the modern ones; with NULLs. */
+#define MCP_LEGACY "2025-11-25" /* the newest legacy version */
+/* The supported versions of each era, NULL-terminated. */
 extern const char *const mcp_legacy_versions[], *const mcp_modern_versions[];
 
 enum mcp_code {
@@ -27,11 +27,11 @@ enum mcp_code {
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-/* What a call's _meta may have of ours: where the turn came from, as of background jobs. */
+/* Member of a call's _meta: the origin of the conversation's message, for background jobs. */
 #define MCP_ORIGIN "atoll/origin"
 #define MCP_ORIGIN_MAX 4096
 
-/* A refusal: what the message says and the HTTP status that goes with it. */
+/* A JSON-RPC error and its HTTP status. */
 struct mcp_fault {
 	int code, status;
 	char text[256];
@@ -43,7 +43,7 @@ int mcp_refuse(struct mcp_fault *fault, int code, int status, const char *format
 /* Headers that the protocol knows; NULL = absent. */
 struct mcp_headers {
 	const char *version, *method, *name;
-	bool absent; /* of a bridge from stdio, which has none: the body alone speaks */
+	bool absent; /* a bridge from stdio has no headers: only the body counts */
 };
 struct mcp_message {
 	struct span id; /* JSON text; size 0 = a notification */
@@ -52,12 +52,13 @@ struct mcp_message {
 	const char *version;
 	bool is_modern;
 };
-/* A message from a client; a response of his, of which there is nothing to say, has no method.
- * ret->id is set as far as it can be told, for the refusal. */
+/* Parses a message from a client. A response of the client has no method. ret->id is set, if
+ * possible, also on failure, for the error. */
 MUST_CHECK int mcp_parse(struct arena *a, struct span body, const struct mcp_headers *headers,
                          struct mcp_message *ret, struct mcp_fault *fault);
 
-/* A text or a number of at most so many bytes, as JSON; nothing for what is neither. */
+/* Writes an id, which is a text or a number of at most MCP_ID_MAX bytes; nothing for other values.
+ */
 #define MCP_ID_MAX 256
 void mcp_print_id(struct buf *out, const struct json_value *id);
 /* {"jsonrpc":"2.0","id":…,"error":{…}} */

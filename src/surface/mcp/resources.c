@@ -118,7 +118,7 @@ static int read_file(struct mcp *m, const char *uri, const struct tools_target *
 	return 0;
 }
 
-/* %XX of a path: a client escapes what a URI cannot hold. */
+/* Decodes %XX in a path of a URI. */
 static const char *unescape_path(struct arena *a, struct span text)
 {
 	char *out = arena_alloc(a, text.size + 1), *to = out;
@@ -127,7 +127,7 @@ static const char *unescape_path(struct arena *a, struct span text)
 		struct span rest = text;
 		int byte = span_take_escaped(&rest);
 
-		/* A '%' that stands for itself, as one that nobody has escaped. */
+		/* A '%' that the client has not escaped. */
 		if (byte <= 0) {
 			byte = (unsigned char)text.data[0];
 			rest = (struct span){text.data + 1, text.size - 1};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/mcp/sessions.h — the sessions of MCP's old era: that a client said "initialize", and with
- * which key. Private to this folder; any thread.
+/* surface/mcp/sessions.h — sessions of MCP's legacy era: the key with which a client sent
+ * "initialize". Any thread.
  *
- * In memory only: after a restart a client is told that its session is gone, and begins again.
- * There is room for so many; the one not used for longest gives way. */
+ * Sessions are in memory: after a restart a client gets an error and initializes again. The least
+ * recently used session is dropped when there are more than MCP_SESSIONS_MAX. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +19,6 @@ void mcp_sessions_free(struct mcp_sessions *s); /* NULL is fine */
 /* `now` is monotonic ms. */
 void mcp_sessions_add(struct mcp_sessions *s, const char *key_id, int64_t now,
                       char ret_id[ID_SIZE + 1]);
-/* False for one that there is not, or that is another key's. */
+/* False for a session that is unknown, or that belongs to another key. */
 bool mcp_sessions_use(struct mcp_sessions *s, const char *id, const char *key_id, int64_t now);
 bool mcp_sessions_remove(struct mcp_sessions *s, const char *id, const char *key_id);

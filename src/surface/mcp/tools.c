@@ -8,11 +8,11 @@
 #define ARGUMENTS_MAX ((size_t)32 << 20)
 #define SANDBOX "sandbox"
 
-/* The argument that each tool has here besides its own. */
+/* The argument that every tool has here in addition. */
 static const struct json_member sandbox_member = {
         .kind = JSON_TEXT,
         .name = SANDBOX,
-        .about = "id or name of the sandbox to act in; else your own, made on first use"};
+        .about = "id or name of the sandbox to act in; default: your own, made on first use"};
 
 /* The tool with one more argument, for its schema only. */
 static struct tool with_sandbox(struct arena *a, const struct tool *tool)
@@ -52,7 +52,7 @@ int mcp_tools_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	return 0;
 }
 
-/* The arguments of the tool's own; *ret_sandbox NULL: none is named. */
+/* Separates the tool's own arguments from the sandbox; *ret_sandbox NULL: no sandbox is named. */
 static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *ret_own,
                           const char **ret_sandbox, struct mcp_fault *fault)
 {
@@ -83,7 +83,8 @@ static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *re
 	return 0;
 }
 
-/* By the client, in the call or in the URL; no argument, for it is not the model's to say. */
+/* The client sets the origin, in the call or in the URL. It is not an argument, because the model
+ * must not set it. */
 static int read_origin(struct mcp *m, struct job_origin *ret, struct error *err)
 {
 	const struct json_value *given = json_get(json_get(m->message.params, "_meta"), MCP_ORIGIN);
@@ -133,7 +134,7 @@ static int run_tool(struct mcp *m, const struct tool *tool, const char *sandbox,
 	return tool_run(tool, &call, input, ret, err);
 }
 
-/* A failure is a result, for the model to see; what it cannot help is the protocol's. */
+/* A failed tool is a result, which the model sees. Other failures are errors of the protocol. */
 int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 {
 	const char *name = json_text(json_get(m->message.params, "name"), "");
@@ -158,7 +159,8 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 		return 0;
 	}
 	tool_write_result(out, tool, &result);
-	/* A client may check what is no error by the outputSchema. */
+	/* A client may validate a result without isError against the outputSchema, which a pending
+	 * call does not match. */
 	buf_add_text(out, result.pending ? ",\"isError\":true" : ",\"isError\":false");
 	return 0;
 }

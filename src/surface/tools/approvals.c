@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/approvals — tool calls that wait for somebody's word. */
+/* /v1/approvals — tool calls that need approval. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -21,21 +21,22 @@ static const struct json_member approval_shape_members[] = {
         JSON_TEXT_MEMBER(approval_answer, id),
         JSON_TEXT_MEMBER(approval_answer, tool),
         JSON_TEXT_MEMBER(approval_answer, input,
-                         .about = "of the call, as JSON text; the end of a long one is left out"),
-        JSON_TEXT_MEMBER(approval_answer, state, .about = "pending approved refused used"),
+                         .about = "input of the call as JSON text; a long one is cut"),
+        JSON_TEXT_MEMBER(approval_answer, state, .about = "pending, approved, refused or used"),
         JSON_TEXT_MEMBER(approval_answer, sandbox, .name = "sandboxId", .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(approval_answer, conversation, .name = "conversationId",
                          .flags = JSON_NULLABLE),
         JSON_OBJECT_MEMBER(approval_answer, origin, &job_origin_shape, .flags = JSON_NULLABLE,
-                           .about = "where the turn of the call came from, as its caller says"),
-        JSON_TEXT_MEMBER(approval_answer, key, .name = "keyId", .about = "that asks"),
+                           .about = "source of the conversation's message, as the caller names it"),
+        JSON_TEXT_MEMBER(approval_answer, key, .name = "keyId", .about = "key that made the call"),
         JSON_TEXT_MEMBER(approval_answer, note, .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(approval_answer, decided_by, .name = "decidedBy", .flags = JSON_NULLABLE,
-                         .about = "id of a key"),
+                         .about = "id of the key that decided"),
         JSON_TIME_MEMBER(approval_answer, created_at, .name = "createdAt"),
         JSON_TIME_MEMBER(approval_answer, decided_at, .name = "decidedAt"),
-        JSON_TIME_MEMBER(approval_answer, expires_at, .name = "expiresAt",
-                         .about = "pending: to be decided by then; approved: to be used"),
+        JSON_TIME_MEMBER(
+                approval_answer, expires_at, .name = "expiresAt",
+                .about = "a pending call must be decided, and an approved call be made, by then"),
         JSON_END,
 };
 static JSON_SHAPE(approval_shape, "Approval", approval_answer, "A call that needs approval");
@@ -46,14 +47,14 @@ static const struct json_member approval_list_shape_members[] = {
         JSON_LIST_MEMBER(approval_items, items, &approval_shape),
         JSON_END,
 };
-static JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, the newest first");
+static JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, newest first");
 
 struct approval_list_query {
 	const char *state;
 };
 static const struct json_member approval_list_query_members[] = {
         JSON_TEXT_MEMBER(approval_list_query, state, .max = 16,
-                         .about = "pending (the default), approved, refused, used or any"),
+                         .about = "pending (default), approved, refused, used or any"),
         JSON_END,
 };
 static JSON_SHAPE(approval_list_query, "ApprovalListQuery", approval_list_query, "Which approvals");
@@ -61,10 +62,10 @@ struct decision_body {
 	const char *note;
 };
 static const struct json_member decision_request_members[] = {
-        JSON_TEXT_MEMBER(decision_body, note, .max = NOTE_MAX, .about = "for who asked"),
+        JSON_TEXT_MEMBER(decision_body, note, .max = NOTE_MAX, .about = "shown to the caller"),
         JSON_END,
 };
-static JSON_SHAPE(decision_request, "ApprovalDecision", decision_body, "What to tell");
+static JSON_SHAPE(decision_request, "ApprovalDecision", decision_body, "A note on the decision");
 
 static const char *text_or_null(const char *text)
 {
@@ -87,7 +88,7 @@ static int read_record(struct arena *a, const struct approval_record *r,
 	        .created_at = r->created_at,
 	        .decided_at = r->decided_at,
 	        .expires_at = r->expires_at,
-	        .origin.type = -1, /* none is told of */
+	        .origin.type = -1, /* no origin */
 	};
 	if (!r->origin_json[0])
 		return 0;
@@ -188,7 +189,7 @@ static int approval_refuse(struct request *rq, const void *body, struct reply *r
 const struct route approvals_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &approval_list_query,
          .answer = &approval_list_shape, .handle = approvals_list, TAG,
-         .summary = "List tool calls that wait for approval"},
+         .summary = "List tool calls that need approval"},
         {HTTP_GET, BASE "/:approval", SCOPE_SANDBOX_READ, .answer = &approval_shape,
          .handle = approval_get, TAG, .summary = "Get a tool call that needs approval"},
         {HTTP_POST, BASE "/:approval/approve", SCOPE_SANDBOX_WRITE, .body = &decision_request,

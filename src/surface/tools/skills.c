@@ -17,7 +17,8 @@ struct skill_body {
 static const struct json_member skill_request_members[] = {
         JSON_TEXT_MEMBER(skill_body, description, .max = 1024, .about = "when to use it"),
         JSON_LIST_MEMBER(skill_body, files, &skill_file_shape, .flags = JSON_REQUIRED, .min = 1,
-                         .max = SKILL_FILES_MAX, .about = "one of them SKILL.md; 2 MiB in all"),
+                         .max = SKILL_FILES_MAX,
+                         .about = "must have a SKILL.md; at most 2 MiB in all"),
         JSON_END,
 };
 static JSON_SHAPE(skill_request, "SkillPut", skill_body, "A skill");
@@ -29,12 +30,12 @@ struct skill_answer {
 static const struct json_member skill_shape_members[] = {
         JSON_TEXT_MEMBER(skill_answer, name),
         JSON_TEXT_MEMBER(skill_answer, description),
-        JSON_WHOLE_MEMBER(skill_answer, files, .about = "how many"),
+        JSON_WHOLE_MEMBER(skill_answer, files, .about = "number of files"),
         JSON_WHOLE_MEMBER(skill_answer, size, .about = "bytes"),
         JSON_TIME_MEMBER(skill_answer, updated_at, .name = "updatedAt"),
         JSON_END,
 };
-static JSON_SHAPE(skill_shape, "Skill", skill_answer, "A skill that the project keeps");
+static JSON_SHAPE(skill_shape, "Skill", skill_answer, "A stored skill of the project");
 struct skill_items {
 	struct json_list items;
 };
@@ -112,7 +113,7 @@ const struct route skills_routes[] = {
          TAG, .summary = "List the skills that load_skill can load"},
         {HTTP_PUT, BASE "/:skill", SCOPE_TEMPLATE_WRITE, .body_max = BODY_MAX,
          .body = &skill_request, .answer = &skill_shape, .handle = skill_put, TAG,
-         .summary = "Keep a skill, in place of one of its name"},
+         .summary = "Store a skill; a skill of the same name is replaced"},
         {HTTP_DELETE, BASE "/:skill", SCOPE_TEMPLATE_WRITE, .status = 204, .handle = skill_delete,
          TAG, .summary = "Delete a skill"},
         {.path = NULL},

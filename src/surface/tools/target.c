@@ -7,7 +7,7 @@
 #include "fleet/lease.h"
 #include "fleet/usage.h"
 
-#define SLACK_MS 30000 /* of a call, over what its command and an approval may take */
+#define SLACK_MS 30000 /* time of a call besides its command and its approval */
 
 static int check_target_count(const struct tools_target *w, struct error *err)
 {
@@ -105,7 +105,7 @@ static const char *const *common_words(struct arena *a, const char *const *one,
 	return both;
 }
 
-/* Of two configs the narrower limit holds, whichever sets it. */
+/* Applies the narrower limits of both calls. */
 static void narrow_call(struct tool_call *call, const struct tool_call *other)
 {
 	if (other->permission > call->permission)
@@ -120,8 +120,8 @@ static void narrow_call(struct tool_call *call, const struct tool_call *other)
 	        smaller_limit(call->output_limit_bytes, other->output_limit_bytes);
 }
 
-/* Of the config that the sandbox was made from. One that has gone lets nothing through, unless the
- * call names another one: then that one holds. */
+/* Applies the sandbox's own config. When that config was deleted, the call fails, unless it names
+ * another config. */
 static int guard_by_sandbox(struct request *rq, bool names_other, struct tool_call *call,
                             struct error *err)
 {
@@ -139,7 +139,7 @@ static int guard_by_sandbox(struct request *rq, bool names_other, struct tool_ca
 	return 0;
 }
 
-/* A call may name a config: that narrows what the sandbox's own allows, and never widens it. */
+/* A config that the call names can only narrow the limits of the sandbox's own config. */
 static int set_guard(struct request *rq, const char *config, struct tool_call *call,
                      struct error *err)
 {
@@ -177,8 +177,8 @@ int tools_describe(struct request *rq, const char *config, const struct tool *to
 	return 0;
 }
 
-/* The project is part of it: its names, which nothing has checked yet, reach no other project's
- * shares. */
+/* The project is part of the share, because the names are not checked yet and must not reach shares
+ * of other projects. */
 void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES])
 {
 	const char *const names[] = {which->sandbox, which->lease, which->tenant, which->session};

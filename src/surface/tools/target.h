@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/tools/target.h — the sandbox that a tool call is for. Private to this folder. */
+/* surface/tools/target.h — the sandbox of a tool call. */
 #pragma once
 
 #include "edge/caller.h"
 #include "tool/tool.h"
 
-/* One of them: a sandbox that is there, or a lease's or a session's, made on first use. */
+/* Exactly one of: a sandbox, or a lease or a session, whose sandbox is made on first use. */
 struct tools_target {
 	const char *sandbox, *lease, *tenant, *session;
-	/* Of /accounts/me/sandboxes: what one that has to be made is like, and what tools may do.
-	 * NULL: what the sandbox was made from says that. */
+	/* A config of /accounts/me/sandboxes, for a new sandbox and for the limits of tools. NULL:
+	 * the sandbox's own config. */
 	const char *config;
 	const char *conversation;
 	const struct job_origin *origin; /* checked; NULL = none */
 	int64_t approval_wait_ms;
 };
-/* Makes the call ready; the target holds the sandbox until it is done. None for a tool that needs
- * none; NULL stands for one that reads a file. */
+/* Prepares a call; the target holds the sandbox until api_target_done. A tool with TOOL_NO_SANDBOX
+ * gets no sandbox. A NULL tool reads a file. */
 MUST_CHECK int tools_open_call(struct request *rq, const struct tool *tool,
                                const struct tools_target *which, struct api_target *ret_target,
                                struct tool_call *ret, struct error *err);
-/* The shares that a call with this target runs under, before its sandbox is known; those of the
- * caller are set already. */
+/* Sets the share of the sandbox for a call whose sandbox is not known yet. The caller's shares are
+ * set already. */
 void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES]);
 #define TOOLS_APPROVAL_WAIT_MS 20000
 #define TOOLS_APPROVAL_WAIT_MAX_MS 300000
-/* The tool with what the config, if one is named, makes of its description. */
+/* The tool; its description also names the limits of the config, if there is one. */
 MUST_CHECK int tools_describe(struct request *rq, const char *config, const struct tool *tool,
                               struct tool *ret, struct error *err);

@@ -26,21 +26,24 @@ static const struct json_member tool_request_members[] = {
                        .offset = offsetof(struct tool_body, target.approval_wait_ms),
                        .min = 0,
                        .max = TOOLS_APPROVAL_WAIT_MAX_MS,
-                       .about = "how long a call that needs approval waits for it (default 20 s)"},
+                       .about = "how long to wait for the approval of a call that needs one "
+                                "(default 20 s)"},
         TARGET_ROW("sandboxId", sandbox, 128, .about = "id or name of a sandbox; or"),
         TARGET_ROW("lease", lease, LEASE_KEY_MAX,
                    .about = "key of a lease, whose sandbox is made on first use; or"),
         TARGET_ROW("sessionId", session, 128, .about = "a session, as of /v1/sandbox"),
         TARGET_ROW("tenantId", tenant, 128, .about = "of the session; default: \"default\""),
         TARGET_ROW("config", config, 128,
-                   .about = "of /accounts/me/sandboxes: what the lease's sandbox is like, and "
-                            "what tools may do; else what the sandbox was made from"),
+                   .about = "a config of /accounts/me/sandboxes for the lease's sandbox and for "
+                            "the limits of tools; "
+                            "default: the sandbox's own config"),
         TARGET_ROW("conversationId", conversation, 128,
-                   .about = "whom its background jobs belong to"),
-        JSON_OBJECT_MEMBER(tool_body, origin, &job_origin_shape,
-                           .about = "where the turn came from: the ends of its background jobs are "
-                                    "told there, and who approves a call sees it"),
-        JSON_RAW_MEMBER(tool_body, input, .about = "by the tool's inputSchema"),
+                   .about = "the conversation that owns the call's background jobs"),
+        JSON_OBJECT_MEMBER(
+                tool_body, origin, &job_origin_shape,
+                .about = "source of the conversation's message: the ends of background jobs are "
+                         "reported there, and approvals show it"),
+        JSON_RAW_MEMBER(tool_body, input, .about = "an object of the tool's inputSchema"),
         JSON_END,
 };
 static const struct json_shape tool_request = {
@@ -55,11 +58,12 @@ struct tool_list_query {
 	const char *config;
 };
 static const struct json_member tool_list_query_members[] = {
-        JSON_TEXT_MEMBER(tool_list_query, config, .max = 128,
-                         .about = "of /accounts/me/sandboxes: what tools may do is told, too"),
+        JSON_TEXT_MEMBER(
+                tool_list_query, config, .max = 128,
+                .about = "a config of /accounts/me/sandboxes; descriptions then name its limits"),
         JSON_END,
 };
-static JSON_SHAPE(tool_list_query, "ToolListQuery", tool_list_query, "For whom");
+static JSON_SHAPE(tool_list_query, "ToolListQuery", tool_list_query, "Which config");
 
 /* Written by hand, for the reference only. */
 struct tool_list_answer {
@@ -78,15 +82,16 @@ struct tool_answer {
 };
 static const struct json_member tool_answer_members[] = {
         JSON_RAW_MEMBER(tool_answer, content,
-                        .about = "a list of text, image and resource, as in MCP"),
+                        .about = "a list of texts, images and resources, as in MCP"),
         JSON_RAW_MEMBER(tool_answer, structured, .name = "structuredContent",
-                        .about = "by the tool's outputSchema"),
-        JSON_TEXT_MEMBER(tool_answer, approval, .name = "approvalId",
-                         .about = "with status 202: nothing was done, see /v1/approvals; the same "
-                                  "call, made again, goes on"),
+                        .about = "an object of the tool's outputSchema"),
+        JSON_TEXT_MEMBER(
+                tool_answer, approval, .name = "approvalId",
+                .about = "with status 202: the call did nothing, see /v1/approvals. Repeat the "
+                         "same call after the approval"),
         JSON_END,
 };
-static JSON_SHAPE(tool_answer, "ToolResult", tool_answer, "What a tool gives back");
+static JSON_SHAPE(tool_answer, "ToolResult", tool_answer, "The result of a tool");
 
 static int tools_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {

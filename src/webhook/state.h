@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* webhook/parts.h — what the files of this folder share. Private to it.
- *
- * webhook.c: the thread, and when it does what. dispatch.c: from events to deliveries. delivery.c:
- * one attempt. signature.c: pure parts. */
+/* webhook/state.h — the state of webhooks, and the steps of their thread. */
 #pragma once
 
 #include <pthread.h>
@@ -15,19 +12,19 @@
 #include "webhook/webhook.h"
 #include "worker/worker.h"
 
-/* Of one webhook; with more it is disabled, for somebody should look. */
+/* Waiting deliveries of a webhook; with more it is disabled, so that its owner looks at it. */
 #define WAITING_MAX 10000
 
-/* Attempts at once, and those of one project: a receiver may take all of an attempt's time. */
+/* Attempts at once, in all and of one project: a slow receiver may use all of an attempt's time. */
 #define UNDER_WAY_MAX 32
 #define UNDER_WAY_PROJECT_MAX 4
 
-/* The thread's own. */
+/* A webhook and its state. Used by the thread only. */
 struct hook {
 	struct webhook_record record;
 	bool is_busy;     /* an attempt is under way */
 	int64_t failures; /* attempts since the last that succeeded */
-	int64_t look_at;  /* unix ms: nothing is due before */
+	int64_t look_at;  /* unix ms; no delivery is due before */
 };
 
 /* One attempt: made by the thread, run by a worker, and handed back. */
@@ -35,7 +32,7 @@ struct delivery_attempt {
 	struct delivery_attempt *next;
 	struct worker_task task;
 	struct webhooks *webhooks;
-	struct arena arena; /* of these texts */
+	struct arena arena; /* of the texts below */
 	const char *url, *secret;
 	struct delivery_record delivery;
 	bool succeeded;
@@ -46,26 +43,26 @@ struct webhooks {
 	struct store *store;
 	const char *node;
 	struct event_watcher watcher;
-	struct worker_pool *workers; /* NULL until there is something to deliver */
+	struct worker_pool *workers; /* NULL until the first delivery */
 	pthread_t thread;
 	bool has_thread;
 	atomic_bool is_cancelled;
-	atomic_bool has_hooks; /* that are enabled: else events wake nobody */
+	atomic_bool has_hooks; /* enabled ones; without any, events do not wake the thread */
 
-	pthread_mutex_t mutex; /* over the rest of this block */
+	pthread_mutex_t mutex; /* guards the rest of this block */
 	pthread_cond_t wake;
 	bool is_woken, is_stopping;
 	struct delivery_attempt *finished;
 
-	/* the thread's own */
+	/* used by the thread only */
 	struct arena arena; /* of the hooks */
 	struct hook *hooks;
 	size_t hook_count;
 	bool is_loaded;
-	struct webhook_cursor cursor; /* as the store has it; its generation is the hooks' */
-	int64_t seen;                 /* events up to it have been looked at */
+	struct webhook_cursor cursor; /* as in the store; `hooks` have its generation */
+	int64_t seen;                 /* events up to here were dispatched */
 	unsigned under_way;
-	size_t turn;       /* whose turn it is to be first */
+	size_t next_hook;  /* index of the hook to look at first, so that all get their share */
 	int64_t purged_at; /* monotonic */
 };
 
@@ -77,8 +74,8 @@ struct hook *hook_find(struct webhooks *w, const char *id);
 
 /* ---- delivery.c ---- */
 
-/* Begins the next attempt of the hook, if one is due; else sets when to look again. */
+/* Begins the next attempt of the hook if a delivery is due; else sets when to look again. */
 MUST_CHECK int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err);
 void attempt_free(struct delivery_attempt *a);
-/* webhook.c: from the worker back to the thread. */
+/* Hands the attempt from the worker back to the thread. webhook.c */
 void attempt_finish(struct delivery_attempt *a);
