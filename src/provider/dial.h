@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider/dial.h — connections to servers inside a sandbox. Part of provider/provider.h.
  *
- * The agent connects a socket inside and passes it out. Whoever gets it must remember that the
- * sandbox may hold the same socket, and change its flags and options at any time: it is read and
- * written with MSG_DONTWAIT, never by splice or sendfile, which look at O_NONBLOCK alone, and
- * closed by socket_drop. */
+ * The agent connects a socket inside and passes it out. The sandbox may hold the same socket and
+ * change its flags and options at any time. So read and write it with MSG_DONTWAIT, never with
+ * splice or sendfile, which only respect O_NONBLOCK, and close it with socket_drop. */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +19,7 @@ struct dial {
 	int64_t deadline;
 	const struct cancel *cancel; /* ends the wait; or NULL */
 };
-/* A connected TCP socket, non-blocking. Needs PROVIDER_CAN_DIAL. When nobody listens it is
+/* A connected TCP socket, non-blocking. Needs PROVIDER_CAN_DIAL. Without a listener
  * ERROR_UNAVAILABLE with ECONNREFUSED. Blocks: for workers. */
 MUST_CHECK int compute_dial(struct provider *p, const struct dial *dial, int *ret_fd,
                             struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/disk.h — what the broker said last of the disk limits on this host (wire/broker_disk.h).
- * One value of this process, for the metrics. Any thread may call. */
+/* provider/disk.h — the provider's last report about disk limits on this host. One value per
+ * process, for the metrics. Any thread. */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #define DISK_ENFORCEMENT_SIZE 16
 
 struct disk_report {
-	char enforcement[DISK_ENFORCEMENT_SIZE]; /* "": the provider has said nothing */
+	char enforcement[DISK_ENFORCEMENT_SIZE]; /* "": no report yet */
 	uint64_t watched, over, paused_total, counts_total, counting_us_total;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/host_failure.h — why a host cannot run a sandbox: a code for machines and a cure, by the
- * errno or the code of an error. One table for /readyz and for creates. */
+/* provider/host_failure.h — why a host cannot run a sandbox: finds a name and a cure by the errno
+ * or code of an error. One table for /readyz and for creates. */
 #pragma once
 
 #include "base/error.h"
@@ -11,8 +11,8 @@ struct host_failure {
 	const char *name;     /* "disk_full" */
 	const char *cure;
 };
-/* NULL: the table has no such failure. */
+/* NULL: not in the table. */
 const struct host_failure *host_failure_find(const struct error *err);
-/* An error of making or starting a sandbox that is the host's, and not the client's, becomes
- * ERROR_UNAVAILABLE with its cure; all others stay as they are. */
+/* Turns a create or start error that the host caused into ERROR_UNAVAILABLE with the cure; leaves
+ * all other errors unchanged. */
 void host_failure_explain(struct error *err);

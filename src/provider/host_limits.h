@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/host_limits.h — limits of the server's own processes that an operator or a service
- * manager has set: address space (RLIMIT_AS) and tasks (pids.max of a control group). The api
- * process and the broker have the same ones, so the api process reads its own. Any thread. */
+/* provider/host_limits.h — limits that an operator or service manager has set on the server's own
+ * processes: address space (RLIMIT_AS) and tasks (pids.max of a control group). The api process and
+ * the broker have the same limits, so the api process reads its own. Any thread. */
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* The control group with the least room for tasks, of the own group and those above it. */
+/* The control group with the fewest free tasks among the own group and its ancestors. */
 struct task_room {
 	uint64_t used, max; /* max 0: no group limits tasks */
 	char group[160];    /* the folder below /sys/fs/cgroup; its end when it is longer */
@@ -18,10 +18,10 @@ struct task_room {
 /* Private to the folder and its tests: `root` is /sys/fs/cgroup, `own` is /proc/self/cgroup. */
 void task_room_find(const char *root, struct span own, struct task_room *ret);
 
-/* ERROR_UNAVAILABLE with its cure: programs have less address space than runtimes like to reserve,
- * inside of sandboxes as well. */
+/* ERROR_UNAVAILABLE with a hint when the address space is smaller than language runtimes reserve.
+ * The limit also applies inside sandboxes. */
 MUST_CHECK int host_limits_check_address_space(struct error *err);
-/* ERROR_UNAVAILABLE with its cure: the group is close to its limit of tasks. */
+/* ERROR_UNAVAILABLE with a hint when the group is close to its limit of tasks. */
 MUST_CHECK int host_limits_check_tasks(struct error *err);
-/* Gives an error of EAGAIN or ENOMEM that has no hint yet the limit that is the likely reason. */
+/* Adds a hint to an error of EAGAIN or ENOMEM without one: the limit that is the likely reason. */
 void host_limits_explain(struct error *err);

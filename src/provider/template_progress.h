@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/template_progress.h — what the builder of a template (atoll-image) reports while it
- * works, a line each: "PERCENT text", "size BYTES", and, last, when it failed: "error CODE
- * text\thint".
+/* provider/template_progress.h — parses the progress lines of the template builder (atoll-image):
+ * "PERCENT text", "size BYTES", and, last, when it failed: "error CODE text\thint".
  */
 #pragma once
 
@@ -9,7 +8,7 @@
 #include "base/error.h"
 #include "base/span.h"
 
-#define TEMPLATE_LINE_MAX 1024 /* what is longer is cut */
+#define TEMPLATE_LINE_MAX 1024 /* longer lines are cut */
 
 struct template_progress {
 	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */

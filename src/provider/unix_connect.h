@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider/unix_connect.h — a connection to a unix socket that was opened as a path (O_PATH).
  *
- * A socket's address holds 107 bytes and the data folder may lie anywhere; a descriptor has no such
- * limit, and it was opened by the caller's rules about symbolic links. */
+ * A socket address holds 107 bytes, and the path of the data folder may be longer. A descriptor has
+ * no such limit, and the caller has opened it by its own rules about symbolic links. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* `type`: SOCK_STREAM or SOCK_SEQPACKET. ERROR_UNAVAILABLE when nobody listens. The connection
- * blocks. */
+/* `type`: SOCK_STREAM or SOCK_SEQPACKET. ERROR_UNAVAILABLE without a listener. The connection
+ * is blocking. */
 MUST_CHECK int unix_connect(int path_fd, int type, int64_t deadline, int *ret_fd,
                             struct error *err);

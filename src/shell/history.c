@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left of a console's output, as its commands. */
+/* Reads the commands of a shell from the output that the agent still has. */
 #include <string.h>
 
 #include "base/map.h"
@@ -10,7 +10,7 @@
 
 #define COMMANDS_MAX 65536
 #define COMMANDS_FIRST 64
-/* Two streams, and what a shell may write while it is read. */
+/* Two streams, and output that the shell writes meanwhile. */
 #define REPLAY_MAX ((uint64_t)4 * SHELL_RING)
 
 /* One command while its streams are read. */
@@ -29,7 +29,7 @@ struct shell_history {
 	const char *folder;
 };
 
-/* Of one stream. */
+/* The state of one stream. */
 struct shell_stream {
 	struct shell_history *history;
 	struct shell_marks marks;
@@ -68,8 +68,8 @@ static void grow_history(struct shell_history *h)
 	h->room = room;
 }
 
-/* One whose beginning has fallen off on the other stream is new on this one. NULL: there are too
- * many. */
+/* Finds or adds a command: its begin mark may be lost on one of the two streams. NULL: too many
+ * commands. */
 static struct shell_history_entry *find_or_add_command(struct shell_history *h, const char *id)
 {
 	struct shell_history_entry *e = map_find(&h->by_id, id);
@@ -135,7 +135,7 @@ static int take_output_frame(struct shell_stream readers[2], struct span payload
 	return 0;
 }
 
-/* All that is there, and no waiting for more. */
+/* Reads the existing output and does not wait for more. */
 static int replay_output(const struct shell_call *call, const struct shell *shell,
                          struct shell_stream readers[2], struct error *err)
 {
@@ -168,7 +168,7 @@ static bool command_is_known(const void *context, const char *id)
 	return map_find(&((const struct shell_history *)context)->by_id, id) != NULL;
 }
 
-/* Those that wait come last. What waits for a shell that has ended never begins. */
+/* Appends the queued commands. When the shell has ended they never begin. */
 static void add_queued_commands(const struct shell_queued_commands *waiting,
                                 const struct shell *shell, struct shell_commands *ret)
 {
@@ -181,7 +181,7 @@ static void add_queued_commands(const struct shell_queued_commands *waiting,
 		};
 }
 
-/* A command that has ended the shell has left no mark. */
+/* The command that ended the shell has no end mark. */
 static struct shell_commands commands_of(struct shell_history *h, const struct shell *shell,
                                          const struct shell_queued_commands *waiting)
 {

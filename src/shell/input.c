@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written to the standard input of one command. */
+/* Writes to the standard input of one command. */
 #include "shell/shell.h"
 
 #include <limits.h>
@@ -14,16 +14,16 @@
 #include "provider/compute_run.h"
 
 #define WAIT_MS 1000 /* for a command to begin, or to end */
-#define GONE 3       /* exit status: there is no pipe, or not any more */
-/* Behind its last byte a stream may be within a mark: one is never longer. */
+#define GONE 3       /* exit status: the pipe does not exist */
+/* The known end of a stream may lie within a mark, which is at most this long. */
 #define MARK_MAX (MARK_TEXT_MAX + 64)
 
 static int write_input(const struct shell_call *call, const struct shell_input *input,
                        const char *folder, bool *ret_taken, struct error *err)
 {
-	/* Opened for writing only, so that this waits until the command has opened it, too: what
-	 * lies in a pipe that nobody has open is lost. The pipe of one that ends meanwhile goes:
-	 * then what is opened is a new file, or nobody reads any more. */
+	/* Opening for writing only waits until the command has opened the pipe, because bytes in a
+	 * pipe without a reader are lost. If the command ends meanwhile its pipe is removed: then
+	 * the open makes a new file, or the pipe has no reader. */
 	static const char script[] = "[ -p \"$1\" ] || exit 3; exec 3>\"$1\"; "
 	                             "[ -p /dev/fd/3 ] || { rm -f \"$1\"; exit 3; }; exec cat >&3";
 	AUTO(arena_done) struct arena a = {0};
@@ -44,13 +44,13 @@ static int write_input(const struct shell_call *call, const struct shell_input *
 	return 0;
 }
 
-/* How far the command has come, as its console says from now on. */
+/* The state of a command, by the marks that the shell writes from now on. */
 struct shell_command_progress {
 	const char *id;
 	struct shell_marks marks; /* of stdout */
 	char folder[PATH_MAX];
 	bool has_begun, has_ended;
-	struct agent_reader agent; /* attached to the console */
+	struct agent_reader agent; /* attached to the shell */
 };
 
 static void shell_command_progress_done(struct shell_command_progress *p)
@@ -97,7 +97,7 @@ static int attach_to_shell(const struct shell_call *call, const struct shell *sh
 	return agent_reader_ask(&p->agent, &request, err);
 }
 
-/* One message of the console. */
+/* Reads one message of the shell. */
 static int read_shell_message(struct shell_command_progress *p, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -117,7 +117,8 @@ static int read_shell_message(struct shell_command_progress *p, struct error *er
 	return 0;
 }
 
-/* ERROR_TIMEOUT: it has not come so far. One that was seen to run, and has no pipe, ends. */
+/* Waits for the begin, or with `end` for the end of the command; ERROR_TIMEOUT when it does not
+ * come. A command that runs and has no pipe is about to end. */
 static int await_progress(struct shell_command_progress *p, int64_t deadline, bool end,
                           struct error *err)
 {
@@ -137,7 +138,7 @@ static int explain_timeout(const struct shell_command_progress *p, struct error 
 	            p->has_begun ? "takes no input" : "has not begun");
 }
 
-/* The pipe comes before the beginning, and goes before the end. */
+/* The pipe exists before the begin mark and is removed before the end mark. */
 int shell_write_input(const struct shell_call *call, const struct shell *shell,
                       const struct shell_input *input, bool *ret_taken, struct error *err)
 {

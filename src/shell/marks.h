@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shell/marks.h — one stream of a console, taken apart as it comes. Part of the folder's
- * contract; pure.
+/* shell/marks.h — splits one output stream of a shell into output and marks, piece by piece. Part
+ * of the folder's contract; pure.
  *
  * A mark is RS "atoll:" KIND ":" ID ":" TEXT LF:
  *
- *   D  a command comes; TEXT is the folder of its pipe
+ *   D  a command follows; TEXT is the folder of its pipe
  *   B  the command ID begins; TEXT is the command, in hexadecimal, cut to SHELL_TEXT_MAX
- *   E  it has ended; TEXT is its exit code
+ *   E  the command ID has ended; TEXT is its exit code
  *
- * Everything else is output, and what looks like a mark and is none is, too. */
+ * Everything else is output, malformed marks included. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,10 +36,10 @@ struct shell_marks_ops {
 struct shell_marks {
 	const struct shell_marks_ops *ops;
 	void *context;
-	struct buf held; /* what may become a mark */
+	struct buf held; /* bytes that may begin a mark */
 };
 void shell_marks_init(struct shell_marks *m, const struct shell_marks_ops *ops, void *context);
 void shell_marks_done(struct shell_marks *m); /* zeroed is fine */
 void shell_marks_add(struct shell_marks *m, struct span bytes);
-/* No more will come: what was held is output. */
+/* The stream has ended: held bytes are output. */
 void shell_marks_end(struct shell_marks *m);

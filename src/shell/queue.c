@@ -8,7 +8,7 @@
 struct shell_queue_entry {
 	char sandbox[ID_SIZE + 1]; /* "": unused */
 	uint64_t process;
-	uint64_t since, until; /* moments: before it was asked for, and when that was done */
+	uint64_t since, until; /* moments before and after the command was sent */
 	struct id id;
 	char *text;
 };
@@ -83,7 +83,7 @@ static bool entry_is_of(const struct shell_queue_entry *e, const struct shell_re
 	       e->sandbox[0];
 }
 
-/* The next one of the shell, from the oldest; NULL at the end. */
+/* The shell's next entry, oldest first; NULL at the end. */
 static struct shell_queue_entry *next_entry(struct shell_queue *queue,
                                             const struct shell_ref *shell, size_t *at)
 {
@@ -97,7 +97,7 @@ static struct shell_queue_entry *next_entry(struct shell_queue *queue,
 	return NULL;
 }
 
-/* Two that were asked for at once may be begun in either order. */
+/* Two commands that were sent concurrently may begin in either order. */
 static uint64_t drop_begun_commands(struct shell_queue *queue, const struct shell_ref *shell,
                                     shell_has_begun *has_begun, const void *context)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shell/queue.h — commands that were asked for, until their shell has told that they begin.
- * Private to this folder; made and freed as console.h says.
+/* shell/queue.h — commands that were sent to a shell and have not begun. shell.h has its new and
+ * free.
  *
- * What is here is the newest SHELL_QUEUE_MAX of them, of all sandboxes, in this process's memory:
- * after a restart of this server one that waits is unknown until it begins. Any thread. */
+ * Holds the newest SHELL_QUEUE_MAX commands of all sandboxes, in the memory of this process. After
+ * a restart of the server a queued command is unknown until it begins. Any thread. */
 #pragma once
 
 #include "shell/shell.h"
@@ -18,15 +18,15 @@ struct shell_queued_command {
 	struct id id;
 	const char *text;
 };
-/* Now, for shell_queue_add: what was added before this moment is begun before what is asked for
- * now. */
+/* Takes the current moment for shell_queue_add. Commands added before it begin before commands that
+ * are sent after it. */
 uint64_t shell_queue_advance(struct shell_queue *queue);
-/* One that was asked for since `since`; `text` is copied. */
+/* Adds a command that was sent after the moment `since`; copies `text`. */
 void shell_queue_add(struct shell_queue *queue, const struct shell_ref *shell, uint64_t since,
                      const struct shell_queued_command *command);
-/* Forgets those that `has_begun` knows, and those that a shell, which takes one after another, must
- * have begun before one of these; they have fallen off its output. The rest is in the arena, in the
- * order of asking. */
+/* Returns the commands of the shell that have not begun, oldest first, in the arena. Removes those
+ * that `has_begun` knows and all earlier ones: a shell runs its commands in order, so their marks
+ * have fallen off its output. */
 struct shell_queued_commands {
 	struct shell_queued_command *items;
 	size_t count;
@@ -35,5 +35,5 @@ typedef bool shell_has_begun(const void *context, const char *id);
 struct shell_queued_commands shell_queue_list(struct shell_queue *queue, struct arena *a,
                                               const struct shell_ref *shell,
                                               shell_has_begun *has_begun, const void *context);
-/* All of this shell: it has begun, or ended. */
+/* Removes all commands of this shell: it is new, or has ended. */
 void shell_queue_clear(struct shell_queue *queue, const struct shell_ref *shell);

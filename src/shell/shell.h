@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shell/shell.h — shells that are kept: commands one after another, which share folder and
- * environment, each with an output and an end of its own.
+/* shell/shell.h — shells that stay open: commands run in sequence, share folder and environment,
+ * and each has its own output and exit code.
  *
- * A console is a process of the sandbox's agent with the label "console:NAME": bash, else sh, which
- * reads what it is to run on its standard input. Around each command it writes marks (marks.h) on
- * both of its streams. So all that lasts is the agent's: which commands there were, what they wrote
- * and how they ended is read out of what is left of the output, by whoever asks, also after a
- * restart of this server. What has fallen off, SHELL_RING bytes later, is forgotten. Standard
- * input of each command is a pipe of its own. Only commands that wait for those before them are
- * known to this server alone, in a bounded memory.
+ * A shell is a process of the sandbox's agent with the label "console:NAME": bash, or sh without
+ * bash. It reads its commands from its standard input, and writes marks (marks.h) around each of
+ * them on both output streams. The agent keeps the last SHELL_RING bytes of output. The server
+ * reads the commands, their output and their exit codes from there, also after a restart; older
+ * commands are lost. The standard input of each command is a pipe of its own. Only queued commands
+ * are kept in the memory of this server (queue.h).
  *
- * What runs inside can write marks as well: it then tells wrong things about itself, to those who
- * may run it.
+ * Programs in the shell can write false marks. They deceive only the callers that may run them.
  *
  * Calls are made on workers, block until their deadline at most, and need a held sandbox. Texts of
  * results live in the arena. */
@@ -28,11 +26,11 @@
 #define SHELL_NAME_MAX 100 /* printable ASCII without '/' */
 #define SHELL_RING (4 * 1024 * 1024)
 #define SHELL_COMMAND_MAX ((size_t)64 * 1024)
-#define SHELL_TEXT_MAX 4096 /* bytes of a command that are told later */
+#define SHELL_TEXT_MAX 4096 /* bytes of a command's text that are kept */
 #define SHELL_INPUT_MAX ((size_t)64 * 1024)
-#define SHELLS_MAX 64 /* of one sandbox */
+#define SHELLS_MAX 64 /* in one sandbox */
 
-/* The commands that wait: one memory for all sandboxes. Any thread. */
+/* The queued commands of all sandboxes. Any thread. */
 struct shell_queue;
 struct shell_queue *shell_queue_new(void);
 void shell_queue_free(struct shell_queue *queue); /* NULL is fine */
@@ -65,14 +63,14 @@ struct shell_options {
 	const char *cwd, *user;
 	const char **env; /* "KEY=value", NULL-terminated */
 };
-/* ERROR_CONFLICT when there is one of that name. */
+/* Starts a shell. ERROR_CONFLICT when the name is taken. */
 MUST_CHECK int shell_open(const struct shell_call *call, struct arena *a,
                           const struct shell_options *open, struct error *err);
-/* Ends all that runs in it. */
+/* Kills the shell and all processes that it started. */
 MUST_CHECK int shell_close(const struct shell_call *call, struct arena *a, struct error *err);
 
-/* Has it run a command when those before it have ended. What it writes comes behind the console's
- * output_end. ERROR_CONFLICT when the shell has ended. */
+/* Queues a command behind the earlier ones. Its output begins after shell->output_end.
+ * ERROR_CONFLICT when the shell has ended. */
 MUST_CHECK int shell_run_command(const struct shell_call *call, struct arena *a,
                                  const struct shell *shell, const char *command, struct id *ret,
                                  struct error *err);
@@ -80,15 +78,15 @@ struct shell_command {
 	const char *id, *text;
 	bool has_begun, has_ended;
 	int64_t exit_code;
-	struct span out[2], both; /* what is left of what it wrote */
+	struct span out[2], both; /* the output that the agent still has */
 };
 struct shell_commands {
 	struct shell_command *items; /* oldest first */
 	size_t count;
 	const char *folder; /* of the pipes */
 };
-/* All that is left, and then those that have not begun; ERROR_NOT_FOUND from the second when it is
- * not among them. */
+/* Reads the commands that the output still shows, then the queued ones. shell_command_find fails
+ * with ERROR_NOT_FOUND. */
 MUST_CHECK int shell_read_commands(const struct shell_call *call, struct arena *a,
                                    const struct shell *shell, struct shell_commands *ret,
                                    struct error *err);
@@ -97,12 +95,12 @@ MUST_CHECK int shell_command_find(const struct shell_commands *commands, const c
 
 struct shell_input {
 	const struct shell_command *command;
-	const char *folder; /* of the commands among which it was found */
+	const char *folder; /* of the shell_commands that hold the command */
 	const char *user;
 	struct span bytes;
 };
-/* For the standard input of one that runs; *ret_taken false: it has ended. One that waits has a
- * second to begin: then ERROR_CONFLICT. */
+/* Writes to the standard input of a running command; *ret_taken is false when it has ended. Waits
+ * one second for a queued command to begin, then fails with ERROR_CONFLICT. */
 MUST_CHECK int shell_write_input(const struct shell_call *call, const struct shell *shell,
                                  const struct shell_input *input, bool *ret_taken,
                                  struct error *err);

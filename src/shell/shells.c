@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes: found, started, told what to run, ended. */
+/* The processes of shells: list, start, run a command, close. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define LABEL "console:"
 
-/* What the shell does first. Its pipes are nobody else's, and go with it. */
+/* The first lines that the shell runs: a private folder for its pipes, removed at its exit. */
 #define PREAMBLE                                                                                   \
 	"__console=$(mktemp -d \"${TMPDIR:-/tmp}/console.XXXXXXXX\") || exit 125\n"                \
 	"trap 'rm -rf \"$__console\"' EXIT\n"
@@ -142,7 +142,7 @@ int shell_open(const struct shell_call *call, struct arena *a, const struct shel
 		if (start_shell(call, a, open, "sh", &process, err) < 0)
 			return -1;
 	}
-	/* A sandbox that was stopped and started counts its processes anew. */
+	/* Process numbers restart when a sandbox is stopped and started. */
 	shell_queue_clear(call->queue, &(struct shell_ref){call->hold->id, process});
 	return feed_shell(call, process, SPAN(PREAMBLE), err);
 }
@@ -218,11 +218,11 @@ static struct span shortened_command(const char *command)
 	return text;
 }
 
-/* Who sees that the command has begun finds its pipe, in a folder that is told each time since
- * older output falls off; what kept the pipe from being made is said by the second try. The pipe
- * is opened for both, so that this waits for nobody and the command sees no end; and once more for
- * its removal, so that who was about to write to it does not wait for ever. The word "command"
- * keeps an eval that fails from ending the shell. */
+/* The pipe exists before the begin mark. The folder mark is repeated for each command, because
+ * older output is dropped. The second mkfifo prints the error of the first. The pipe is opened for
+ * reading and writing, so that the open does not block and the command sees no end of file; it is
+ * opened again for its removal, so that a writer that is just opening it does not block for ever.
+ * The word "command" keeps a failing eval from ending the shell. */
 static void write_script(struct buf *out, const struct id *id, const char *command)
 {
 	AUTO(buf_done) struct buf told = BUF(2 * SHELL_TEXT_MAX + 1), mark = BUF(64);
@@ -244,7 +244,7 @@ static void write_script(struct buf *out, const struct id *id, const char *comma
 	add_mark(out, buf_text(&mark), "%s");
 }
 
-/* Who is told of a command is told so when its shell has it: the id is nobody's before. */
+/* Adds the command to the queue after the shell has received it: no caller knows the id before. */
 int shell_run_command(const struct shell_call *call, struct arena *a, const struct shell *shell,
                       const char *command, struct id *ret, struct error *err)
 {

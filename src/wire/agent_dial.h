@@ -2,10 +2,10 @@
 /* wire/agent_dial.h — AGENT_DIAL: part of wire/agent.h.
  *
  * The agent makes a TCP socket in the sandbox, begins to connect it to the loopback address and
- * hands it over with its answer, so that what is sent over it never passes through the agent. It
- * does not wait: the connection may still be refused, which the socket tells who has it. Where
- * descriptors cannot be passed, a version with AGENT_DIAL_BYTES is to answer READY and then carry
- * the bytes as DATA both ways; no agent does so yet, and each refuses versions it does not know. */
+ * passes it with its answer, so that its bytes do not go through the agent. The agent does not
+ * wait: the connection may still be refused, which the receiver sees on the socket. Agents refuse
+ * versions that they do not know, so a later version can carry bytes where descriptors cannot be
+ * passed. */
 #pragma once
 
 #include <stdint.h>

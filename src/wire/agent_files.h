@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/agent_files.h — the file messages of wire/agent.h, where their order is told. */
+/* wire/agent_files.h — the file messages of wire/agent.h, which defines their order. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "wire/wire.h"
 
-/* Whether a request (enum agent_type) is served by a child that is the named user. */
+/* Whether a file worker, a child with the ids of the named user, serves this enum agent_type. */
 bool agent_type_is_of_files(uint16_t type);
 
 enum agent_path_flag {
@@ -23,23 +23,23 @@ enum agent_path_flag {
 	        1 << 6, /* MKDIR: an existing folder is fine; REMOVE: a missing one is */
 	AGENT_PATH_OWNERS =
 	        1 << 7, /* TAR_IN: owners and modes are those of the archive, of folders too */
-	AGENT_PATH_IN_PLACE = 1 << 9, /* WRITE: into the file that is there, which is emptied first:
-	                                 the same inode, and told as a change of it */
-	AGENT_PATH_ENTRIES = 1 << 10, /* WATCH: what is there is told by an ENTRY before its CHANGE,
-	                                 as of INSPECT with the same `target` */
+	AGENT_PATH_IN_PLACE =
+	        1 << 9, /* WRITE: truncates and fills the existing file: it keeps its inode */
+	AGENT_PATH_ENTRIES = 1 << 10, /* WATCH: an ENTRY precedes the CHANGE of an existing file, as
+	                                 for INSPECT with the same `target` */
 	AGENT_PATH_IGNORE_CASE = 1 << 11, /* SEARCH */
-	AGENT_PATH_NAMES = 1 << 12,       /* TAR_OUT: of the folder just what the client names */
+	AGENT_PATH_NAMES = 1 << 12,       /* TAR_OUT: only the names that the client sends */
 	AGENT_PATH_AT_HOME =
-	        1 << 8, /* what is not absolute begins at a home, as "~" does; `target`, too, of
-	                   RENAME and COPY. Told as absolute paths. `root` says whose home it is,
-	                   and whom belongs what WRITE and MKDIR make; "" = the user's */
+	        1 << 8, /* relative paths and "~" begin at a home folder, also `target` of RENAME
+	                   and COPY; replies have absolute paths. `root` names the user of that
+	                   home, who also owns what WRITE and MKDIR make; "" = `user` */
 };
 
-/* TAR_OUT with AGENT_PATH_NAMES, client DATA*, DATA_END -> READY, DATA*, DONE. The client's bytes
- * are the names, each with a NUL behind it: relative to the folder, without "..". A folder comes
- * without what it holds; a file that has several names, each time with its bytes. What is missing,
- * behind a link or unreadable is left out. An agent that was started before there were names sends
- * the whole folder: who asks takes what it has asked for. */
+/* TAR_OUT with AGENT_PATH_NAMES, client DATA*, DATA_END -> READY, DATA*, DONE. The client
+ * sends the names, each followed by NUL: relative to the folder, without "..". A folder comes
+ * without its contents; a file with several names comes with its bytes each time. Missing or
+ * unreadable files and files behind a link are left out. An agent older than this flag sends the
+ * whole folder, so the receiver must filter the names. */
 #define AGENT_NAMES_MAX 10000
 #define AGENT_NAMES_BYTES_MAX (1024 * 1024)
 
@@ -47,9 +47,9 @@ struct agent_path {
 	const char *root; /* "" = "/" */
 	const char *path;
 	const char *target; /* RENAME, COPY: the new path. GLOB: the pattern ("**" crosses folders).
-	                       COMPARE: only what comes after this path. TAR_IN: whom all of
-	                       it is to belong to; "" = the user */
-	const char *user;   /* who does it; "" = root of the sandbox; "a|b": who of them there is */
+	                       COMPARE: only paths after this one. TAR_IN: the owner of all
+	                       files; "" = `user` */
+	const char *user;   /* acts as this user; "" = root; "a|b": the first that exists */
 	uint32_t flags;     /* enum agent_path_flag */
 	uint32_t mode;      /* of what is made; 0 = 0644 or 0755. TAR_IN: of files, 0 = the
 	                       archive's */
@@ -95,19 +95,18 @@ struct agent_change {
 };
 extern const struct wire_member agent_change_shape[];
 
-/* INSPECT: all that is to be known of `path`, which may be a link; with a `depth`, of what is in
- * the folder that it is or leads to, as LIST. `target`: how the names of the extended attributes
- * begin that are told; "" = none are. SET_ATTRIBUTES: `target` is such a beginning, which begins
- * with "user.", and then lines "name=value". These it has then, and no others that begin so. */
+/* INSPECT: everything about `path`, which may be a link; with a `depth`, about the entries of that
+ * folder, as LIST. `target`: prefix of the extended attributes to report; "" = none.
+ * SET_ATTRIBUTES: `target` is such a prefix, which begins with "user.", and then lines
+ * "name=value". They replace all attributes with that prefix. */
 #define AGENT_ATTRIBUTES_MAX 128
 #define AGENT_ATTRIBUTES_BYTES_MAX 4096 /* of the names and values of one file together */
 struct agent_entry {
-	const char *path; /* as asked for, and below it */
-	const char
-	        *link; /* what a symbolic link leads to in the end; "" = nothing, or it is none */
-	uint32_t type; /* enum agent_file_type */
-	uint32_t mode; /* 07777 */
-	uint32_t link_type, link_mode; /* of what it leads to */
+	const char *path;              /* as asked for, and below it */
+	const char *link;              /* final target of a symbolic link; "" = none */
+	uint32_t type;                 /* enum agent_file_type */
+	uint32_t mode;                 /* 07777 */
+	uint32_t link_type, link_mode; /* of the target */
 	uint64_t size;
 	int64_t modified_s;
 	uint32_t modified_ns;
@@ -118,9 +117,9 @@ extern const struct wire_member agent_entry_shape[];
 
 /* SEARCH: lines of the file `path`, or of those in the folder, that a POSIX extended expression
  * matches. `target` is a glob for the names of files ("" = all), a line feed, and the expression;
- * `mode` is what is told, `depth` and `offset` how many lines before and after a match. DATA is
- * what grep -rHZIE prints: PATH NUL LINE ':' TEXT, with '-' for a line of context and "--" for a
- * gap; PATH NUL; or PATH NUL COUNT. */
+ * `mode` selects the output; `depth` and `offset` are the lines of context before and after a
+ * match. DATA is what grep -rHZIE prints: PATH NUL LINE ':' TEXT, with '-' for a line of context
+ * and "--" for a gap; PATH NUL; or PATH NUL COUNT. */
 enum agent_search_mode {
 	AGENT_SEARCH_FILES,
 	AGENT_SEARCH_CONTENT,
@@ -130,8 +129,8 @@ enum agent_search_mode {
 
 /* COMPARE and TAR_BASE: two trees, `base` and `now` in the folder `root`, each a merged view of
  * layers. `over0` and `over1`, which may be missing, hold the layers that only one of them has:
- * nothing differs but what is in one of those, or in a folder that is. Told in the order of paths,
- * name by name, a folder before what it holds, up to `size_max` of them. */
+ * only entries in those layers, or in folders of them, can differ. Differences come in path order,
+ * a folder before its contents, `size_max` at most. */
 #define AGENT_TREE_BASE "base"
 #define AGENT_TREE_NOW "now"
 #define AGENT_TREE_OVER_0 "over0"
@@ -141,13 +140,13 @@ enum agent_difference_kind {
 	AGENT_DELETED,
 	AGENT_CONTENT,    /* of a file, a link, a device; its attributes may differ, too */
 	AGENT_ATTRIBUTES, /* mode or owner alone */
-	AGENT_RETYPED,    /* what was a folder is a file … */
+	AGENT_RETYPED,    /* another file type: a folder became a file … */
 	AGENT_DIFFERENCE_KIND_COUNT
 };
 enum agent_difference_flag {
-	AGENT_IS_CUT = 1 << 0, /* a folder that is too deep down: what it holds is not told */
+	AGENT_IS_CUT = 1 << 0, /* a folder too deep down: its contents are not compared */
 };
-/* [0] of the base, [1] now; zeros and "" where it is not. */
+/* [0] in the base, [1] now; zeros and "" where the entry does not exist. */
 struct agent_difference {
 	const char *path;
 	uint32_t kind, flags;

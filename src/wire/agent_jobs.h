@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/agent_jobs.h — commands that outlive their call, as AGENT_JOB, AGENT_FIND_JOB and
- * AGENT_AWAIT of wire/agent.h tell of them.
+/* wire/agent_jobs.h — commands that outlive their call: AGENT_JOB, AGENT_FIND_JOB and AGENT_AWAIT
+ * of wire/agent.h.
  *
- * AGENT_JOB makes a job of the next command that is started on its connection, by an id of the
- * server's: so that after a crash between the two the server finds it again. With an address the
- * agent itself posts the command's end there. The token is for that alone: it stays in the agent's
- * memory, which nothing inside can read, and is no part of any command's environment. */
+ * AGENT_JOB makes a job of the next command that is started on its connection. The server chooses
+ * the id, so that it finds the job again after a crash. With an address the agent posts the
+ * command's end there. The token only authorizes that post. It stays in the agent's memory, which
+ * no process inside can read, and is not in the command's environment. */
 #pragma once
 
 #include "wire/agent.h"
@@ -15,9 +15,9 @@
 /* -> PONG */
 struct agent_job {
 	const char *id;
-	const char *address; /* numeric, without a port; "" = nobody is told */
+	const char *address; /* numeric, without a port; "" = no post */
 	uint32_t port;
-	const char *host, *path; /* as the request says them */
+	const char *host, *path; /* for the head of the post */
 	const char *token;
 };
 extern const struct wire_member agent_job_shape[];
@@ -28,7 +28,7 @@ struct agent_find_job {
 };
 extern const struct wire_member agent_find_job_shape[];
 
-/* -> PROCESS, DONE, once it has ended. Refused when the agent is another one than meant. */
+/* -> PROCESS, DONE, once it has ended. Refused when boot_id is not this agent's. */
 struct agent_await {
 	uint64_t process;
 	const char *boot_id;

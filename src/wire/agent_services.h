@@ -2,15 +2,15 @@
 /* wire/agent_services.h — commands that the agent keeps running: AGENT_SERVICE, AGENT_SERVICES and
  * AGENT_SERVICE_LOG of wire/agent.h.
  *
- * AGENT_SERVICE says all that a service is to be, under an id of the server's and a generation that
- * grows with each change. One that is not newer than what the agent knows changes nothing: so a
- * server that does not know whether it was heard says it again, and nothing runs twice. */
+ * AGENT_SERVICE describes a whole service, with the server's id and a generation that grows with
+ * each change. The agent ignores a generation that is not newer than its own. So a server can
+ * repeat the message when it does not know whether it arrived, and no service runs twice. */
 #pragma once
 
 #include "wire/agent.h"
 
 #define AGENT_SERVICES_MAX 16              /* of one agent */
-#define AGENT_SERVICE_LOG_MAX (256 * 1024) /* bytes that are kept of each stream, over its runs */
+#define AGENT_SERVICE_LOG_MAX (256 * 1024) /* bytes kept of each stream, over all runs */
 
 enum agent_service_wish { AGENT_SERVICE_RUN, AGENT_SERVICE_STOP, AGENT_SERVICE_REMOVE };
 enum agent_service_restart {
@@ -27,8 +27,8 @@ struct agent_service {
 	const char *name;
 	uint32_t wish;         /* enum agent_service_wish */
 	uint32_t restart;      /* enum agent_service_restart */
-	uint32_t failures_max; /* quick ends in a row, then it is given up; 0 = never */
-	uint32_t keeps_awake;  /* 1: its process is use of the sandbox */
+	uint32_t failures_max; /* consecutive quick ends before it fails; 0 = no limit */
+	uint32_t keeps_awake;  /* 1: its process counts as activity of the sandbox */
 	uint64_t delay_ms;     /* before the first restart; doubled each time */
 	uint64_t stop_ms;      /* from SIGTERM to SIGKILL */
 	const char **args, **env;
@@ -40,10 +40,10 @@ enum agent_service_phase {
 	AGENT_SERVICE_STARTING,
 	AGENT_SERVICE_RUNNING,
 	AGENT_SERVICE_BACKOFF,  /* will be started again */
-	AGENT_SERVICE_STOPPING, /* to be stopped, or started anew */
-	AGENT_SERVICE_STOPPED,  /* as asked for */
-	AGENT_SERVICE_EXITED,   /* by itself, and is not restarted */
-	AGENT_SERVICE_FAILED,   /* given up */
+	AGENT_SERVICE_STOPPING, /* to be stopped or restarted */
+	AGENT_SERVICE_STOPPED,  /* on request */
+	AGENT_SERVICE_EXITED,   /* by itself; not restarted */
+	AGENT_SERVICE_FAILED,   /* not restarted any more */
 	AGENT_SERVICE_PHASE_COUNT,
 };
 
@@ -54,20 +54,20 @@ struct agent_service_state {
 	uint32_t phase; /* enum agent_service_phase */
 	uint32_t pid;   /* inside the sandbox; 0 = none */
 	uint64_t process;
-	uint64_t restarts; /* by itself, since its last change */
-	uint32_t failures; /* quick ends in a row */
+	uint64_t restarts; /* automatic ones since the last change */
+	uint32_t failures; /* consecutive quick ends */
 	int64_t exit_code; /* of the last run that ended; -1 = none has */
 	uint32_t signal;
-	const char *error;                       /* why it could not be started; "" = could */
+	const char *error;                       /* why the last start failed; "" = it did not */
 	uint64_t started_unix_ms;                /* of the last run; 0 = none */
 	uint64_t ended_unix_ms;                  /* of the last run that ended */
-	uint64_t again_ms;                       /* with BACKOFF: from now on */
-	uint64_t output_start[2], output_end[2]; /* of what is kept, counted over its runs */
+	uint64_t again_ms;                       /* BACKOFF: time until the restart */
+	uint64_t output_start[2], output_end[2]; /* of the kept output, counted over all runs */
 };
 extern const struct wire_member agent_service_state_shape[];
 
-/* -> OUTPUT*, DONE: up to `max` bytes of each stream from `since` on. What is before the first one
- * that comes is lost. */
+/* -> OUTPUT*, DONE: up to `max` bytes of each stream from `since` on. Bytes before the first OUTPUT
+ * are lost. */
 struct agent_service_log {
 	const char *id;
 	uint64_t since[2];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/agent_warm.h — AGENT_WARM of wire/agent.h: keep an interpreter ready from now on. */
+/* wire/agent_warm.h — AGENT_WARM of wire/agent.h: keeps an interpreter ready. */
 #pragma once
 
 #include "wire/wire.h"
 
-/* An interpreter that has started and imported modules before there is code for it (agent/warm.h).
- * The same wish again changes nothing, another one for the language takes its place. Who and with
- * which variables: those of the commands that it is to serve. */
+/* An interpreter that starts and imports modules before there is code for it (agent/warm.h). The
+ * same wish again changes nothing; another wish for the language replaces it. `user` and `env` must
+ * be those of the commands that the interpreter serves. */
 #define AGENT_WARM_IMPORTS_MAX 32
-/* Of the frames that a sandbox gets before it is anybody's, in a packet of their own. */
+/* Limit of these frames in the set-up of a prepared sandbox, in a packet of their own. */
 #define AGENT_WARM_WISH_MAX (32 * 1024)
 struct agent_warm {
 	const char *language; /* "python", "javascript" */
@@ -16,6 +16,6 @@ struct agent_warm {
 	const char **env;
 	const char *user;
 	const char
-	        *cwd; /* where a language that looks for modules from a folder does so; "" = "/" */
+	        *cwd; /* where a language with folder-relative modules looks for them; "" = "/" */
 };
 extern const struct wire_member agent_warm_shape[];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/broker_disk.h — what keeps sandboxes from filling the disk, and what the watch of it has
- * done: a part of wire/broker.h. The broker sends it after each BROKER_WELCOME and whenever it
- * changes. */
+/* wire/broker_disk.h — how disk limits are enforced, and counters of the disk watch: part of
+ * wire/broker.h. The broker sends it after each BROKER_WELCOME and whenever it changes. */
 #pragma once
 
 #include "wire/wire.h"
@@ -9,8 +8,8 @@
 struct broker_disk {
 	uint64_t request;        /* 0 */
 	const char *enforcement; /* "project", "image", "watch" or "off" */
-	/* Of the watch: sandboxes that it looks at, and of these those over their limit now; since
-	 * the broker's start how many it has paused and counted, and how long all counts took. */
+	/* Of the disk watch: sandboxes it watches, and those over their limit now. The totals count
+	 * from the broker's start: pauses, measurements, and the time of all measurements. */
 	uint64_t watched, over, paused_total, counts_total, counting_us_total;
 };
 

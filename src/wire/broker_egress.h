@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/broker_egress.h — whom a sandbox that runs may reach: a part of wire/broker.h. */
+/* wire/broker_egress.h — the network rules of a running sandbox: part of wire/broker.h. */
 #pragma once
 
 #include "wire/wire.h"
@@ -8,6 +8,6 @@
 struct broker_egress {
 	uint64_t request;
 	const char *sandbox;
-	const char *egress; /* as of sandbox/egress.h; "" = no rules any more */
+	const char *egress; /* as in sandbox/egress.h; "" = no rules */
 };
 extern const struct wire_member broker_egress_shape[];

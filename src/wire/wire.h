@@ -73,8 +73,8 @@ void wire_put_head(unsigned char head[WIRE_HEAD_SIZE], uint16_t type, uint32_t p
 MUST_CHECK int wire_next(struct span *in, uint16_t *ret_type, struct span *ret_payload,
                          size_t *ret_need, struct error *err);
 
-/* The other side of a stream socket, and how long a thread waits for it. The deadline holds even
- * when the other side never stops sending; a cancelled wait fails with ERROR_UNAVAILABLE. */
+/* A stream socket, and how long a thread waits for its peer. The deadline holds even when the peer
+ * never stops sending; a cancelled wait fails with ERROR_UNAVAILABLE. */
 struct wire_peer {
 	int fd;
 	int64_t deadline;            /* monotonic ms */
@@ -89,7 +89,7 @@ MUST_CHECK int wire_receive_from(const struct wire_peer *peer, uint16_t *ret_typ
  * than one is malformed (all are closed). */
 MUST_CHECK int wire_receive_with_fd(const struct wire_peer *peer, uint16_t *ret_type,
                                     struct buf *payload, int *ret_fd, struct error *err);
-/* The same for a peer that nothing cancels. */
+/* The same without cancellation. */
 MUST_CHECK int wire_send(int fd, struct span frames, int64_t deadline, struct error *err);
 MUST_CHECK int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *payload,
                             struct error *err);

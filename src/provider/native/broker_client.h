@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/broker_client.h — the one connection to the broker, shared by all threads.
+/* provider/native/broker_client.h — the one connection to the broker, shared by all threads.
  *
- * A thread of the client reads; it hands each reply to the caller that waits for its request id.
- * When the broker goes away, calls in flight fail with ERROR_UNAVAILABLE (or are sent again once,
- * if they may be repeated), and the thread connects again as soon as it can; new calls wait for
- * that a while. After every later connect the caller learns what still runs. */
+ * The client's thread reads, and gives each reply to the caller that waits for its request id. When
+ * the broker disconnects, calls in flight fail with ERROR_UNAVAILABLE, or are sent again once if
+ * they may be repeated. The thread reconnects; new calls wait for that for a while. After each
+ * reconnect on_running reports which sandboxes still run. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 struct broker_client;
 
-/* All are called on the client's thread and must not call back into it. */
+/* The callbacks run on the client's thread and must not call back into the client. */
 struct broker_client_options {
 	const char *socket_path;
 	void (*on_ended)(void *context, const char *id, uint32_t reason);
@@ -27,13 +27,13 @@ struct broker_client_options {
 	void *context;
 	void (*on_disk)(void *context, const struct broker_disk *disk); /* or NULL */
 };
-/* Fails when the broker is not there or speaks another protocol. */
+/* Fails when the broker does not listen or has another protocol. */
 MUST_CHECK int broker_client_open(const struct broker_client_options *options,
                                   struct broker_client **ret, struct error *err);
 void broker_client_close(struct broker_client *client);
-/* From here on no call waits for a broker that is away. Any thread. */
+/* From now on calls fail at once while the broker is disconnected. Any thread. */
 void broker_client_last_calls(struct broker_client *client);
-/* What the broker said of this host when it was first connected to. */
+/* The broker's first WELCOME, which describes this host. */
 struct broker_welcome broker_client_welcome(const struct broker_client *client);
 
 struct broker_call {
@@ -42,9 +42,9 @@ struct broker_call {
 	void *message;              /* its first member, the request id, is set by the call */
 	const struct wire_fds *fds; /* borrowed; NULL = none */
 	bool may_repeat;
-	bool never_waits; /* to be sent: it fails instead */
-	/* One message of this type is expected, then it is over; 0 = BROKER_OK alone. With
-	 * on_entry: any number of them, then BROKER_OK. Text goes to the arena. */
+	bool never_waits; /* for the connection or a full socket: fails instead */
+	/* The reply is one message of this type; 0 = BROKER_OK. With on_entry it is any number of
+	 * them, then BROKER_OK. Texts go to the arena. */
 	uint16_t reply_type;
 	const struct wire_member *reply_shape;
 	void *reply;
@@ -56,8 +56,8 @@ struct broker_call {
 MUST_CHECK int broker_client_call(struct broker_client *client, const struct broker_call *call,
                                   int64_t deadline, struct error *err);
 
-/* The two halves of a call that is never repeated, for a caller that has something else to watch
- * meanwhile. Every begun call is ended. */
+/* The two halves of a call that is never repeated, for a caller with work in between. Each begun
+ * call needs one broker_client_end. */
 struct broker_waiter;
 MUST_CHECK int broker_client_begin(struct broker_client *client, const struct broker_call *call,
                                    int64_t deadline, struct broker_waiter **ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/broker_pools.h — pools, held by the broker: only `native` has them. */
+/* provider/native/broker_pools.h — pools of the broker; only `native` has them. */
 #pragma once
 
 #include "provider/pool.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/broker_provider.h — what the providers that the broker realises have in common. They
- * differ in their table and in the kind that they ask the broker for. */
+/* provider/native/broker_provider.h — the common part of the providers that use the broker: native
+ * and host. They differ in their table and in the kind of sandbox. */
 #pragma once
 
 #include "provider/kinds.h"
 #include "wire/broker.h"
 
-/* `ops` is copied: the host's answer adds or takes away abilities. */
+/* Copies `ops` and removes the abilities that this host lacks. */
 MUST_CHECK int broker_provider_open(const struct provider_options *options,
                                     const struct provider_ops *ops, enum broker_kind kind,
                                     struct provider **ret, struct error *err);
@@ -45,8 +45,8 @@ int broker_provider_measure(struct provider *p, enum provider_measured_kind kind
 int broker_provider_health(struct provider *p, struct error *err);
 int broker_provider_template(struct provider *p, const struct provider_template *request,
                              int64_t deadline, struct error *err);
-/* A call whose work tells how far it is (template_progress.h), to its end. The descriptors are sent
- * after that of the lines. What the work says of its failure is the error. */
+/* A call that reports progress lines (template_progress.h). broker_provider_follow runs it to its
+ * end; the error is the one that the lines report. `fds` are sent after the pipe of the lines. */
 struct broker_followed {
 	uint16_t type;
 	const struct wire_member *shape;
@@ -55,14 +55,14 @@ struct broker_followed {
 	unsigned fd_count;
 	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */
 	void (*on_size)(void *context,
-	                int64_t bytes);     /* what is made has become so large; or NULL */
-	bool (*is_given_up)(void *context); /* asked every second or so; NULL: never */
+	                int64_t bytes);     /* the result has grown to this size; or NULL */
+	bool (*is_given_up)(void *context); /* asked about once a second; NULL: never */
 	void *context;
 	int64_t deadline;
 };
 MUST_CHECK int broker_provider_follow(struct provider *p, const struct broker_followed *f,
                                       struct error *err);
-/* It is about to end: no end is told of. */
+/* The sandbox is about to be ended: on_ended is not called for it. */
 void broker_provider_forget(struct provider *p, const char *id);
 struct broker_client;
 struct broker_client *broker_provider_client(struct provider *p);
@@ -70,7 +70,7 @@ extern const struct trash_ops broker_provider_trash;
 extern const struct volume_ops broker_provider_volumes;
 extern const struct compute_ops broker_provider_compute;
 
-/* The part of a table that both share. */
+/* The rows that both tables share. */
 MUST_CHECK int broker_provider_probe(struct provider *p, const struct provider_probe *probe,
                                      int64_t deadline, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/broker_snapshots.h — snapshots, made by the broker: only `native` has them. */
+/* provider/native/broker_snapshots.h — snapshots of the broker; only `native` has them. */
 #pragma once
 
 #include "provider/snapshots.h"
