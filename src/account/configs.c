@@ -9,7 +9,7 @@
 #define LIFETIME_MAX_S (INT64_C(365) * 86400)
 #define HOME_MAX 1024
 
-/* Of one call. A memory of 0 is the operator's to limit. */
+/* Limits per call. memory 0: the operator's limit applies. */
 static const struct provider_limits {
 	const char *name;
 	int64_t timeout_max_s, memory_max_mb;
@@ -19,7 +19,7 @@ static const struct provider_limits {
         {"kubernetes", 600, 0, true}, {"native", 600, 0, true}, {"docker", 600, 0, true},
         {"microvm", 600, 0, true},    {"host", 600, 0, true},   {"null", 600, 0, true},
 };
-/* Who names no provider takes the server's, which is none that is bounded like a function. */
+/* For configs that name no provider: this server's provider is not bounded like a function. */
 static const struct provider_limits unnamed = {"this server", 600, 0, true};
 
 static const struct provider_limits *limits_find(const char *provider)
@@ -136,7 +136,7 @@ static bool are_wider_runtimes(const char *const *old, const char *const *new)
 	return false;
 }
 
-/* The higher, the less goes without asking. */
+/* Ranks the modes: a higher rank allows less without asking. */
 static unsigned rank_of_mode(const char *mode)
 {
 	if (mode && strcmp(mode, "ask") == 0)

@@ -12,7 +12,7 @@
 #define BEARER "bearer "
 #define E2B_MARK "e2b_"
 #define E2B_MARK_SIZE (sizeof(E2B_MARK) - 1)
-/* Base 32 has 5 bits a character, so 4 of them are 5 hexadecimal digits. */
+/* A base-32 character has 5 bits, so 4 characters are 5 hexadecimal digits. */
 #define GROUP_CHARACTERS 4
 #define GROUP_DIGITS 5
 _Static_assert((ACCOUNT_KEY_SIZE - KEY_MARK_SIZE) % GROUP_CHARACTERS == 0 &&
@@ -55,7 +55,7 @@ void account_key_write_e2b(const struct account_key *key, char ret[ACCOUNT_KEY_E
 	*to = '\0';
 }
 
-/* False for what is no key in E2B's writing. */
+/* Converts E2B's form; returns false if the text is not in that form. */
 static bool read_e2b(struct span text, char ret[ACCOUNT_KEY_SIZE + 1])
 {
 	const char *from = text.data + E2B_MARK_SIZE, *end = text.data + text.size;
@@ -101,9 +101,9 @@ int account_key_parse(struct span text, struct account_key *ret, struct error *e
 	if (read_e2b(text, own))
 		text = (struct span){own, ACCOUNT_KEY_SIZE};
 	if (!is_key(text)) {
-		/* Says nothing of what was sent: it may be a secret of another service. */
+		/* The error does not repeat the text: it may be a secret of another service. */
 		error_set(err, ERROR_UNAUTHENTICATED, 0, HERE, "this is not an Atoll key");
-		error_hint(err, "a key reads \"%s\" and %d letters and digits", KEY_MARK,
+		error_hint(err, "a key is \"%s\" and %d letters and digits", KEY_MARK,
 		           (int)(ACCOUNT_KEY_SIZE - KEY_MARK_SIZE));
 		return -1;
 	}

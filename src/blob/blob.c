@@ -32,23 +32,24 @@ int blob_name_check(const char *name, struct error *err)
 	do {
 		more = span_split(&rest, '/', &part);
 		if (!is_part(part) || ++count > PARTS_MAX)
-			return FAIL(
-			        err, ERROR_INVALID,
-			        "'%.100s' is no name of a blob: up to %d parts of a-z 0-9 . _ - "
-			        "with '/' between them",
-			        name, PARTS_MAX);
+			return FAIL(err, ERROR_INVALID,
+			            "'%.100s' is not a blob name: up to %d parts of a-z 0-9 . _ - "
+			            "with '/' between them",
+			            name, PARTS_MAX);
 	} while (more);
 	return 0;
 }
 
-int blob_open(const char *place, struct blob_store **ret, struct error *err)
+int blob_open(const char *location, struct blob_store **ret, struct error *err)
 {
-	if (place[0] != '/') {
-		(void)FAIL(err, ERROR_UNSUPPORTED, "'%.100s' is no place for blobs", place);
-		error_hint(err, "the absolute path of a folder; object stores are not there yet");
+	if (location[0] != '/') {
+		(void)FAIL(err, ERROR_UNSUPPORTED, "'%.100s' cannot hold blobs", location);
+		error_hint(
+		        err,
+		        "give the absolute path of a folder; object stores are not supported yet");
 		return -1;
 	}
-	return blob_local.open(place, ret, err);
+	return blob_local.open(location, ret, err);
 }
 
 void blob_close(struct blob_store *store)

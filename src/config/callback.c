@@ -4,15 +4,15 @@
 
 #include "base/span.h"
 #include "config/check.h"
-#include "config/config.h"
+#include "config/url.h"
 
 #define SCHEME "http://"
 #define PORT_USUAL 80
 
 static int refuse_callback(const char *url, struct error *err)
 {
-	(void)FAIL(err, ERROR_INVALID, "'%.100s' is no address that an agent can post to", url);
-	error_hint(err, "such as http://10.0.0.5:7777: plain http, and an address, no name");
+	(void)FAIL(err, ERROR_INVALID, "'%.100s' is not a URL that an agent can post to", url);
+	error_hint(err, "use plain http and a numeric address, such as http://10.0.0.5:7777");
 	return -1;
 }
 
@@ -45,7 +45,7 @@ static bool parse_authority(struct span text, struct config_callback *ret)
 	return inet_pton(end >= 0 ? AF_INET6 : AF_INET, ret->address, address) == 1;
 }
 
-/* What follows the authority goes into a request's first line as it is. */
+/* The path goes into a request's first line unescaped. */
 static bool is_plain_path(const char *path)
 {
 	for (; *path; path++)

@@ -10,7 +10,7 @@
 #include "sandbox/preview.h"
 #include "sandbox/sandbox.h"
 
-/* From 8 to 28: 12 usable addresses is the least that makes sense. */
+/* From 8 to 28: a network of 12 usable addresses is the smallest useful one. */
 #define SUBNET_PREFIX_MIN 8
 #define NAMESERVERS_MAX 3
 #define SUBNET_PREFIX_MAX 28
@@ -39,8 +39,8 @@ static bool parse_address(struct span text, struct config_network *ret)
 	       inet_pton(ret->family, copy, ret->address) == 1;
 }
 
-/* A forgotten or wrong prefix would open or close more than was meant, so bits after it are a
- * mistake. */
+/* Refuses bits after the prefix: a wrong prefix would open or close more than the operator
+ * meant. */
 static bool parse_network(struct span text, struct config_network *ret)
 {
 	struct error ignored;
@@ -168,8 +168,8 @@ int check_store(const char *value, struct error *err)
 	for (size_t i = 0; i < COUNT_OF(schemes); i++)
 		if (span_starts_with(span_of(value), schemes[i]) && value[strlen(schemes[i])])
 			return 0;
-	/* It may hold a password, and is not repeated. */
-	(void)FAIL(err, ERROR_INVALID, "names no known database");
+	/* The error does not repeat the value, because it may hold a password. */
+	(void)FAIL(err, ERROR_INVALID, "not a known kind of database");
 	error_hint(err, "postgresql://user@host/name, or sqlite:/path/to/atoll.db");
 	return -1;
 }
@@ -212,7 +212,9 @@ int check_hosts(const char *value, struct error *err)
 		more = span_split(&rest, ',', &name);
 		if (!is_host(span_trim(name)))
 			return FAIL(err, ERROR_INVALID,
-			            "'%s' is not names of hosts with commas, without ports", value);
+			            "'%s' is not a list of host names, separated by commas and "
+			            "without ports",
+			            value);
 	}
 	return 0;
 }
@@ -228,7 +230,8 @@ int check_ready_networks(const char *value, struct error *err)
 		if (!span_equals_text(name, "off") && !span_equals_text(name, "on") &&
 		    !span_equals_text(name, "rules"))
 			return FAIL(err, ERROR_INVALID,
-			            "'%s' is not a list of 'off', 'on' and 'rules' with commas",
+			            "'%s' is not a list of 'off', 'on' and 'rules', separated by "
+			            "commas",
 			            value);
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config/check.h — what the values of text options must look like. Private to this folder. */
+/* config/check.h — checks of the values of text options. */
 #pragma once
 
 #include "base/attribute.h"
@@ -9,31 +9,32 @@
 MUST_CHECK int check_listen(const char *value, struct error *err);
 /* "0.0.0.0:443"; may be empty. */
 MUST_CHECK int check_tls_listen(const char *value, struct error *err);
-/* An IPv4 network with room for sandboxes: "10.213.0.0/16", no bits set after the prefix. */
+/* An IPv4 network that is large enough for sandboxes: "10.213.0.0/16", no bits set after the
+ * prefix. */
 MUST_CHECK int check_subnet(const char *value, struct error *err);
-/* Networks with commas between, IPv4 or IPv6; may be empty. */
+/* Networks separated by commas, IPv4 or IPv6; may be empty. */
 MUST_CHECK int check_networks(const char *value, struct error *err);
-/* One to three IPv4 addresses with commas between; may be empty. */
+/* One to three IPv4 addresses separated by commas; may be empty. */
 MUST_CHECK int check_nameservers(const char *value, struct error *err);
-/* The address of a database that the store knows; may be empty. */
+/* The address of a database of a kind that the store supports; may be empty. */
 MUST_CHECK int check_store(const char *value, struct error *err);
-/* As config_callback_parse wants it; may be empty. */
+/* A URL for config_callback_parse; may be empty. */
 MUST_CHECK int check_callback(const char *value, struct error *err);
-/* As config_peer_parse wants it; may be empty. */
+/* A URL for config_peer_parse; may be empty. */
 MUST_CHECK int check_peer(const char *value, struct error *err);
-/* Of "off", "on" and "rules", with commas between. */
+/* "off", "on" and "rules", separated by commas. */
 MUST_CHECK int check_ready_networks(const char *value, struct error *err);
-/* Names of hosts with commas, or "*"; may be empty. */
+/* Host names separated by commas, or "*"; may be empty. */
 MUST_CHECK int check_hosts(const char *value, struct error *err);
-/* A name with a dot or "localhost", and perhaps a port; may be empty. */
+/* A name with a dot or "localhost", optionally with a port; may be empty. */
 MUST_CHECK int check_domain(const char *value, struct error *err);
 /* "http://host:80" or "https://host"; may be empty. */
 MUST_CHECK int check_origin(const char *value, struct error *err);
-/* The same with commas between, or "*"; may be empty. */
+/* Origins separated by commas, or "*"; may be empty. */
 MUST_CHECK int check_origins(const char *value, struct error *err);
-/* Ports and ranges with commas, or "any". */
+/* Ports and ranges separated by commas, or "any". */
 MUST_CHECK int check_ports(const char *value, struct error *err);
-/* Empty, or long enough to sign with. */
+/* Empty, or long enough for a signing key. */
 MUST_CHECK int check_secret(const char *value, struct error *err);
-/* A short word that is safe in paths and labels. */
+/* A short word that is safe in paths and metric labels. */
 MUST_CHECK int check_name(const char *value, struct error *err);

@@ -3,7 +3,7 @@
 
 #include <yaml.h>
 
-/* More than there are options; a file that has more repeats itself. */
+/* More than the number of options; a file with more lines repeats a name. */
 #define LINES_MAX 256
 
 struct config_reader {
@@ -90,7 +90,7 @@ static int read_mapping(struct config_reader *r, struct error *err)
 	}
 }
 
-/* A file of nothing but comments has no document; one mapping is all that is understood. */
+/* A file of comments alone has no document; the only accepted document is one mapping. */
 static int read_stream(struct config_reader *r, struct error *err)
 {
 	do {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config/file.h — a flat YAML file as lines of name and value. Private to this folder. */
+/* config/file.h — a flat YAML file as lines of name and value. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/span.h"
 
 struct file_line {
-	const char *name, *value; /* without NUL inside */
+	const char *name, *value; /* no NUL inside */
 	size_t number;
 };
 struct file_lines {
@@ -18,7 +18,7 @@ struct file_lines {
 	size_t count;
 };
 
-/* Refuses anything but one mapping of scalars, and names given twice. `path` is for errors, which
- * begin with "PATH:LINE: ". */
+/* Refuses anything but one mapping of scalars, and repeated names. Errors begin with "PATH:LINE:
+ * ". */
 MUST_CHECK int file_parse(struct arena *a, const char *path, struct span text,
                           struct file_lines *ret, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/config.h"
+#include "config/option.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static const char *variable_name(struct arena *a, const struct config_option *op
 	return name;
 }
 
-/* A neutral name may say its unit. */
+/* Appends the unit that the neutral name implies. */
 static const char *in_named_unit(struct arena *a, const char *name, const char *value)
 {
 	size_t size = strlen(name);
@@ -207,7 +208,7 @@ int config_data_dir_default(struct arena *a, char *const *environment, const cha
 	return 0;
 }
 
-/* The other processes start in other folders, so the path is made absolute at once. */
+/* Makes the path absolute, because other processes start in other folders. */
 static int settle_data_dir(struct loader *l, struct error *err)
 {
 	AUTO_FREE char *here = NULL;
@@ -226,14 +227,14 @@ static int settle_data_dir(struct loader *l, struct error *err)
 
 static int set_from_sources(struct loader *l, struct error *err)
 {
-	/* Low to high; each source overwrites what the ones before it have set. */
+	/* Lowest precedence first: each source overwrites the values of the sources before it. */
 	if (set_from_file(l, err) < 0 || set_from_environment(l, err) < 0)
 		return -1;
 	return set_from_flags(l, err);
 }
 
-/* Where the file is depends on `data`, which flags and environment may set: they are read once
- * before the file for that, and again after it, because they win. */
+/* `data` says where the file is, and flags and the environment may set `data`. They are therefore
+ * read before the file, and again after it because they take precedence. */
 static int set_data_dir(struct loader *l, struct error *err)
 {
 	if (set_defaults(l, err) < 0 || set_from_environment(l, err) < 0 ||
@@ -247,7 +248,7 @@ static int check_whole(const struct config *config, struct error *err)
 	if (sandbox_resources_check(&config->defaults, err) < 0)
 		return FAIL_CONTEXT(err, "default resources");
 	if (sandbox_resources_check(&config->caps, err) < 0)
-		return FAIL_CONTEXT(err, "most resources");
+		return FAIL_CONTEXT(err, "resource limits");
 	return 0;
 }
 

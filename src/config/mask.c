@@ -6,7 +6,7 @@
 #include "base/attribute.h"
 #include "base/span.h"
 
-/* What else libpq takes, or will take, may be a secret. */
+/* Any other setting of libpq may hold a secret. */
 static const char *const shown_settings[] = {
         "host",
         "hostaddr",
@@ -56,8 +56,8 @@ static void add_setting(struct buf *out, struct span name, struct span value)
 		buf_add_text(out, MASK);
 }
 
-/* "user:secret@" of the text becomes "user:****@". A secret may hold any of the marks that should
- * have been escaped, so it ends at the last '@': rather too much is hidden than too little. */
+/* "user:secret@" becomes "user:****@". A secret may hold unescaped '@' characters, so it ends at
+ * the last '@': this hides too much rather than too little. */
 static void add_user(struct buf *out, struct span *rest)
 {
 	ptrdiff_t colon = span_find(*rest, ':'), at = -1;
@@ -101,7 +101,7 @@ static size_t value_size(struct span rest)
 	return size + (is_quoted && size < rest.size);
 }
 
-/* "setting=value setting='it''s value'". A word without '=' may be a part of a secret. */
+/* "setting=value setting='it''s value'". A word without '=' may be part of a secret. */
 static void add_conninfo(struct buf *out, struct span rest)
 {
 	while (rest.size > 0) {

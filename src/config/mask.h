@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config/mask.h — values as people may see them. Private to this folder. */
+/* config/mask.h — values without their secrets, for people to read. */
 #pragma once
 
 #include "base/buf.h"
 
 #define MASK "****"
 
-/* A database's address with asterisks for its password and every setting that might be one. */
+/* Appends a database's address; asterisks hide the password and every setting that may be
+ * secret. */
 void mask_store(struct buf *out, const char *value);
-/* All of it. */
+/* Appends asterisks for the whole value. */
 void mask_secret(struct buf *out, const char *value);

@@ -4,7 +4,7 @@
 
 #include "base/span.h"
 #include "config/check.h"
-#include "config/config.h"
+#include "config/url.h"
 
 #define PORT_HTTP 80
 #define PORT_HTTPS 443
@@ -29,7 +29,7 @@ static bool is_name(struct span text)
 	return text.size > 0 && text.data[0] != '.' && text.data[0] != '-';
 }
 
-/* One that means every address of a machine means none of another machine's. */
+/* False for an address that means all addresses of a machine: peers cannot connect to it. */
 static bool is_somewhere(const char *host)
 {
 	unsigned char address[16], none[16] = {0};

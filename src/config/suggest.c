@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/suggest.h"
 
-#include "config/config.h"
+#include "config/option.h"
 
 #define NAME_SIZE_MAX 40
 #define EDITS_MAX 2
@@ -11,7 +11,7 @@ static size_t smaller_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Levenshtein's distance, one row of the table at a time. Both names fit NAME_SIZE_MAX. */
+/* The Levenshtein distance, computed one table row at a time. Both names fit NAME_SIZE_MAX. */
 static size_t count_edits(struct span from, struct span to)
 {
 	size_t row[NAME_SIZE_MAX + 1];

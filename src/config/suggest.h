@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config/suggest.h — "did you mean". Private to this folder. */
+/* config/suggest.h — the suggestion of "did you mean". */
 #pragma once
 
 #include "base/span.h"
 
-/* The option whose name is nearest, at most two edits away; NULL when none is. */
+/* The option with the nearest name, at most two edits away; NULL if there is none. */
 const char *suggest_option(struct span name);

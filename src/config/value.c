@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/span.h"
+#include "config/config.h"
+#include "config/option.h"
 
 #define TEXT_SIZE_MAX 4096
 
@@ -14,7 +16,7 @@ struct unit {
 	int64_t factor;
 };
 
-/* Largest first; the last divides everything. */
+/* Largest unit first; the last unit divides all values. */
 static const struct unit duration_units[] = {
         {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1},
 };
@@ -84,7 +86,7 @@ static bool parse_size(struct span text, int64_t *ret)
 	return true;
 }
 
-/* The kinds that are an int64_t. */
+/* The kinds that are stored as int64_t. */
 static const struct {
 	const char *what;
 	bool (*parse)(struct span text, int64_t *ret);
@@ -155,7 +157,7 @@ static int check_choice(const struct config_option *option, const char *text, st
 	return FAIL(err, ERROR_INVALID, "expected one of %s", buf_text(&words));
 }
 
-/* Values go into log lines, messages to the broker and back into YAML. */
+/* Refuses what log lines, messages to the broker and YAML cannot hold. */
 static int check_text(const char *text, struct error *err)
 {
 	size_t size = strlen(text);
@@ -198,7 +200,7 @@ int value_set(struct arena *a, const struct config_option *option, const char *t
 	return set_whole(option, text, slot, err);
 }
 
-/* Single quotes need no escapes but for themselves, and texts hold no control characters. */
+/* Only single quotes are escaped: texts hold no control characters. */
 void value_write_quoted(struct buf *out, const char *text)
 {
 	buf_add_byte(out, '\'');

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config/value.h — one option's text to its member and back. Private to this folder. */
+/* config/value.h — one option's text to its member and back. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "config/config.h"
+struct config;
+struct config_option;
 
-/* Errors say what is expected; the caller puts the place before it. */
+/* Errors say what is expected; the caller adds the place in front. */
 MUST_CHECK int value_set(struct arena *a, const struct config_option *option, const char *text,
                          struct config *config, struct error *err);
 /* Appends the value as value_set takes it. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/span.h"
+#include "config/option.h"
 
 struct options_parser {
 	struct arena *arena;

@@ -30,7 +30,7 @@ struct dockerfile_translation {
 	struct words entrypoint, command;
 	const char *ready;
 	struct buf *notes;
-	bool *used; /* of file->build_args */
+	bool *used; /* per element of file->build_args */
 };
 
 static void translation_done(struct dockerfile_translation *t)
@@ -77,7 +77,8 @@ static void end_step(struct dockerfile_translation *t)
 
 /* ---- what several instructions have ---- */
 
-/* ["a","b"]; what is none, though it begins like one, is for the shell, as with Docker. */
+/* Parses ["a","b"]. Returns NULL if the text is not such a list: as with Docker, the shell then
+ * gets it. */
 static const char **parse_list(struct arena *a, const char *text)
 {
 	struct error ignored = {0};
@@ -95,10 +96,10 @@ static const char **parse_list(struct arena *a, const char *text)
 	return words;
 }
 
-/* "--name=value" at the front. */
+/* An option "--name=value" in front of the arguments. */
 struct flag {
 	const char *name;
-	const char *value; /* as given */
+	const char *value; /* as written */
 };
 
 static const char *skip_blanks(const char *text)
@@ -155,7 +156,7 @@ static int check_name(const char *name, struct error *err)
 {
 	for (const char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_')
-			return FAIL(err, ERROR_INVALID, "'%.60s' is no name of a variable", name);
+			return FAIL(err, ERROR_INVALID, "'%.60s' is not a variable name", name);
 	return *name ? 0 : FAIL(err, ERROR_INVALID, "a variable has no name");
 }
 
@@ -196,7 +197,7 @@ static int translate_arg(struct dockerfile_translation *t, const char *rest, str
 		v.value = given_arg(t, v.name);
 		if (!v.value && equals)
 			v.value = equals + 1;
-		/* Declared once more below FROM, it has the value from above. */
+		/* An ARG repeated below FROM has the value from above. */
 		if (!v.value && t->from)
 			v.value = docker_variable_get(&t->before, span_of(v.name));
 		if (v.value)
@@ -220,7 +221,7 @@ static int translate_from_instruction(struct dockerfile_translation *t, const ch
 		return -1;
 	if (flags[0].name)
 		return refuse_feature("an option of FROM",
-		                      "leave it out: there is one platform, the "
+		                      "leave it out: the only platform is the "
 		                      "server's",
 		                      err);
 	if (docker_words(t->arena, rest, &t->before, false, &words, err) < 0)
@@ -236,7 +237,7 @@ static int translate_from_instruction(struct dockerfile_translation *t, const ch
 	return 0;
 }
 
-/* What ARG has declared is in the environment of commands, and not in the template's. */
+/* ARG variables are part of the commands' environment, but not of the template's. */
 static void add_args(struct dockerfile_translation *t)
 {
 	unsigned count = 0;
@@ -293,7 +294,7 @@ static int check_source(const char *instruction, const char *source, struct erro
 	if (strncmp(source, "<<", 2) == 0)
 		return refuse_feature("a here-document", "put it into a file of the context", err);
 	if (strstr(source, "://") || strncmp(source, "git@", 4) == 0)
-		return refuse_feature("ADD of an address", "RUN curl -fsSLo FILE ADDRESS", err);
+		return refuse_feature("ADD of a URL", "RUN curl -fsSLo FILE URL", err);
 	for (size_t i = 0; strcmp(instruction, "ADD") == 0 && i < COUNT_OF(archives); i++) {
 		size_t end = strlen(archives[i]);
 
@@ -314,8 +315,8 @@ static int copy_flag(struct dockerfile_translation *t, const struct flag *flag, 
 		*user = value[0];
 		if (strchr(*user, ':'))
 			return refuse_feature("a group in --chown",
-			                      "give the user alone: the files get "
-			                      "his group",
+			                      "give only the user: the files get "
+			                      "its group",
 			                      err);
 		return 0;
 	}
@@ -324,7 +325,7 @@ static int copy_flag(struct dockerfile_translation *t, const struct flag *flag, 
 		return 0;
 	}
 	return refuse_feature(arena_format(t->arena, "the option --%s", flag->name),
-	                      "--chown and --chmod are; files come from the context alone", err);
+	                      "use --chown or --chmod; files come only from the context", err);
 }
 
 static int add_copy_step(struct dockerfile_translation *t, const char *instruction,
@@ -388,7 +389,7 @@ static void add_variable(struct dockerfile_translation *t, const char *name, con
 	json_write_text(&t->steps, span_of(value));
 }
 
-/* ENV NAME the rest of the line */
+/* Translates "ENV NAME the rest of the line". */
 static int on_old_env(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	size_t size = strcspn(rest, " \t");
@@ -406,7 +407,7 @@ static int on_old_env(struct dockerfile_translation *t, const char *rest, struct
 	return 0;
 }
 
-/* The values of one line see the variables of the lines before. */
+/* Values of one line see only variables of earlier lines. */
 static int translate_env(struct dockerfile_translation *t, const char *rest, struct error *err)
 {
 	const char **words;
@@ -457,7 +458,7 @@ static int translate_user(struct dockerfile_translation *t, const char *rest, st
 		return -1;
 	if (strchr(user, ':'))
 		return refuse_feature("a group in USER",
-		                      "give the user alone: his groups come along", err);
+		                      "give only the user: its groups apply automatically", err);
 	begin_step(t, "user");
 	add_member(&t->steps, "user", user);
 	end_step(t);
@@ -485,7 +486,7 @@ static int translate_cmd(struct dockerfile_translation *t, const char *rest,
 	return 0;
 }
 
-/* An ENTRYPOINT forgets the CMD before it. */
+/* An ENTRYPOINT discards an earlier CMD. */
 static int translate_entrypoint(struct dockerfile_translation *t, const char *rest,
                                 UNUSED struct error *err)
 {
@@ -527,7 +528,7 @@ static int translate_healthcheck(struct dockerfile_translation *t, const char *r
 	rest = skip_blanks(rest + 3);
 	words = parse_list(t->arena, rest);
 	t->ready = words ? shell_text(t->arena, words) : arena_text(t->arena, rest);
-	add_note(t, "the check tells when the build is ready; nothing repeats it later");
+	add_note(t, "the check decides when the build is ready; it is not repeated later");
 	return 0;
 }
 
@@ -539,7 +540,7 @@ static int add_port(struct dockerfile_translation *t, const char *word, struct e
 
 	(void)span_split(&rest, '/', &range);
 	if (span_equals_text(rest, "udp")) {
-		add_note(t, "a port of UDP is left out");
+		add_note(t, "a UDP port is ignored");
 		return 0;
 	}
 	is_range = span_split(&range, '-', &first);
@@ -571,14 +572,14 @@ static int translate_expose(struct dockerfile_translation *t, const char *rest, 
 static int translate_label(struct dockerfile_translation *t, UNUSED const char *rest,
                            UNUSED struct error *err)
 {
-	add_note(t, "labels are left out");
+	add_note(t, "labels are ignored");
 	return 0;
 }
 
 static const struct {
 	const char *name;
 	int (*run)(struct dockerfile_translation *t, const char *rest, struct error *err);
-	const char *instead; /* of one that is refused */
+	const char *instead; /* the hint for an instruction that is refused */
 } instructions[] = {
         {"FROM", translate_from_instruction, NULL},
         {"RUN", translate_run, NULL},
@@ -596,7 +597,7 @@ static const struct {
         {"MAINTAINER", translate_label, NULL},
         {"SHELL", NULL, "RUN [\"bash\", \"-c\", \"…\"]"},
         {"VOLUME", NULL, "attach a volume to the sandbox: atoll run --volume NAME"},
-        {"ONBUILD", NULL, "put it into the file of what is built on this one"},
+        {"ONBUILD", NULL, "put it into the Dockerfile of the templates built on this one"},
         {"STOPSIGNAL", NULL, "leave it out: a stop sends SIGTERM, then SIGKILL"},
 };
 
@@ -614,12 +615,12 @@ static int run_instruction(struct dockerfile_translation *t, const char *text, s
 			return refuse_feature(name, instructions[i].instead, err);
 		if (!t->from && instructions[i].run != translate_from_instruction &&
 		    instructions[i].run != translate_arg)
-			return FAIL(err, ERROR_INVALID, "FROM has to come before %s", name);
+			return FAIL(err, ERROR_INVALID, "FROM must come before %s", name);
 		if (instructions[i].run(t, rest, err) < 0)
 			return err->code == ERROR_UNSUPPORTED ? -1 : FAIL_CONTEXT(err, "%s", name);
 		return 0;
 	}
-	return FAIL(err, ERROR_INVALID, "'%.*s' is no instruction", size < 40 ? (int)size : 40,
+	return FAIL(err, ERROR_INVALID, "'%.*s' is not an instruction", size < 40 ? (int)size : 40,
 	            text);
 }
 
@@ -641,7 +642,8 @@ static struct span trim_line(struct span line)
 	return trim_end(line);
 }
 
-/* Lines that end with a backslash go on; comments and empty lines between them do not end them. */
+/* A line that ends with a backslash continues on the next line that is neither empty nor a
+ * comment. */
 static int run_lines(struct dockerfile_translation *t, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(BODY_MAX);
@@ -678,7 +680,7 @@ static int run_lines(struct dockerfile_translation *t, struct error *err)
 
 /* ---- the body ---- */
 
-/* What would end at once without a terminal, as with images. */
+/* Programs that end at once without a terminal, common as CMD of images. */
 static bool is_interactive(const char *const *words)
 {
 	static const char *const names[] = {"bash", "sh",   "ash",    "dash",   "zsh",
@@ -705,7 +707,7 @@ static void write_entrypoint(struct dockerfile_translation *t, struct buf *out)
 	all = ARENA_ARRAY(t->arena, const char *, 2 * 4096);
 	for (size_t i = 0; e->items && e->items[i] && count < 4096; i++)
 		all[count++] = e->items[i];
-	/* An entrypoint for the shell takes no arguments. */
+	/* An entrypoint in shell form takes no arguments. */
 	for (size_t i = 0; !e->is_shell && c->items && c->items[i] && count < 8191; i++)
 		all[count++] = c->items[i];
 	if (is_interactive(all))
@@ -753,7 +755,7 @@ int dockerfile_translate(struct arena *a, const struct dockerfile *file, struct 
 	for (size_t i = 0; i < args; i++)
 		if (!t.used[i])
 			return FAIL(err, ERROR_INVALID,
-			            "no ARG of %s declares the build argument '%.60s'", file->name,
+			            "%s has no ARG for the build argument '%.60s'", file->name,
 			            file->build_args[i]);
 	return write_body(&t, out, err);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dockerfile/dockerfile.h — a Dockerfile as the body of a build. Pure.
+/* dockerfile/dockerfile.h — translates a Dockerfile into the body of a build. Pure.
  *
- * What a build by steps can do is translated; everything else is refused with its file and line and
- * what would be right. The body is that of POST …/templates/builds but for its name, and for copy
- * steps, which have "source": ["…"] in place of "files": who has the files puts them there. */
+ * Instructions that a build by steps supports are translated; others are refused with file, line
+ * and a hint. The body is that of POST …/templates/builds without its name. Copy steps have
+ * "source": ["…"] in place of "files"; the caller replaces them with the files. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,22 +15,21 @@
 #include "base/span.h"
 
 struct dockerfile {
-	const char *name; /* for messages */
+	const char *name; /* in messages */
 	struct span text;
-	const char *from;              /* in place of what FROM says; NULL = that */
+	const char *from;              /* replaces the name after FROM; NULL = keep it */
 	const char *const *build_args; /* "NAME=value", NULL-terminated; may be NULL */
-	bool may_name_image;           /* FROM, which is told as it is; else only a template */
-	bool has_no_files;             /* so that nothing can be copied */
+	bool may_name_image; /* FROM may name an image, copied as it is; else it must name a
+	                        template */
+	bool has_no_files;   /* no files are available: copy instructions are refused */
 };
-/* `notes`: a line for each thing that is left out because nothing here needs it. */
+/* `notes`: one line for each instruction that is ignored. */
 MUST_CHECK int dockerfile_translate(struct arena *a, const struct dockerfile *file, struct buf *out,
                                     struct buf *notes, struct error *err);
 
-/* ---- words.c ---- */
-
 struct docker_variable {
 	const char *name, *value;
-	bool is_arg; /* else of ENV */
+	bool is_arg; /* of ARG; else of ENV */
 };
 struct docker_variables {
 	struct docker_variable *items;
@@ -39,7 +38,7 @@ struct docker_variables {
 void docker_variable_set(struct arena *a, struct docker_variables *vars,
                          const struct docker_variable *variable);
 const char *docker_variable_get(const struct docker_variables *vars, struct span name);
-/* Words apart, quotes and backslashes resolved, $NAME, ${NAME}, ${NAME:-text} and ${NAME:+text}
- * replaced. `whole`: one word, blanks included. NULL-terminated. */
+/* Splits a line into words: resolves quotes and backslashes, replaces $NAME, ${NAME}, ${NAME:-text}
+ * and ${NAME:+text}. `whole`: the line is one word, blanks included. NULL-terminated. */
 MUST_CHECK int docker_words(struct arena *a, const char *text, const struct docker_variables *vars,
                             bool whole, const char ***ret, struct error *err);

@@ -16,7 +16,7 @@ void docker_variable_set(struct arena *a, struct docker_variables *vars,
 	for (size_t i = 0; i < vars->count; i++) {
 		if (strcmp(vars->items[i].name, variable->name) != 0)
 			continue;
-		/* ENV wins over ARG, whichever comes later. */
+		/* ENV has precedence over ARG, whichever comes later. */
 		if (vars->items[i].is_arg || !variable->is_arg)
 			vars->items[i] = *variable;
 		return;
@@ -46,7 +46,7 @@ struct splitter {
 	const struct docker_variables *vars;
 	const char *at;
 	struct buf word;
-	bool has_word; /* "" is one, too */
+	bool has_word; /* also set for the empty word "" */
 	const char **words;
 	size_t count;
 };
@@ -82,7 +82,7 @@ static struct span take_name(struct splitter *s)
 	return (struct span){begin, (size_t)(s->at - begin)};
 }
 
-/* Behind "${". */
+/* The position is after "${". */
 static int add_braced(struct splitter *s, struct error *err)
 {
 	struct span name = take_name(s), otherwise = {0};
@@ -97,7 +97,7 @@ static int add_braced(struct splitter *s, struct error *err)
 	}
 	if (name.size == 0 || *s->at != '}')
 		return FAIL(err, ERROR_INVALID,
-		            "only ${NAME}, ${NAME:-text} and ${NAME:+text} are known");
+		            "only ${NAME}, ${NAME:-text} and ${NAME:+text} are supported");
 	s->at++;
 	if (kind == '+' ? value && *value : kind == '-' && (!value || !*value))
 		buf_add_span(&s->word, otherwise);
@@ -106,7 +106,7 @@ static int add_braced(struct splitter *s, struct error *err)
 	return 0;
 }
 
-/* Behind "$". */
+/* The position is after "$". */
 static int add_variable(struct splitter *s, struct error *err)
 {
 	const char *value;

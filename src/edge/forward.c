@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "config/url.h"
 #include "edge/caller.h"
 #include "edge/hosts.h"
 #include "fleet/peers.h"

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "config/url.h"
 #include "job/parts.h"
 #include "provider/compute.h"
 #include "store/channels.h"

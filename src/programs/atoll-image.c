@@ -177,7 +177,7 @@ static int run_verify(const struct image_arguments *a, struct error *err)
 
 static const struct {
 	const char *name;
-	bool is_backup; /* else it is about a template, and needs its name */
+	bool is_backup; /* needs the backup's descriptors; other verbs need a template's name */
 	int (*run)(const struct image_arguments *a, struct error *err);
 } verbs[] = {
         {"build", false, run_build},  {"import", false, run_import}, {"remove", false, run_remove},
@@ -224,16 +224,16 @@ int main(int argc, char **argv)
 	struct error err = {0};
 
 	log_open("atoll-image", LOG_INFO);
-	/* Names in archives are UTF-8, whatever the caller's language is. */
+	/* Names in archives are UTF-8, whatever the caller's locale is. */
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	(void)umask(022);
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* A build that nobody will hear of holds its lock for minutes. */
+	/* Without its parent, a build would hold its lock for minutes to no use. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (parse_arguments(argc, argv, &a, &err) == 0 && run_verb(argv[optind], &a, &err) == 0)
 		return 0;
 	progress_fail(a.spec.progress_fd, &err);
-	log_error("not done", TEXT("name", a.spec.name ? a.spec.name : a.backup.layers),
+	log_error("failed", TEXT("name", a.spec.name ? a.spec.name : a.backup.layers),
 	          FAILURE(&err));
 	return error_kind_get(err.code)->exit_status;
 }

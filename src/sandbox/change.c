@@ -61,7 +61,7 @@ int change_path_clean(struct arena *a, const char *text, const char **ret, struc
 		more = span_split(&rest, '/', &part);
 		if (!path_name_is_valid(part))
 			return FAIL(err, ERROR_INVALID,
-			            "'%.200s' is no path from the sandbox's root", text);
+			            "'%.200s' is not a path below the sandbox's root", text);
 	}
 	*ret = clean;
 	return 0;
@@ -108,7 +108,7 @@ void change_add_name(struct buf *out, const char *prefix, const char *path)
 	buf_add_byte(out, '"');
 }
 
-/* A blank would end the name for programs other than git: a tab behind it says where it ends. */
+/* Programs other than git end a name at a blank; a tab after the name marks its end. */
 const char *change_label(struct arena *a, const struct sandbox_change *c, unsigned side)
 {
 	AUTO(buf_done) struct buf out = BUF(5 * PATH_SIZE_MAX);
@@ -123,13 +123,13 @@ const char *change_label(struct arena *a, const struct sandbox_change *c, unsign
 
 /* ---- heads ---- */
 
-/* What git has a mode for. */
+/* The types that git has a mode for. */
 static bool is_patchable(uint32_t mode)
 {
 	return mode == 0 || S_ISREG(mode) || S_ISLNK(mode);
 }
 
-/* The rights of a link mean nothing. */
+/* The permission bits of a link have no meaning. */
 static unsigned mode_of(const struct change_side *side)
 {
 	return S_ISLNK(side->mode) ? 0120000 : side->mode & (S_IFMT | 07777);
@@ -147,7 +147,7 @@ static void add_modes(struct buf *out, const struct sandbox_change *c)
 		buf_addf(out, "old mode %06o\nnew mode %06o\n", mode_of(was), mode_of(is));
 }
 
-/* Lines that begin so are passed over by whoever applies a patch. */
+/* Programs that apply a patch skip lines of this form. */
 static void add_remark(struct buf *out, const struct sandbox_change *c)
 {
 	const struct change_side *was = &c->sides[0], *is = &c->sides[1];
@@ -161,7 +161,7 @@ static void add_remark(struct buf *out, const struct sandbox_change *c)
 	if (was->mode && is->mode && (was->uid != is->uid || was->gid != is->gid))
 		buf_addf(out, ", owner %u:%u was %u:%u", is->uid, is->gid, was->uid, was->gid);
 	if (c->is_cut)
-		buf_add_text(out, ", too deep to tell what it holds");
+		buf_add_text(out, ", too deep to list its contents");
 	buf_add_byte(out, '\n');
 }
 
@@ -170,7 +170,7 @@ bool change_add_head(struct buf *out, const struct sandbox_change *c)
 	const struct change_side *was = &c->sides[0], *is = &c->sides[1];
 	bool is_patch = is_patchable(was->mode) && is_patchable(is->mode);
 
-	/* A patch makes folders where it needs them. */
+	/* A patch creates folders implicitly. */
 	if ((!was->mode || !is->mode) && S_ISDIR(was->mode | is->mode) && !c->is_cut)
 		return false;
 	if (!is_patch || (was->mode && is->mode && (was->uid != is->uid || was->gid != is->gid)))
@@ -209,7 +209,7 @@ void change_add_links(struct buf *out, struct arena *a, const struct sandbox_cha
 
 		if (c->sides[i].mode == 0)
 			continue;
-		/* A target may have line ends, which begin a line of a patch each. */
+		/* A target may hold line ends; each starts a new line of the patch. */
 		buf_add_byte(out, marks[i]);
 		for (; *line; line++) {
 			buf_add_byte(out, *line);

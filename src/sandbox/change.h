@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/change.h — a path of a sandbox that is not as it was, and how a patch tells of it.
+/* sandbox/change.h — a changed path of a sandbox, and its form in a patch.
  *
- * Patches have the form that git reads. Names may hold any byte but '/' and NUL: what could be
- * mistaken for the form itself is quoted. */
+ * Patches have git's format. Names may hold any byte but '/' and NUL; names that could be mistaken
+ * for parts of the format are quoted. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,52 +17,52 @@ enum change_kind {
 	CHANGE_ADDED,
 	CHANGE_DELETED,
 	CHANGE_MODIFIED,
-	CHANGE_ATTRIBUTES, /* mode or owner alone */
-	CHANGE_RETYPED,    /* what was a folder is a file … */
+	CHANGE_ATTRIBUTES, /* only the mode or the owner differs */
+	CHANGE_RETYPED,    /* the type differs, such as a folder that became a file */
 	CHANGE_KIND_COUNT
 };
 /* "added" "deleted" "modified" "mode" "type" */
 const char *change_kind_name(enum change_kind kind);
-/* As "git diff --name-status" has it. */
+/* The letter of "git diff --name-status". */
 char change_kind_letter(enum change_kind kind);
 
 struct change_side {
-	uint32_t mode; /* with the bits of its type; 0 = it is not there */
+	uint32_t mode; /* with the type bits; 0 = the path does not exist */
 	uint32_t uid, gid;
-	uint64_t size;    /* of a file */
+	uint64_t size;    /* of a regular file */
 	const char *link; /* target of a symbolic link, or "" */
 };
 struct sandbox_change {
-	const char *path; /* without '/' in front */
+	const char *path; /* without a leading '/' */
 	enum change_kind kind;
-	bool is_cut;                 /* a folder that is too deep down to tell what it holds */
+	bool is_cut;                 /* a folder so deep that its contents are not listed */
 	struct change_side sides[2]; /* before, now */
 };
 /* "file" "dir" "link" "fifo" "socket" "device"; NULL for mode 0. */
 const char *change_type_name(uint32_t mode);
 
-/* What a user says to a path: "/" in front and at the end are taken away, "." and ".." refused.
- * "" = all there is. */
+/* Normalizes a path that a user gave: removes '/' at the front and the end, refuses "." and "..".
+ * "" means everything. */
 MUST_CHECK int change_path_clean(struct arena *a, const char *text, const char **ret,
                                  struct error *err);
 
-/* A name in a patch: prefix and path, in quotes when it needs them. */
+/* Appends prefix and path as a name in a patch, quoted if necessary. */
 void change_add_name(struct buf *out, const char *prefix, const char *path);
-/* Of "---" and "+++" lines, for diff --label; "/dev/null" when it is not there. */
+/* The name in a "---" or "+++" line, for diff --label; "/dev/null" if the path does not exist. */
 const char *change_label(struct arena *a, const struct sandbox_change *c, unsigned side);
-/* "diff --git …" and the lines about modes; for what a patch cannot tell, a line that says so. True
- * when the contents of files are to follow. */
+/* Appends "diff --git …" and the lines about modes, or a remark for what a patch cannot express.
+ * Returns true if file contents must follow. */
 bool change_add_head(struct buf *out, const struct sandbox_change *c);
-/* The contents of links, which are their targets. */
+/* Appends the targets of symbolic links as contents. */
 void change_add_links(struct buf *out, struct arena *a, const struct sandbox_change *c);
-/* How a line begins that stands for contents which are no text, or too large to be compared. */
+/* The first words of the line that replaces contents which are binary or too large to compare. */
 #define CHANGE_BINARY "Binary files"
 #define CHANGE_LARGE "Large files"
-/* Lines that a patch adds and takes away; `is_binary`: it only says that contents differ. */
+/* Lines that a patch adds and deletes. `is_binary`: the patch only says that contents differ. */
 struct change_lines {
 	uint64_t added, deleted;
 	bool is_binary;
 };
 struct change_lines change_count_lines(struct span patch);
-/* A change of type is told as two: what was is deleted, what is is added. 1 or 2. */
+/* Splits a change of type into a deletion and an addition. Returns the number of parts, 1 or 2. */
 unsigned change_split(const struct sandbox_change *c, struct sandbox_change ret[2]);

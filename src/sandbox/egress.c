@@ -18,7 +18,7 @@
 
 struct egress_entry {
 	bool is_ipv4;
-	struct egress_range range; /* of IPv4 */
+	struct egress_range range; /* an IPv4 range */
 };
 
 static uint32_t host_bits(int64_t prefix)
@@ -26,7 +26,7 @@ static uint32_t host_bits(int64_t prefix)
 	return prefix == 0 ? UINT32_MAX : (uint32_t)((UINT64_C(1) << (ADDRESS_BITS - prefix)) - 1);
 }
 
-/* Only whether it is one; the caller says what is wrong. */
+/* Returns false on failure; the caller writes the error. */
 static bool parse_entry(struct span text, struct egress_entry *ret)
 {
 	char address[INET6_ADDRSTRLEN] = "";
@@ -72,9 +72,8 @@ bool egress_range_has(const struct egress_range *range, uint32_t address)
 
 static int refuse_entry(const char *list, size_t number, const char *text, struct error *err)
 {
-	(void)FAIL(err, ERROR_INVALID,
-	           "%s[%zu] '%.80s' is not an address, a range or a host's name", list, number,
-	           text);
+	(void)FAIL(err, ERROR_INVALID, "%s[%zu] '%.80s' is not an address, a range or a host name",
+	           list, number, text);
 	error_hint(err, "an address such as 1.1.1.1, a range such as 10.0.0.0/8, or a name such as "
 	                "example.com or *.example.com");
 	return -1;
@@ -82,8 +81,8 @@ static int refuse_entry(const char *list, size_t number, const char *text, struc
 
 /* ---- what no sandbox reaches ---- */
 
-/* Private, shared, link-local (cloud metadata), multicast and reserved. Not the ranges that are
- * for documentation: labs use them for real machines. */
+/* Private, shared, link-local (cloud metadata), multicast and reserved ranges. Ranges for
+ * documentation are not included: labs use them for real machines. */
 static const struct egress_range refused[] = {
         {0x00000000, 0x00ffffff}, /* 0.0.0.0/8 */
         {0x0a000000, 0x0affffff}, /* 10.0.0.0/8 */
@@ -118,7 +117,7 @@ struct egress_list {
 	const char *name;
 	const char *const *items;
 	size_t addresses, names;
-	bool has_all; /* "0.0.0.0/0" is among them */
+	bool has_all; /* the list contains "0.0.0.0/0" */
 	const char *first_name;
 };
 
@@ -140,9 +139,9 @@ static int count_entry(struct egress_list *list, size_t number, struct error *er
 		return refuse_entry(list->name, number, text, err);
 	if (list->sign == DENIED) {
 		(void)FAIL(err, ERROR_INVALID,
-		           "%s[%zu] '%.80s' is a host's name, which can only be allowed",
-		           list->name, number, text);
-		error_hint(err, "deny addresses, and allow names");
+		           "%s[%zu] '%.80s' is a host name, which can only be allowed", list->name,
+		           number, text);
+		error_hint(err, "deny addresses and allow names");
 		return -1;
 	}
 	if (!list->first_name)
@@ -179,7 +178,7 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 		return -1;
 	if (allow.first_name && !deny.has_all) {
 		(void)FAIL(err, ERROR_INVALID,
-		           "%s has '%.80s', a host's name, while not all addresses are denied",
+		           "%s has '%.80s', a host name, but not all addresses are denied",
 		           allow.name, allow.first_name);
 		error_hint(err,
 		           "deny \"" SANDBOX_EGRESS_ALL "\", too: names are what is left then");
@@ -189,7 +188,7 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 	return 0;
 }
 
-/* 1 = there was one more, 0 = the end. */
+/* Returns 1 for an entry, 0 at the end. */
 static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, struct error *err)
 {
 	struct egress_entry ignored;
@@ -198,7 +197,7 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 		return 0;
 	(void)span_split(rest, ' ', ret);
 	if (ret->size < 2 || (ret->data[0] != ALLOWED && ret->data[0] != DENIED))
-		return FAIL(err, ERROR_INVALID, "'%.*s' is no rule", (int)ret->size, ret->data);
+		return FAIL(err, ERROR_INVALID, "'%.*s' is not a rule", (int)ret->size, ret->data);
 	*ret_is_denied = ret->data[0] == DENIED;
 	*ret = (struct span){ret->data + 1, ret->size - 1};
 	if (!parse_entry(*ret, &ignored) && (*ret_is_denied || !egress_name_is_valid(*ret)))
@@ -239,7 +238,7 @@ static int compare_ranges(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Ascending, and those that touch become one. */
+/* Sorts the ranges and joins adjacent ones. */
 static void merge_ranges(struct egress_ranges *ranges)
 {
 	struct egress_range *items = ranges->items;
@@ -262,7 +261,7 @@ static void add_range(struct egress_ranges *out, uint64_t first, uint64_t last)
 	out->items[out->count++] = (struct egress_range){(uint32_t)first, (uint32_t)last};
 }
 
-/* Both tidy. Each allowed one splits at most one denied one in two. */
+/* Both lists are sorted and joined. Each allowed range splits at most one denied range in two. */
 static void subtract_ranges(const struct egress_ranges *denied, const struct egress_ranges *allowed,
                             struct egress_ranges *ret)
 {

@@ -36,7 +36,7 @@ bool host_name_is_valid(struct span name)
 		if (!is_label(label, &is_number))
 			return false;
 	}
-	/* What ends in a number is meant as an address. */
+	/* A name whose last label is a number is meant as an address. */
 	return !is_number;
 }
 
@@ -57,12 +57,12 @@ static bool pattern_matches(struct span pattern, struct span name)
 {
 	if (!span_starts_with(pattern, WILDCARD))
 		return span_is_same_word(name, pattern);
-	/* ".example.com", with something before it. */
+	/* ".example.com" needs at least one character before it. */
 	pattern = (struct span){pattern.data + 1, pattern.size - 1};
 	return name.size > pattern.size && span_ends_with_word(name, pattern);
 }
 
-/* The next entry that is a name; false at the end. */
+/* Moves to the next entry that is a host name; returns false at the end. */
 static bool next_name(struct span *rest, struct span *ret)
 {
 	while (rest->size > 0) {

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #define ENV_NAME_MAX 128
-/* The kernel refuses a single environment text over 128 KiB; half of that is more than anybody
- * means. */
+/* The kernel refuses a single environment text over 128 KiB; half of that is ample. */
 #define ENV_VALUE_MAX (64 * 1024)
 
 static bool is_word(char c)

@@ -100,16 +100,13 @@ bool event_pattern_matches(const char *pattern, const char *kind)
 int event_pattern_check(const char *pattern, struct error *err)
 {
 	const char *star = strchr(pattern, '*');
-	/* A star stands for a whole word: "sandbox.st*" is a slip more often than a wish. */
+	/* A star replaces a whole word: "sandbox.st*" is more likely a typing error. */
 	bool is_whole = !star || (!star[1] && (star == pattern || star[-1] == '.'));
 
 	for (unsigned i = 0; is_whole && i < EVENT_KIND_COUNT; i++)
 		if (event_pattern_matches(pattern, kinds[i]))
 			return 0;
-	(void)FAIL(err, ERROR_INVALID, "there is no kind of event '%.*s'", EVENT_PATTERN_MAX,
-	           pattern);
-	error_hint(
-	        err,
-	        "one of those in docs/use/events.md, such as sandbox.started, or sandbox.*, or *");
+	(void)FAIL(err, ERROR_INVALID, "unknown kind of event '%.*s'", EVENT_PATTERN_MAX, pattern);
+	error_hint(err, "use a kind of docs/use/events.md such as sandbox.started, or sandbox.*, or *");
 	return -1;
 }

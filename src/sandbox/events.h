@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/events.h — what can happen: one table of kinds, which the store writes, callers filter by
- * and webhooks are made for.
+/* sandbox/events.h — the kinds of events. The store writes them, callers filter by them, webhooks
+ * subscribe to them.
  *
- * A kind is "SUBJECT.VERB". A new one is a row in events.c; words may be added to, never changed:
- * they are in databases and in other people's programs. */
+ * A kind is "SUBJECT.VERB". A new kind is a row in events.c. Names never change: databases and
+ * clients' programs hold them. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 #include "sandbox/sandbox.h"
 
 enum event_kind {
-	EVENT_SANDBOX_CREATED,  /* recorded; about to be made */
-	EVENT_SANDBOX_STARTING, /* made by a worker, or started again */
+	EVENT_SANDBOX_CREATED,  /* recorded; the provider has not begun */
+	EVENT_SANDBOX_STARTING, /* a provider makes or starts it */
 	EVENT_SANDBOX_STARTED,
 	EVENT_SANDBOX_PAUSED,
 	EVENT_SANDBOX_RESUMED,
@@ -22,19 +22,19 @@ enum event_kind {
 	EVENT_SANDBOX_DELETING,
 	EVENT_SANDBOX_DELETED,
 	EVENT_SANDBOX_FAILED,
-	EVENT_SANDBOX_UPDATED,      /* its settings, environment, preview or egress */
-	EVENT_SANDBOX_RESIZED,      /* its limits */
-	EVENT_SANDBOX_UNRESPONSIVE, /* its agent does not answer */
-	EVENT_COMMAND_LIMITED,      /* a limit ended a command in it */
-	EVENT_BUDGET_WARNED,        /* so much of it is spent that somebody should know */
-	EVENT_BUDGET_EXCEEDED,      /* all of it is */
+	EVENT_SANDBOX_UPDATED,      /* settings, environment, preview or egress */
+	EVENT_SANDBOX_RESIZED,      /* limits */
+	EVENT_SANDBOX_UNRESPONSIVE, /* the agent does not answer */
+	EVENT_COMMAND_LIMITED,      /* a limit ended a command */
+	EVENT_BUDGET_WARNED,        /* the warning threshold is reached */
+	EVENT_BUDGET_EXCEEDED,      /* all of it is spent */
 	EVENT_BUDGET_CREATED,
 	EVENT_BUDGET_UPDATED,
 	EVENT_BUDGET_DELETED,
 	EVENT_SNAPSHOT_CREATED,
 	EVENT_SNAPSHOT_DELETED,
-	EVENT_SNAPSHOT_LOST,  /* its files are gone, and nobody has removed them */
-	EVENT_LEASE_ACQUIRED, /* it has got a sandbox, or that has got new files */
+	EVENT_SNAPSHOT_LOST,  /* its files disappeared without a delete */
+	EVENT_LEASE_ACQUIRED, /* the lease got a sandbox, or its sandbox got new files */
 	EVENT_LEASE_RELEASED,
 	EVENT_LEASE_DELETED,
 	EVENT_VOLUME_CREATED,
@@ -45,9 +45,9 @@ enum event_kind {
 	EVENT_TEMPLATE_CREATED,
 	EVENT_TEMPLATE_UPDATED,
 	EVENT_TEMPLATE_DELETED,
-	EVENT_TEMPLATE_READY, /* what was being imported is there now */
+	EVENT_TEMPLATE_READY, /* an import has finished */
 	EVENT_TEMPLATE_FAILED,
-	EVENT_BUILD_STARTED, /* its turn has come */
+	EVENT_BUILD_STARTED, /* it has left the queue */
 	EVENT_BUILD_READY,
 	EVENT_BUILD_FAILED,
 	EVENT_BUILD_CANCELLED,
@@ -58,26 +58,26 @@ enum event_kind {
 	EVENT_KEY_ROTATED,
 	EVENT_KEY_REVOKED,
 	EVENT_PROJECT_CREATED,
-	EVENT_PROJECT_DELETED, /* nothing of it is left */
-	EVENT_PROJECT_UPDATED, /* its name, settings or defaults */
+	EVENT_PROJECT_DELETED, /* all that belonged to it is gone */
+	EVENT_PROJECT_UPDATED, /* name, settings or defaults */
 	EVENT_MEMBER_ADDED,
 	EVENT_MEMBER_UPDATED,
 	EVENT_MEMBER_REMOVED,
 	EVENT_JOB_COMPLETED,
 	EVENT_JOB_FAILED,
-	EVENT_JOB_STOPPED,    /* somebody asked for its end */
-	EVENT_AGENT_FINISHED, /* the same ends, for those who wait for them by webhook */
+	EVENT_JOB_STOPPED,    /* a caller stopped it */
+	EVENT_AGENT_FINISHED, /* the same three ends as one kind, for webhooks */
 	EVENT_ARTIFACT_CREATED,
 	EVENT_ARTIFACT_DELETED,
 	EVENT_POOL_FAILED,    /* it cannot be filled */
-	EVENT_POOL_RECOVERED, /* it can again */
+	EVENT_POOL_RECOVERED, /* it can be filled again */
 	EVENT_KIND_COUNT,
 };
 const char *event_kind_name(enum event_kind kind);
-/* Of a sandbox that comes into a state. */
+/* The event of a sandbox's move between two states. */
 enum event_kind event_kind_of_move(enum sandbox_state from, enum sandbox_state to);
 
-/* "sandbox.started", "sandbox.*" or "*". Refuses what matches no kind that there is. */
+/* Accepts "sandbox.started", "sandbox.*" and "*"; refuses patterns that match no kind. */
 #define EVENT_PATTERN_MAX 64
 MUST_CHECK int event_pattern_check(const char *pattern, struct error *err);
 bool event_pattern_matches(const char *pattern, const char *kind);

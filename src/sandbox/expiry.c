@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/sandbox.h"
+#include "sandbox/expiry.h"
 
 static bool has_passed(int64_t since, int64_t duration_ms, int64_t now)
 {
-	/* A difference, so that an endless duration cannot overflow. */
+	/* Subtracts, because adding an unlimited duration would overflow. */
 	return duration_ms > 0 && now - since >= duration_ms;
 }
 
@@ -12,7 +12,7 @@ static bool has_processes(const struct sandbox_expiry *e)
 	return e->state == SANDBOX_STARTED || e->state == SANDBOX_PAUSED;
 }
 
-/* What was to be paused, and cannot be, is stopped: its files at least are kept. */
+/* A sandbox that cannot be paused is stopped instead: at least its files are kept. */
 static struct sandbox_due rest_in_time(const struct sandbox_expiry *e)
 {
 	if (e->state == SANDBOX_STARTED && e->can_pause && !(e->traits & SANDBOX_WITHOUT_MEMORY))
@@ -27,13 +27,13 @@ static bool is_timed(const struct sandbox_expiry *e)
 	return e->state == SANDBOX_STARTED || !(e->traits & SANDBOX_TIMED_AWAKE);
 }
 
-/* A persistent one begins anew with each start. */
+/* Each start of a persistent sandbox begins a new lifetime. */
 static int64_t lifetime_start(const struct sandbox_expiry *e)
 {
 	return e->persistent && e->started_at > e->created_at ? e->started_at : e->created_at;
 }
 
-/* A persistent one is stopped, where that can be done, and then rests. */
+/* A persistent sandbox is stopped if possible; an ephemeral one is deleted. */
 static struct sandbox_due end_of_time(const struct sandbox_expiry *e)
 {
 	struct sandbox_due due = {SANDBOX_STEP_DELETE, SANDBOX_REASON_LIFETIME};
@@ -46,7 +46,7 @@ static struct sandbox_due end_of_time(const struct sandbox_expiry *e)
 	return due;
 }
 
-/* A persistent one is never deleted for idleness, unless that was asked for by name. */
+/* idle_reap deletes ephemeral sandboxes only; delete_after also deletes persistent ones. */
 static enum sandbox_step idle_step(const struct sandbox_expiry *e, int64_t now)
 {
 	int64_t active_at =
@@ -68,7 +68,7 @@ static enum sandbox_step idle_step(const struct sandbox_expiry *e, int64_t now)
 	return SANDBOX_STEP_NONE;
 }
 
-/* What the caller limited ends busy or not; idleness alone respects who is at work. */
+/* The caller's own time limits end a busy sandbox; idle timeouts do not. */
 struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t now)
 {
 	struct sandbox_due due = {SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};

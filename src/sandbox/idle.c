@@ -3,7 +3,7 @@
 
 #include "sandbox/sandbox.h"
 
-/* Longer ones than ten years are mistakes, and shorter ones cannot overflow. */
+/* Durations above ten years are mistakes; this bound also prevents overflows. */
 #define IDLE_MAX_MS (INT64_C(10) * 366 * 24 * 3600 * 1000)
 
 static const struct {
@@ -23,9 +23,9 @@ int sandbox_idle_check(const struct sandbox_idle *idle, struct error *err)
 
 		if (ms > IDLE_MAX_MS || ms < -1 || (ms == -1 && !times[i].may_be_never))
 			return FAIL(err, ERROR_INVALID,
-			            "%s: %" PRId64 " ms is not between 0 and ten years%s",
+			            "%s: %" PRId64 " ms is not from 0 to ten years%s",
 			            times[i].name, ms,
-			            times[i].may_be_never ? ", nor -1, which is never" : "");
+			            times[i].may_be_never ? ", or -1 for never" : "");
 	}
 	return 0;
 }

@@ -49,11 +49,12 @@ int lease_key_check(const char *key, struct error *err)
 	if (text.size > 0 && text.size <= size_max && span_is_utf8(text) && !has_control(text) &&
 	    !has_dot_part(text))
 		return 0;
-	(void)FAIL(err, ERROR_INVALID, "this cannot be the key of a lease");
-	error_hint(err,
-	           "1 to %d bytes of UTF-8 without control characters and without a part '.' or "
-	           "'..', such as 'workspace:42:agent'",
-	           LEASE_KEY_MAX);
+	(void)FAIL(err, ERROR_INVALID, "not a valid lease key");
+	error_hint(
+	        err,
+	        "use 1 to %d bytes of UTF-8 without control characters and without a part '.' or "
+	        "'..', such as 'workspace:42:agent'",
+	        LEASE_KEY_MAX);
 	return -1;
 }
 
@@ -84,7 +85,7 @@ const char *lease_session_key(struct arena *a, const struct lease_session *sessi
 	return arena_text(a, buf_text(&key));
 }
 
-/* NULL when it is not as add_escaped writes it. */
+/* NULL if add_escaped cannot have written it. */
 static const char *unescape_name(struct arena *a, struct span text)
 {
 	AUTO(buf_done) struct buf name = BUF(SIZE_MAX / 2);
@@ -118,8 +119,8 @@ bool lease_session_parse(struct arena *a, const char *key, struct lease_session 
 
 /* ---- decisions ---- */
 
-/* By the state of the sandbox of a lease that is ready. One that is between two states comes to
- * rest by itself. */
+/* Actions for a ready lease by the state of its sandbox. A sandbox between two states settles
+ * without help. */
 static const enum lease_action ready_actions[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PENDING] = LEASE_WAIT,   [SANDBOX_CREATING] = LEASE_WAIT,
         [SANDBOX_STARTED] = LEASE_USE,    [SANDBOX_PAUSED] = LEASE_USE,
@@ -128,8 +129,8 @@ static const enum lease_action ready_actions[SANDBOX_STATE_COUNT] = {
         [SANDBOX_DELETED] = LEASE_MAKE,   [SANDBOX_FAILED] = LEASE_MAKE,
 };
 
-/* Before its time is over, a claim is respected whatever its sandbox looks like: only who made the
- * claim knows how far he is. */
+/* A claim is respected until it is abandoned, whatever the state of its sandbox: only its owner
+ * knows the progress. */
 static enum lease_action decide_creating(const struct lease_view *view, int64_t now)
 {
 	if (now - view->creating_since <= LEASE_CREATING_MAX_MS)

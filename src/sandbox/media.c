@@ -58,7 +58,7 @@ const char *media_type_of_name(const char *path)
 	return MEDIA_BYTES;
 }
 
-/* How files of these types begin; `at`: where. */
+/* Signatures of files, at offset `at`. */
 static const struct {
 	char media_type[32], bytes[9];
 	size_t at, size;
@@ -93,7 +93,7 @@ static bool has_signature(const char *media_type)
 	return false;
 }
 
-/* Documents of offices are zips. */
+/* Office documents are zip archives. */
 static bool is_zip(const char *media_type)
 {
 	return strncmp(media_type, "application/vnd.openxmlformats", 30) == 0;
@@ -103,7 +103,7 @@ static bool is_text(struct span head)
 {
 	bool is_cut = head.size == MEDIA_HEAD_SIZE;
 
-	/* A character may be cut where the beginning ends. */
+	/* The head may end within a character. */
 	for (unsigned cut = 0; is_cut && cut < 3 && !span_is_utf8(head); cut++)
 		head.size--;
 	return head.data && !memchr(head.data, '\0', head.size) && span_is_utf8(head);

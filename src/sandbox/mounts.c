@@ -4,10 +4,10 @@
 #include "base/path.h"
 #include "sandbox/sandbox.h"
 
-/* What the set-up of a sandbox, its users or its programs find at fixed places. */
+/* Paths that the set-up of a sandbox, its users or its programs depend on. */
 static const struct system_place {
 	const char *path;
-	bool below; /* nothing below it either */
+	bool below; /* paths below it are refused, too */
 } system_places[] = {
         {"/bin", true},   {"/boot", true},  {"/dev", true},    {"/etc", true},   {"/lib", true},
         {"/lib32", true}, {"/lib64", true}, {"/libx32", true}, {"/proc", true},  {"/run", true},
@@ -15,7 +15,7 @@ static const struct system_place {
         {"/opt", false},  {"/srv", false},  {"/tmp", false},   {"/var", false},  {"/var/run", true},
 };
 
-/* Whether `path` is `folder` or lies in it. */
+/* Whether `path` is `folder` or lies below it. */
 static bool is_within(const char *path, const char *folder)
 {
 	size_t size = strlen(folder);
@@ -25,7 +25,7 @@ static bool is_within(const char *path, const char *folder)
 
 static int refuse_path(const char *path, struct error *err)
 {
-	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is no place for a volume", path);
+	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is not a path for a volume", path);
 	error_hint(err, "an absolute path of at most %d bytes, without '..', such as /workspace",
 	           SANDBOX_MOUNT_PATH_MAX);
 	return -1;
@@ -57,7 +57,8 @@ int sandbox_mount_path_check(const char *path, struct error *err)
 
 		if (place->below ? is_within(path, place->path) : strcmp(path, place->path) == 0)
 			return FAIL(err, ERROR_INVALID,
-			            "'%s' belongs to the system inside: no volume goes there",
+			            "'%s' belongs to the sandbox's system; a volume cannot be "
+			            "mounted there",
 			            path);
 	}
 	return 0;
@@ -68,7 +69,7 @@ int sandbox_mount_subpath_check(const char *subpath, struct error *err)
 	if (strnlen(subpath, SANDBOX_MOUNT_PATH_MAX + 1) <= SANDBOX_MOUNT_PATH_MAX &&
 	    are_names(subpath))
 		return 0;
-	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is no folder of a volume", subpath);
+	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is not a folder of a volume", subpath);
 	error_hint(err, "a relative path of at most %d bytes, without '..', such as users/alice",
 	           SANDBOX_MOUNT_PATH_MAX);
 	return -1;

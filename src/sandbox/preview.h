@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/preview.h — which ports of a sandbox may be seen from outside. Part of sandbox.h: pure.
- */
+/* sandbox/preview.h — which ports of a sandbox previews may show. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +16,7 @@ struct preview_ports {
 		uint16_t first, last;
 	} ranges[PREVIEW_RANGES_MAX];
 };
-/* "3000, 8000-8010", "any", or "" for none. */
+/* "3000, 8000-8010", "any", or "" for no ports. */
 MUST_CHECK int preview_ports_parse(const char *text, struct preview_ports *ret, struct error *err);
 bool preview_ports_has(const struct preview_ports *ports, uint16_t port);
 /* "5173", 1 to 65535. */

@@ -8,8 +8,8 @@
 
 #define NANO 1e9
 #define NANO_PER_MICRO 1000
-/* Factors of bounded sizes are multiplied in this before anything is divided, so that nothing is
- * lost on the way; the result is checked. */
+/* Products of bounded factors fit this type. They are divided last, so that no precision is lost,
+ * and the result is checked. */
 typedef __int128 wide;
 
 static const char *const reasons[] = {
@@ -34,7 +34,7 @@ int usage_run_check(const char *run, struct error *err)
 	            size)
 		return 0;
 	return FAIL(err, ERROR_INVALID,
-	            "a run is named by 1 to %d characters of A-Z, a-z, 0-9 and . _ : / @ -",
+	            "a run's name has 1 to %d characters of A-Z, a-z, 0-9 and . _ : / @ -",
 	            USAGE_RUN_MAX);
 }
 
@@ -60,7 +60,7 @@ struct usage_due usage_due(const struct usage_clock *c, int64_t now)
 	int64_t until = c->is_active ? larger_of(now, c->changed_at) : c->changed_at;
 	int64_t ms = larger_of(usage_active_ms(c, now) - c->metered_ms, 0);
 
-	/* Nothing can have been before 1970, whatever the clock says now. */
+	/* Active time cannot begin before 1970, whatever the clock says. */
 	until = larger_of(until, ms);
 	return (struct usage_due){until - ms, until, ms};
 }
@@ -218,7 +218,7 @@ int64_t budget_window_end(enum budget_window window, int64_t now)
 
 	if (window == BUDGET_TOTAL)
 		return INT64_MAX;
-	/* The 32nd day of a month is one of the next. */
+	/* The 32nd day counted from the start of a month lies in the next month. */
 	return window == BUDGET_DAY ? start + USAGE_DAY_MS : month_start(start + 31 * USAGE_DAY_MS);
 }
 

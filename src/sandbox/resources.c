@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/sandbox.h"
 
-/* What can be meant seriously. A sandbox below the minimum would not start its own agent. */
+/* Bounds of sensible values. Below the minimum, a sandbox could not start its own agent. */
 #define CPU_MIN 0.01
 #define CPU_MAX 1024.0
 
@@ -51,7 +51,7 @@ struct sandbox_resources sandbox_resources_resolve(const struct sandbox_resource
 
 int sandbox_resources_check(const struct sandbox_resources *r, struct error *err)
 {
-	/* Written so that NaN fails too. */
+	/* This form also refuses NaN. */
 	if (!(r->cpu == 0 || (r->cpu >= CPU_MIN && r->cpu <= CPU_MAX)))
 		return FAIL(err, ERROR_INVALID, "cpu must be from %g to %g", CPU_MIN, CPU_MAX);
 	for (size_t b = 0; b < COUNT_OF(bounds); b++) {

@@ -10,12 +10,12 @@
  *                              ↓ │           │
  *                             PAUSED ────────┘
  *
- * STOPPED <─> ARCHIVED, back by way of CREATING, where a start that failed leads to ARCHIVED again.
+ * STOPPED <─> ARCHIVED; the way back leads through CREATING, and a failed start returns to
+ * ARCHIVED.
  *
- * Every state but DELETED also leads to DELETING, and so out. STARTED or PAUSED -> STOPPED or
- * FAILED is an end that nobody asked for; CREATING -> STOPPED a start that failed and kept the
- * files; STOPPING -> STARTED a stop that failed; DELETING -> FAILED a delete that has to be tried
- * again. */
+ * Every state but DELETED also leads to DELETING. STARTED or PAUSED -> STOPPED or FAILED is an end
+ * that no caller requested. CREATING -> STOPPED is a failed start that kept the files, STOPPING ->
+ * STARTED a failed stop, DELETING -> FAILED a delete that must be repeated. */
 static const struct {
 	const char *name;
 	unsigned to;
@@ -31,7 +31,7 @@ static const struct {
         [SANDBOX_STOPPED] = {"stopped", TO(CREATING) | TO(ARCHIVED) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_ARCHIVED] = {"archived", TO(CREATING) | TO(DELETING) | TO(FAILED)},
         [SANDBOX_DELETING] = {"deleting", TO(DELETED) | TO(FAILED)},
-        [SANDBOX_DELETED] = {"deleted", TO(STOPPED)}, /* brought back from the trash */
+        [SANDBOX_DELETED] = {"deleted", TO(STOPPED)}, /* restored from the trash */
         [SANDBOX_FAILED] = {"failed", TO(DELETING)},
 };
 _Static_assert(COUNT_OF(states) == SANDBOX_STATE_COUNT, "a row per state");

@@ -46,7 +46,7 @@ static int parse_keys(struct span text, const char *path, struct seal_keys *ret,
 		if (ret->count == KEYS_MAX)
 			return FAIL(err, ERROR_LIMIT, "'%s' has more than %d keys", path, KEYS_MAX);
 		if (!parse_line(line, &ret->items[ret->count])) {
-			(void)FAIL(err, ERROR_INVALID, "'%s': line %zu is no key", path,
+			(void)FAIL(err, ERROR_INVALID, "'%s': line %zu is not a key", path,
 			           ret->count + 1);
 			error_hint(err, "a line is %d letters, a space and %d hexadecimal digits",
 			           KEY_NAME_SIZE, 2 * KEY_BYTES);
@@ -64,11 +64,11 @@ static int check_mode(int fd, const char *path, struct stat *ret, struct error *
 	if (fstat(fd, ret) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", path);
 	if (!S_ISREG(ret->st_mode))
-		return FAIL(err, ERROR_INVALID, "'%s' is no file", path);
+		return FAIL(err, ERROR_INVALID, "'%s' is not a file", path);
 	if ((ret->st_mode & 077) == 0)
 		return 0;
-	(void)FAIL(err, ERROR_FORBIDDEN, "others than its owner may use '%s'", path);
-	error_hint(err, "chmod 600, and think of who may have read it");
+	(void)FAIL(err, ERROR_FORBIDDEN, "users other than its owner can access '%s'", path);
+	error_hint(err, "chmod 600, and consider that others may have read it");
 	return -1;
 }
 
@@ -149,7 +149,7 @@ int keys_lock_rotation(const char *path, int *ret_fd, struct error *err)
 		return -1;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
-		               ? FAIL(err, ERROR_CONFLICT, "keys are being rotated already")
+		               ? FAIL(err, ERROR_CONFLICT, "another rotation of keys is running")
 		               : FAIL_ERRNO(err, "lock '%s'", path);
 	*ret_fd = TAKE_FD(fd);
 	return 0;

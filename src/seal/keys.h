@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seal/keys.h — the file of keys. Private to this folder. */
+/* seal/keys.h — the file that holds the keys. */
 #pragma once
 
 #include <stddef.h>
@@ -16,18 +16,18 @@ struct seal_key {
 	unsigned char bytes[KEY_BYTES];
 };
 struct seal_keys {
-	struct seal_key items[KEYS_MAX]; /* the one in use first */
+	struct seal_key items[KEYS_MAX]; /* the current key first */
 	size_t count;
-	struct stat seen; /* of the file that they are from */
+	struct stat seen; /* the file's status when the keys were read */
 };
 
 void key_make(struct seal_key *ret);
 MUST_CHECK int keys_read(const char *path, struct seal_keys *ret, struct error *err);
-/* The file is old or new, never half. */
+/* Replaces the file atomically. */
 MUST_CHECK int keys_write(const char *path, struct seal_keys *keys, struct error *err);
-/* Reads the file, or makes it, whoever else does so at this moment. */
+/* Reads the file, or creates it; safe while other processes do the same. */
 MUST_CHECK int keys_make(const char *path, struct seal_keys *ret, struct error *err);
-/* Only one process changes the file at a time; *ret_fd is to be closed. */
+/* Waits for the lock that lets one process change the file. The caller closes *ret_fd. */
 MUST_CHECK int keys_lock(const char *path, int *ret_fd, struct error *err);
-/* The same for the whole of a rotation, without waiting. */
+/* Takes the lock for a whole rotation without waiting. */
 MUST_CHECK int keys_lock_rotation(const char *path, int *ret_fd, struct error *err);

@@ -20,8 +20,8 @@ _Static_assert(KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "the ci
 
 struct seal {
 	char *path;
-	pthread_mutex_t mutex;  /* over the rest */
-	struct seal_keys *keys; /* locked in memory, away from dumps */
+	pthread_mutex_t mutex;  /* of the other members */
+	struct seal_keys *keys; /* locked in memory, excluded from core dumps */
 };
 
 /* ---- the keys ---- */
@@ -60,8 +60,8 @@ static bool has_changed(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec != b->st_mtim.tv_sec || a->st_mtim.tv_nsec != b->st_mtim.tv_nsec;
 }
 
-/* With the mutex held. Another server may have added a key. What is known goes on if the file is
- * away or bad. */
+/* Needs the mutex. Reads the file again if it has changed, because another server may have added a
+ * key. Keeps the known keys if the file is missing or malformed. */
 static void reload_keys(struct seal *s)
 {
 	struct error err = {0};
@@ -70,7 +70,8 @@ static void reload_keys(struct seal *s)
 	if (stat(s->path, &now) < 0 || !has_changed(&now, &s->keys->seen))
 		return;
 	if (keys_read(s->path, s->keys, &err) < 0)
-		log_warning("the key file has changed and is of no use", FAILURE(&err));
+		log_warning("the changed key file cannot be read; the known keys stay in use",
+		            FAILURE(&err));
 }
 
 static bool find_key(struct seal *s, const char *name, struct seal_key *ret)
@@ -102,7 +103,7 @@ static struct seal_key current_key(struct seal *s)
 	return key;
 }
 
-/* What the file has, changed by `change` and written again, by one process at a time. */
+/* Applies `change` to the keys in the file and writes them, one process at a time. */
 static int change_keys(struct seal *s, void (*change)(struct seal_keys *keys), struct error *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
@@ -155,7 +156,8 @@ int seal_add_key(struct seal *s, struct error *err)
 	if (strcmp(before, key.name) != 0)
 		return 0;
 	(void)FAIL(err, ERROR_LIMIT, "the key file has %d keys already", KEYS_MAX);
-	error_hint(err, "earlier rotations did not end: see the log for what they could not open");
+	error_hint(err, "earlier rotations did not finish; the log names the values that they "
+	                "could not open");
 	return -1;
 }
 
@@ -232,9 +234,10 @@ int seal_open_text(struct seal *s, struct arena *a, const char *bound, const cha
 	if (!seal_is_sealed(sealed) || decode_sealed(a, sealed, &bytes, &size) < 0)
 		return FAIL(err, ERROR_SYSTEM, "a sealed text was changed");
 	if (!find_key(s, sealed + strlen(PREFIX), &key)) {
-		(void)FAIL(err, ERROR_UNAVAILABLE, "sealed with the key '%.*s', which is not known",
+		(void)FAIL(err, ERROR_UNAVAILABLE, "sealed with the unknown key '%.*s'",
 		           KEY_NAME_SIZE, sealed + strlen(PREFIX));
-		error_hint(err, "servers that share a database share the file of secret_key_file");
+		error_hint(err,
+		           "servers that share a database must share the file of secret_key_file");
 		return -1;
 	}
 	text = arena_alloc(a, size - NONCE_SIZE - TAG_SIZE + 1);

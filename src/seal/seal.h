@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seal/seal.h — texts that are encrypted where they rest: XChaCha20-Poly1305 with keys from a file.
+/* seal/seal.h — texts encrypted at rest: XChaCha20-Poly1305 with keys from a file.
  *
- * A sealed text is a JSON text itself, "sealed.KEY.BASE64" with its quotes, so that a column of
- * JSON may hold either. It names its key, and it opens only for what it was bound to: moved to
- * another row it does not. The file has a line "KEY HEX" per key, mode 0600; new texts are sealed
- * with the first, the others open older ones. Servers that share a database share the file: it is
- * looked at again when it has changed. Any thread may call. */
+ * A sealed text is itself a JSON text, "sealed.KEY.BASE64" with its quotes, so that a JSON column
+ * can hold either. It names its key and is bound to its row: in another row it does not open. The
+ * file has a line "KEY HEX" per key and mode 0600. New texts use the first key; the others open
+ * older texts. Servers that share a database share the file and reload it when it changes. Any
+ * thread may call. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,26 +15,27 @@
 
 struct seal;
 
-/* Makes the file with a new key when it is not there. */
+/* Creates the file with a new key if it does not exist. */
 MUST_CHECK int seal_open(const char *path, struct seal **ret, struct error *err);
-void seal_close(struct seal *s); /* NULL is fine */
+void seal_close(struct seal *s); /* may be NULL */
 
 bool seal_is_sealed(const char *text);
-/* Whether it is sealed with the key that is used now. */
+/* Whether the text is sealed with the current key. */
 bool seal_is_current(struct seal *s, const char *text);
-/* What sealed texts of the key that is used now begin with; in the arena. */
+/* The prefix of texts sealed with the current key; in the arena. */
 const char *seal_prefix(struct seal *s, struct arena *a);
-/* `bound`: what it belongs to. */
+/* Seals a text. `bound` identifies the row that it belongs to. */
 const char *seal_close_text(struct seal *s, struct arena *a, const char *bound, const char *text);
-/* ERROR_UNAVAILABLE when the key is not known, ERROR_SYSTEM when it was changed or moved. */
+/* Opens a sealed text. ERROR_UNAVAILABLE if the key is unknown, ERROR_SYSTEM if the text was
+ * changed or moved. */
 MUST_CHECK int seal_open_text(struct seal *s, struct arena *a, const char *bound,
                               const char *sealed, const char **ret, struct error *err);
 
-/* Of all servers with this file one may rotate: ERROR_CONFLICT while another does. Ends when
- * *ret_fd is closed, and with the process. */
+/* Begins a rotation: one server with this file at a time, ERROR_CONFLICT for others. Closing
+ * *ret_fd or the end of the process ends it. */
 MUST_CHECK int seal_begin_rotation(struct seal *s, int *ret_fd, struct error *err);
-/* A new key, which is used from then on; it is in the file when this returns. The others stay. */
+/* Adds a key, writes the file and makes the key current. Older keys stay. */
 MUST_CHECK int seal_add_key(struct seal *s, struct error *err);
-/* Drops all keys but the one in use and the one before it: with that, another server may just have
- * sealed something. Call it when nothing is sealed with older ones. */
+/* Drops all keys but the current one and the one before it, which another server may just have
+ * used. Call it when no text needs older keys. */
 MUST_CHECK int seal_drop_keys(struct seal *s, struct error *err);

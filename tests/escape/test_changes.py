@@ -114,7 +114,7 @@ open('bottom', 'w').close()
         items = every_change(api, sandbox)
         cut = [item for item in items if item.get("truncated")]
         assert len(cut) == 1 and len(cut[0]["path"]) < 4096 and items[-1] == cut[0]
-        assert b"too deep to tell what it holds" in patch(api, sandbox)
+        assert b"too deep to list its contents" in patch(api, sandbox)
         refused = api.post(f"{INSTANCES}/{sandbox}/changes/revert", {"paths": [f"{HOME}/top"]})["items"][0]
         assert (refused["ok"], refused["error"]) == (False, "limit_exceeded"), refused
         run(api, sandbox, "rm -rf top")

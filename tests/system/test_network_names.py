@@ -207,8 +207,8 @@ def test_refusals_are_in_the_log_and_a_flood_of_them_is_not(api, server):
 
 
 @pytest.mark.parametrize("rules, said", [
-    ({"allow": ["example.com"]}, "egress.allow has 'example.com', a host's name, while not all addresses are denied"),
-    ({"deny": ["example.com"]}, "egress.deny[0] 'example.com' is a host's name, which can only be allowed"),
+    ({"allow": ["example.com"]}, "egress.allow has 'example.com', a host name, but not all addresses are denied"),
+    ({"deny": ["example.com"]}, "egress.deny[0] 'example.com' is a host name, which can only be allowed"),
     ({"allow": ["*"], "deny": ["0.0.0.0/0"]}, "egress.allow[0] '*' is not an address"),
     ({"allow": ["a.*.com"], "deny": ["0.0.0.0/0"]}, "egress.allow[0] 'a.*.com' is not an address"),
     ({"allow": [f"n{i}.test" for i in range(257)], "deny": ["0.0.0.0/0"]}, "more than 256 names"),

@@ -507,7 +507,7 @@ def test_a_dockerfile_is_built_and_built_again_from_where_it_changed(api, server
     status, said, errors = cli(server, *args)
     assert status == 0, (said, errors)
     assert "in a list" in said and "template 'docker' is ready" in said
-    assert "Dockerfile:17: labels are left out" in errors
+    assert "Dockerfile:17: labels are ignored" in errors
     template = api.get("/api/sandbox/templates/docker")
     assert template["entrypoint"] == ["python3", "main.py"] and template["ports"] == [8000, 8001, 9000]
     assert template["env"] == {"MODE": "production", "QUOTED": "a b", "LEVEL": "1", "OLD": "the rest production"}
@@ -555,13 +555,13 @@ def test_steps_of_a_file_of_json_and_a_failure_by_its_status(api, server, builde
 
 
 @pytest.mark.parametrize("text, message", [
-    ("RUN true", "Dockerfile:1: FROM has to come before RUN"),
+    ("RUN true", "Dockerfile:1: FROM must come before RUN"),
     ("FROM python:3.12", "'python:3.12' is an image, not a template"),
     ("FROM host\nFROM host", "Dockerfile:2: a second FROM is not supported"),
     ("FROM host\n\nSHELL [\"bash\"]", "Dockerfile:3: SHELL is not supported"),
     ("FROM host\nVOLUME /x", "VOLUME is not supported"),
     ("FROM host\nCOPY --from=build /a /b", "the option --from is not supported"),
-    ("FROM host\nADD https://x.example/y /y", "ADD of an address is not supported"),
+    ("FROM host\nADD https://x.example/y /y", "ADD of a URL is not supported"),
     ("FROM host\nADD a.tar.gz /y", "ADD of an archive is not supported"),
     ("FROM host\nRUN --mount=type=cache,target=/x true", "RUN --mount is not supported"),
     ("FROM host\nRUN <<EOF", "a here-document is not supported"),
@@ -570,7 +570,7 @@ def test_steps_of_a_file_of_json_and_a_failure_by_its_status(api, server, builde
     ("FROM host\nENV A='b", "a quote is not closed"),
     ("FROM host\nENV A=1 B", "'B' has no '='"),
     ("FROM host\nUSER a:b", "a group in USER is not supported"),
-    ("FROM host\nFLY high", "Dockerfile:2: 'FLY' is no instruction"),
+    ("FROM host\nFLY high", "Dockerfile:2: 'FLY' is not an instruction"),
     ("FROM host\nRUN true \\", "the last line ends with a backslash"),
     ("", "has no FROM"),
 ])

@@ -21,7 +21,7 @@
 
 #define PARTIAL ".new-"
 #define PARTIAL_SIZE (sizeof(PARTIAL) + ID_SIZE)
-/* What a full disk would stop is more than blobs. */
+/* Free space to keep: a full disk stops more than blobs. */
 #define SPACE_MIN (INT64_C(64) << 20)
 #define NAMES_MAX 1000000
 
@@ -47,7 +47,7 @@ static void remove_if_abandoned(int folder, const char *name)
 	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(folder, name, 0) == 0)
-		log_info("half a blob removed", TEXT("name", name));
+		log_info("incomplete blob removed", TEXT("name", name));
 }
 
 static void remove_abandoned_files(int folder)
@@ -66,16 +66,16 @@ static void remove_abandoned_files(int folder)
 	(void)closedir(dir);
 }
 
-static int open_local(const char *place, struct blob_store **ret, struct error *err)
+static int open_local(const char *location, struct blob_store **ret, struct error *err)
 {
-	AUTO_CLOSE int fd = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = open(location, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct local *l;
 
 	if (fd < 0)
-		return FAIL_ERRNO(err, "open the blob store '%.150s'", place);
+		return FAIL_ERRNO(err, "open the blob store '%.150s'", location);
 	if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
-		(void)FAIL_ERRNO(err, "write to the blob store '%.150s'", place);
-		error_hint(err, "it has to belong to the user that the server runs as");
+		(void)FAIL_ERRNO(err, "write to the blob store '%.150s'", location);
+		error_hint(err, "it must belong to the user that the server runs as");
 		return -1;
 	}
 	remove_abandoned_files(fd);
@@ -142,7 +142,7 @@ static int put_local(struct blob_store *store, const struct blob_put *put, struc
 	return 0;
 }
 
-/* The folders above a name, and each of them on the disk. */
+/* Creates the folders of a name and brings each to the disk. */
 static int make_parents(int folder, const char *name, struct error *err)
 {
 	char path[BLOB_NAME_MAX + 1];
@@ -277,7 +277,7 @@ static void names_add(struct blob_names *n, const char *name)
 	n->items[n->count++] = arena_text(n->arena, name);
 }
 
-/* All below `path` ("" or "a/b/"), in no order. */
+/* Collects all names below `path` ("" or "a/b/"), unordered. */
 static int collect_names(int folder, const char *path, struct blob_names *names, struct error *err)
 {
 	int fd =
@@ -332,7 +332,7 @@ static void cut_page(struct blob_store *store, struct blob_names *names,
 			ret->next_after = ret->items[ret->count - 1].name;
 			return;
 		}
-		/* One that goes meanwhile is not there. */
+		/* Skips a blob that was deleted meanwhile. */
 		if (stat_local(store, names->items[i], &ret->items[ret->count], &ignored) == 0)
 			ret->count++;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blob/local/local.h — blobs as files of a folder, which may be a network's, and several servers'.
- * Private to blob.
+/* blob/local/local.h — blobs as files of a folder, possibly on a network disk that several servers
+ * share.
  *
- * What is being written is .new-RANDOM, locked by its writer, and gets its name by a link, which
- * fails when the name is taken; one without a lock has lost its writer and goes at the next start.
- */
+ * An incomplete blob is a file .new-RANDOM that its writer locks. Completion links it to its name,
+ * which fails if the name is taken. The next start removes unlocked files: their writers are
+ * gone. */
 #pragma once
 
 #include "blob/blob.h"

@@ -19,7 +19,7 @@
 struct pump_task {
 	struct pump pump;
 	int out;
-	char bytes[PIECE]; /* not on the stack, which thread-local variables share */
+	char bytes[PIECE]; /* on the heap: the stack also holds thread-local variables */
 };
 
 static atomic_uint readers;
@@ -56,7 +56,7 @@ static int start_thread(struct pump_task *r, struct error *err)
 	(void)pthread_attr_init(&attributes);
 	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
-	/* Without signals: a reader that goes away must not end the process. */
+	/* The thread blocks all signals: a reader that closes must not end the process. */
 	failure = thread_start(&thread, &attributes, run_pump, r);
 	(void)pthread_attr_destroy(&attributes);
 	if (failure == 0)

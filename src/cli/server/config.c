@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/config.h"
+#include "config/option.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "config/option.h"
 
 #define OPTIONS_MAX 192
 #define OWN_MAX 8

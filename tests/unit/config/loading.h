@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "config/option.h"
+#include "config/url.h"
 
 struct loading {
 	struct arena arena;

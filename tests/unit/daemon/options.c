@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/options.h"
 
+#include "config/option.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -116,7 +116,7 @@ TEST(arguments_are_the_commands_and_not_the_templates)
 	assert_non_null(strstr(translate("ARG V=1\nFROM host\nARG V\nRUN x", given),
 	                       "\"env\":{\"V\":\"9\"}"));
 	assert_null(translate("FROM host\nRUN x", given));
-	assert_non_null(strstr(err.text, "no ARG of D declares"));
+	assert_non_null(strstr(err.text, "D has no ARG for"));
 }
 
 TEST(entrypoint_and_command_are_joined_as_with_docker)
@@ -152,7 +152,7 @@ TEST(entrypoint_and_command_are_joined_as_with_docker)
 TEST(what_cannot_be_is_told_with_its_line)
 {
 	assert_refused("", "no FROM");
-	assert_refused("RUN x", "D:1: FROM has to come before RUN");
+	assert_refused("RUN x", "D:1: FROM must come before RUN");
 	assert_refused("FROM a/b", "is an image");
 	assert_refused("FROM host\n\n\nFROM host", "D:4: a second FROM");
 	assert_refused("FROM --platform=x host", "an option of FROM");

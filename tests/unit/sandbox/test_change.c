@@ -65,7 +65,7 @@ TEST(what_a_patch_cannot_tell_is_a_remark)
 	c = change(CHANGE_ADDED, nowhere, folder);
 	assert_string_equal(head(&c, false), "");
 	c.is_cut = true;
-	assert_string_equal(head(&c, false), "# a/b: dir added, too deep to tell what it holds\n");
+	assert_string_equal(head(&c, false), "# a/b: dir added, too deep to list its contents\n");
 	c = change(CHANGE_ATTRIBUTES, folder, folder);
 	c.sides[1].mode = 0040700;
 	c.path = "x\ny";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "sandbox/sandbox.h"
+#include "sandbox/expiry.h"
 
 #define NOW 1000000
 
