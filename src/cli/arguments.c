@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "cli/command.h"
 
-/* "--idle_exit" is as good as "--idle-exit". */
+/* Accepts "--idle_exit" for "--idle-exit". */
 static bool is_named(const char *option, struct span name)
 {
 	for (size_t i = 0; i < name.size; i++) {
@@ -81,7 +81,7 @@ static int parse_long(struct arguments_parser *p, const char *word)
 	return has_value ? add_value(p, option, value.data) : add_with_next(p, option);
 }
 
-/* "-it", "-e K=V", "-eK=V". */
+/* Accepts "-it", "-e K=V" and "-eK=V". */
 static int parse_letters(struct arguments_parser *p, const char *word)
 {
 	for (const char *at = word + 1; *at; at++) {

@@ -45,7 +45,7 @@ int body_add_json(struct buf *body, const char *name, const char *value, struct 
 	if (!value)
 		return 0;
 	if (json_load(&a, span_of(value), &parsed, err) < 0)
-		return FAIL_CONTEXT(err, "%s: JSON is expected", name);
+		return FAIL_CONTEXT(err, "%s: expected JSON", name);
 	add_name(body, name);
 	json_print(body, parsed, 0);
 	return 0;

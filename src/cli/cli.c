@@ -16,7 +16,7 @@ static void print_error(struct cli *cli)
 	AUTO(buf_done) struct buf text = BUF(4096);
 	struct error *err = cli->err;
 
-	/* The server speaks to any client; ours is told in its own words. */
+	/* The server's hint suits all clients; this one suits the CLI. */
 	if (err->code == ERROR_UNAUTHENTICATED)
 		error_hint(err, "set ATOLL_API_KEY to a key of this server");
 	if (cli->json) {
@@ -43,7 +43,7 @@ static bool is_help(const char *word)
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* Finds the row that argv names and leaves argv behind its name. */
+/* Finds the command that argv names and moves argv behind the name. */
 static int find_command(struct cli *cli, const char *const **argv)
 {
 	const struct cli_command *const *table = commands;
@@ -64,7 +64,7 @@ static int find_command(struct cli *cli, const char *const **argv)
 	}
 }
 
-/* Also when the rest of the line is wrong, so that its error is JSON, too. */
+/* Looks ahead for --json, so that errors about the other options are JSON, too. */
 static bool wants_json(const char *const *argv)
 {
 	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
@@ -84,7 +84,7 @@ static int run_command(struct cli *cli, const char *const *argv)
 	}
 	cli->json = cli->json || wants_json(argv);
 	if (arguments_parse(cli->arena, cli->command, argv, &cli->args, cli->err) < 0) {
-		/* The parser knows a subcommand only by its own name. */
+		/* The parser knows only the subcommand's own name. */
 		if (cli->parent)
 			error_hint(cli->err, "see 'atoll help %s %s'", cli->parent->name,
 			           cli->command->name);
@@ -104,7 +104,8 @@ int cli_main(int argc, char **argv)
 	struct cli cli = {.arena = &arena, .err = &err};
 	int status;
 
-	/* A reader that goes away is told by write(2); curl and threads must not die of it. */
+	/* write(2) reports a closed pipe; a signal in curl or in a thread would kill the
+	 * process. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (argc > 1 && strcmp(argv[1], "--json") == 0) {
 		cli.json = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cli.h — the command line: `atoll COMMAND …`.
  *
- * Commands are rows of one table (commands.c); help and shell completion are written from it. */
+ * One table (commands.c) lists the commands; help and shell completion come from it. */
 #pragma once
 
-/* Returns the exit status: the inner command's for run, exec and shell; 120 to 125 when Atoll
+/* Returns the exit status: that of the inner command for run, exec and shell; 120 to 125 if Atoll
  * itself failed (base/error.h). */
 int cli_main(int argc, char **argv);

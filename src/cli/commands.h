@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/commands.h — one row per command; each is defined in the file of its name. Private to this
- * folder. */
+/* cli/commands.h — all commands; each is defined in the file of its name. */
 #pragma once
 
 #include "cli/command.h"

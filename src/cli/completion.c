@@ -3,8 +3,8 @@
 
 #include "cli/help.h"
 
-/* The scripts ask `atoll ps` and `atoll template ls` for names, but only on a server that runs:
- * pressing TAB must not start one. */
+/* The scripts ask these commands for names. They ask only a running server: TAB must not start
+ * one. */
 #define NAMES_OF_SANDBOXES "atoll ps --names"
 #define NAMES_OF_TEMPLATES "atoll template ls --names"
 
@@ -25,7 +25,7 @@ static const char *names_command(enum completion completion)
 	return NULL;
 }
 
-/* One visit for every command and subcommand. */
+/* Called for every command and subcommand. */
 typedef void on_command(struct buf *out, const struct cli_command *parent,
                         const struct cli_command *command);
 
@@ -122,7 +122,7 @@ static void print_bash(struct buf *out)
 
 /* ---- zsh ---- */
 
-/* Inside '…' and inside the [brackets] and :colons: of _arguments. */
+/* Escapes a text for '…' and for the [brackets] and :colons: of _arguments. */
 static void zsh_add_quoted(struct buf *out, const char *text)
 {
 	for (; *text; text++) {

@@ -9,7 +9,7 @@ int event_lines_add(struct buf *pending, struct span bytes,
 
 	buf_add_span(pending, bytes);
 	if (pending->overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "an event of the server is too long");
+		return FAIL(err, ERROR_TOO_LARGE, "the server sent an event that is too long");
 	rest = buf_span(pending);
 	while (span_find(rest, '\n') >= 0) {
 		(void)span_split(&rest, '\n', &line);

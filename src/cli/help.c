@@ -8,17 +8,18 @@
 
 void help_print_all(struct buf *out)
 {
-	buf_add_text(out, "Atoll: isolated computers for AI agents.\n\n"
-	                  "usage: atoll COMMAND [OPTION...] [ARGUMENT...]\n\n"
-	                  "  atoll run -- python3 -c 'print(6 * 7)'   run something, isolated\n"
-	                  "  atoll help COMMAND                       say more\n\n"
-	                  "Commands:\n");
+	buf_add_text(out,
+	             "Atoll: isolated computers for AI agents.\n\n"
+	             "usage: atoll COMMAND [OPTION...] [ARGUMENT...]\n\n"
+	             "  atoll run -- python3 -c 'print(6 * 7)'   run a command in a new sandbox\n"
+	             "  atoll help COMMAND                       show help of a command\n\n"
+	             "Commands:\n");
 	for (const struct cli_command *const *at = commands; *at; at++)
 		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
 	buf_add_text(out, "\nEnvironment:\n"
 	                  "  ATOLL_API_URL   the server: http://HOST:PORT or unix:/SOCKET;\n"
-	                  "                  without it, a local server that starts by itself\n"
-	                  "  ATOLL_API_KEY   the key for it\n"
+	                  "                  default: a local server that starts by itself\n"
+	                  "  ATOLL_API_KEY   the key for that server\n"
 	                  "  ATOLL_DATA      data folder of the local server\n");
 }
 

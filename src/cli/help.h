@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/help.h — help and shell completion, written from the tables. Private to this folder. */
+/* cli/help.h — help and shell completion, generated from the tables of commands. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,14 +8,14 @@
 
 #define HELP_SIZE_MAX (256u * 1024)
 
-/* All commands, a line each. */
+/* Lists all commands. */
 void help_print_all(struct buf *out);
-/* One command; `parent` of a subcommand, else NULL. */
+/* Prints the help of a command; `parent` is NULL unless it is a subcommand. */
 void help_print(struct buf *out, const struct cli_command *parent,
                 const struct cli_command *command);
 
-/* Either of them to standard output; a NULL command is all of them. */
+/* Prints to standard output; NULL lists all commands. */
 void help_show(const struct cli_command *parent, const struct cli_command *command);
 
-/* A script for "bash", "zsh" or "fish" that the user sources. */
+/* Prints a script for "bash", "zsh" or "fish". */
 MUST_CHECK int completion_print(struct buf *out, const char *shell, struct error *err);

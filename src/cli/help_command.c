@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 
-/* "help", "help COMMAND", "help COMMAND SUBCOMMAND". */
+/* Handles "help", "help COMMAND" and "help COMMAND SUBCOMMAND". */
 static int run_help(struct cli *cli)
 {
 	const struct cli_command *const *table = commands;

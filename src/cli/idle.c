@@ -18,7 +18,7 @@ int idle_option_get(const struct cli_arguments *args, const struct idle_option *
 	if (strcmp(text, "never") != 0)
 		return arguments_duration(args, option->option, ret_ms, err);
 	if (!option->may_be_never)
-		return FAIL(err, ERROR_INVALID, "--%s: there is always an end", option->option);
+		return FAIL(err, ERROR_INVALID, "--%s cannot be 'never'", option->option);
 	*ret_ms = -1;
 	return 0;
 }

@@ -95,7 +95,7 @@ static int print_array(struct cli *cli, const struct buf *json)
 	return 0;
 }
 
-/* NULL at the end. */
+/* NULL after the last page. */
 static const char *next_path(struct cli *cli, const char *path, const struct json_value *answer)
 {
 	const char *page = json_text(json_get(answer, "next_page"), NULL);

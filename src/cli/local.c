@@ -21,7 +21,7 @@
 #include "config/config.h"
 
 #define START_TIMEOUT_MS 60000
-#define QUIET_MS 1000 /* a start that is quicker is not worth a word */
+#define QUIET_MS 1000 /* shorter starts print no message */
 #define PROBE_EVERY_MS 20
 #define LOG_LINES_SHOWN 10
 #define LOG_BYTES_SHOWN 4096
@@ -67,7 +67,7 @@ int local_server_find(struct arena *a, struct local_server *ret, struct error *e
 
 	if (local_data_dir(a, &folder, err) < 0)
 		return -1;
-	absolute = realpath(folder, NULL); /* NULL while it does not exist */
+	absolute = realpath(folder, NULL); /* NULL if it does not exist */
 	found.data_dir = arena_text(a, absolute ? absolute : folder);
 	free(absolute);
 	found.socket = arena_format(a, "%s/run/api.sock", found.data_dir);
@@ -82,7 +82,7 @@ int local_server_find(struct arena *a, struct local_server *ret, struct error *e
 	return 0;
 }
 
-/* The connected socket, or -1. */
+/* Returns the connected socket, or -1. */
 static int connect_socket(const struct local_server *server)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -140,7 +140,8 @@ static int open_lock(struct arena *a, const struct local_server *server, int *re
 	return 0;
 }
 
-/* Its own session, so that neither this terminal's Ctrl-C nor its end reaches it. */
+/* Starts the server in its own session, so that neither Ctrl-C nor the end of this terminal reaches
+ * it. */
 static int spawn_server(struct arena *a, const struct local_server *server, pid_t *ret_pid,
                         struct error *err)
 {
@@ -207,8 +208,8 @@ void local_server_show_log(struct arena *a, const struct local_server *server)
 	}
 }
 
-/* The socket listens before the server has all that it needs: only an answer tells that it will
- * live. Ends early when the server does. */
+/* Waits for an answer: a listening socket alone does not prove that the server is ready. Returns
+ * early if the server dies. */
 static bool has_answered(const struct local_server *server, int pidfd, int64_t deadline)
 {
 	static const char question[] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/progress.h — long work, told on stderr: one line that changes on a terminal, a line per news
- * elsewhere. Private to this folder. */
+/* cli/progress.h — progress on stderr: one changing line on a terminal, a line per message
+ * elsewhere. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,9 +9,9 @@
 
 struct progress_line {
 	char shown[256];
-	bool is_open; /* a line without its end is on the terminal */
+	bool is_open; /* the terminal's cursor is on an unfinished line */
 };
 void progress_show(struct progress_line *p, struct arena *a, const char *text);
-/* Only where the line can change: news that are old at once. */
+/* Shows a message that is soon outdated: only on a terminal, where it is replaced. */
 void progress_show_passing(struct progress_line *p, struct arena *a, const char *text);
 void progress_end(struct progress_line *p);

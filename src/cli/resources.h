@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/resources.h — the options that describe a sandbox to be made, shared by run, bench and plan.
- * Private to this folder. */
+/* cli/resources.h — options that describe a new sandbox, shared by run, bench and plan. */
 #pragma once
 
 #include "cli/command.h"
@@ -9,7 +8,7 @@
 #define OPTION_TEMPLATE                                                                            \
 	{                                                                                          \
 		.name = "template", .letter = 't', .value = "TEMPLATE",                            \
-		.about = "what it starts from: base, host or one of yours",                        \
+		.about = "template of the sandbox: base, host or your own",                        \
 		.completion = COMPLETE_TEMPLATE                                                    \
 	}
 #define OPTIONS_RESOURCES                                                                          \
@@ -22,21 +21,22 @@
 #define OPTION_VOLUME                                                                              \
 	{                                                                                          \
 		.name = "volume", .letter = 'v', .value = "NAME[:PATH[:ro]]", .repeats = true,     \
-		.about = "a volume, at /workspace unless PATH is given"                            \
+		.about = "attach a volume (default PATH: /workspace)"                              \
 	}
 #define OPTION_NO_INTERNET                                                                         \
 	{                                                                                          \
-		.name = "no-internet", .about = "loopback only"                                    \
+		.name = "no-internet", .about = "no network but loopback"                          \
 	}
 #define OPTIONS_EGRESS                                                                             \
 	{.name = "allow",                                                                          \
 	 .value = "ADDRESS|HOST",                                                                  \
 	 .repeats = true,                                                                          \
-	 .about = "an address, range or host (*.example.com) that it may reach; alone: nothing "   \
-	          "else"},                                                                         \
+	 .about = "allow an address, range or host (*.example.com); without --deny, all others "   \
+	          "are "                                                                           \
+	          "denied"},                                                                       \
 	{                                                                                          \
 		.name = "deny", .value = "ADDRESS", .repeats = true,                               \
-		.about = "an address or range that it may not reach"                               \
+		.about = "deny an address or range"                                                \
 	}
 
 MUST_CHECK int resources_parse(const struct cli_arguments *args, struct sandbox_resources *ret,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/run_options.h — the options that say how a command runs, shared by run, exec and shell.
- * Private to this folder. */
+/* cli/run_options.h — options that say how a command runs, shared by run, exec and shell. */
 #pragma once
 
 #include "cli/session.h"
@@ -8,7 +7,7 @@
 #define OPTION_ENV                                                                                 \
 	{                                                                                          \
 		.name = "env", .letter = 'e', .value = "NAME=VALUE", .repeats = true,              \
-		.about = "set a variable; NAME alone takes it from here"                           \
+		.about = "set a variable; NAME alone copies it from this environment"              \
 	}
 #define OPTION_WORKDIR                                                                             \
 	{                                                                                          \
@@ -16,19 +15,19 @@
 	}
 #define OPTION_USER                                                                                \
 	{                                                                                          \
-		.name = "user", .letter = 'u', .value = "USER", .about = "who runs it"             \
+		.name = "user", .letter = 'u', .value = "USER", .about = "user inside the sandbox" \
 	}
 #define OPTIONS_RUN                                                                                \
 	OPTION_ENV, OPTION_WORKDIR, OPTION_USER,                                                   \
 	        {.name = "interactive",                                                            \
 	         .letter = 'i',                                                                    \
-	         .about = "on a terminal, when this is one; Ctrl-\\ detaches"},                    \
+	         .about = "use a terminal if stdin and stdout are one; Ctrl-\\ detaches"},         \
 	{                                                                                          \
 		.name = "timeout", .value = "DURATION",                                            \
-		.about = "kill it after so long, such as 90s; exit status 124"                     \
+		.about = "kill the command after this time, such as 90s; exit status 124"          \
 	}
 
-/* Every value of a repeated option, NULL-terminated. */
+/* All values of a repeated option, NULL-terminated. */
 const char *const *arguments_list(struct cli *cli, const char *name);
-/* Fills all but the sandbox; refuses a missing command. */
+/* Fills all members but the sandbox; fails if there is no command. */
 MUST_CHECK int run_options_parse(struct cli *cli, struct session_options *options);

@@ -15,7 +15,7 @@
 #include "cli/server.h"
 #include "cli/text_out.h"
 
-#define TIMEOUT_MAX_MS (INT64_C(7) * 24 * 3600 * 1000) /* the server's bound */
+#define TIMEOUT_MAX_MS (INT64_C(7) * 24 * 3600 * 1000) /* the server's limit */
 #define RESUME_ATTEMPTS 50
 #define KILL_BODY "{\"signal\":\"SIGKILL\",\"tree\":true}"
 #define RESUME_EVERY_MS 200
@@ -35,11 +35,11 @@ struct command_session {
 	struct cli *cli;
 	const struct session_options *options;
 	struct session_events events;
-	struct error failure; /* of the events */
+	struct error failure; /* of the callbacks */
 	bool failed;
-	/* Of the helper threads, which read only what was set before they started. */
+	/* Helper threads read these members, which are set before the threads start. */
 	const char *stdin_path, *stdin_end_path, *signal_path;
-	int signal_fd, stop_fd; /* stop_fd: readable when the threads are to end */
+	int signal_fd, stop_fd; /* stop_fd: readable when the threads must end */
 	pthread_t threads[2];
 	unsigned thread_count;
 	bool stdin_open;
@@ -81,7 +81,7 @@ int session_env_json(struct arena *a, const char *const *env, const char **ret, 
 		const char *value = equals ? equals + 1 : getenv(name);
 
 		if (size == 0)
-			return FAIL(err, ERROR_INVALID, "'%s' names no variable", *env);
+			return FAIL(err, ERROR_INVALID, "'%s' is not a variable name", *env);
 		if (!value)
 			return FAIL(err, ERROR_INVALID, "variable '%s' is not set here", name);
 		if (json.size > 1)
@@ -131,7 +131,7 @@ const char *session_body(struct arena *a, const struct session_options *options,
 
 /* ---- the threads: each with its own client, because a client belongs to one thread ---- */
 
-/* False when it is time to end. */
+/* Returns false when the thread must end. */
 static bool wait_for_input(const struct command_session *s, int fd)
 {
 	struct pollfd entries[] = {{.fd = fd, .events = POLLIN},
@@ -146,7 +146,7 @@ static void call_alone(const struct command_session *s, const struct http_call *
 {
 	struct http_client *client;
 	struct http_answer answer = {0};
-	struct error ignored; /* the command may have ended: its stream tells what matters */
+	struct error ignored; /* the command may have ended already; its stream reports the end */
 
 	if (http_client_open(s->cli->server, &client, &ignored) < 0)
 		return;
@@ -155,8 +155,8 @@ static void call_alone(const struct command_session *s, const struct http_call *
 	http_client_close(client);
 }
 
-/* Piece by piece rather than in one long request, which the server would take for a dead one while
- * nobody types. */
+/* Sends the input in pieces. The server would time out one long request while the user types
+ * nothing. */
 static void *send_stdin(void *argument)
 {
 	const struct command_session *s = argument;
@@ -183,16 +183,16 @@ static void *send_stdin(void *argument)
 		if (result == 0)
 			buf_done(&answer.body);
 	}
-	/* A command that has ended takes no input, which is no news. */
+	/* A command that has ended takes no input; that is no error. */
 	if (result < 0 && err.code != ERROR_NOT_FOUND && err.code != ERROR_CONFLICT)
-		(void)fprintf(stderr, "atoll: standard input broke off: %s\n", err.text);
+		(void)fprintf(stderr, "atoll: sending standard input failed: %s\n", err.text);
 	http_client_close(client);
 	return NULL;
 }
 
 static const char *signal_body(int number, unsigned interrupts)
 {
-	static char text[64]; /* of the one thread that sends signals */
+	static char text[64]; /* used by the signal thread only */
 	const char *name = "SIGTERM";
 
 	if (interrupts > 1)
@@ -205,7 +205,7 @@ static const char *signal_body(int number, unsigned interrupts)
 	return text;
 }
 
-/* The first Ctrl-C goes to the command; the second kills it and all it started. */
+/* The first Ctrl-C goes to the command; the second kills it and its children. */
 static void *send_signals(void *argument)
 {
 	const struct command_session *s = argument;
@@ -243,8 +243,8 @@ static int open_helpers(struct command_session *s)
 
 static void end_helpers(struct command_session *s)
 {
-	/* Nobody takes its output any more (`| head`): as SIGPIPE would have done here. It also
-	 * frees a thread that waits for it to take input. */
+	/* Standard output is closed (`| head`): kills the command, as SIGPIPE would do here. This
+	 * also ends the input thread's request. */
 	if (s->failed && s->events.process > 0 && !s->events.ended)
 		call_alone(s, &(struct http_call){.method = "POST",
 		                                  .path = s->signal_path,
@@ -297,7 +297,7 @@ static int read_stream(struct command_session *s, const char *method, const char
 	int result = http_client_call(s->cli->client, &call, &answer, s->cli->err);
 
 	buf_done(&answer.body);
-	buf_reset(&s->events.pending); /* of a line that was cut off */
+	buf_reset(&s->events.pending); /* drops an incomplete line */
 	if (s->failed) {
 		*s->cli->err = s->failure;
 		return -1;
@@ -305,7 +305,7 @@ static int read_stream(struct command_session *s, const char *method, const char
 	return result;
 }
 
-/* The server may have been restarted: the command goes on meanwhile, and its output is kept. */
+/* After a restart of the server the command still runs, and its output is kept. */
 static int resume_stream(struct command_session *s)
 {
 	const char *path;
@@ -324,10 +324,11 @@ static int resume_stream(struct command_session *s)
 	if (s->events.ended)
 		return 0;
 	return result < 0 ? -1
-	                  : FAIL(s->cli->err, ERROR_UNAVAILABLE, "the command's stream broke off");
+	                  : FAIL(s->cli->err, ERROR_UNAVAILABLE,
+	                         "the command's stream was interrupted");
 }
 
-/* A job in the background of a shell must not read the terminal: it would be stopped. */
+/* A background job of a shell must not read the terminal: the kernel would stop it. */
 static bool can_read_stdin(void)
 {
 	if (!isatty(STDIN_FILENO))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/session.h — a command in a sandbox, as if it ran here: its output, our input and signals, its
- * exit status. Private to this folder.
+/* cli/session.h — a command in a sandbox that behaves like a local one: output, input, signals and
+ * exit status.
  *
- * The main thread reads the stream of events; one thread sends standard input, one sends signals,
- * each over a connection of its own. A stream that breaks is resumed from the last byte. */
+ * The main thread reads the event stream. One thread sends standard input and another sends
+ * signals, each over its own connection. An interrupted stream is resumed after the last byte
+ * received. */
 #pragma once
 
 #include <signal.h>
@@ -18,34 +19,34 @@ struct session_options {
 	const char **args;      /* the command */
 	const char *cwd, *user; /* NULL = the template's */
 	const char *const *env; /* "KEY=value" texts, NULL-terminated; may be NULL */
-	int64_t timeout_ms;     /* 0 = as long as the server allows */
+	int64_t timeout_ms;     /* 0 = the server's limit */
 };
-/* The signals that a command is to get. To be blocked before any thread starts: a Ctrl-C that comes
- * early reaches the command once it runs. */
+/* Blocks the signals that the command will get. Call it before any thread starts: an early Ctrl-C
+ * then reaches the command once it runs. */
 void session_block_signals(void);
-/* True when one of them waits; takes it. */
+/* Whether a blocked signal is pending; removes it. */
 bool session_was_interrupted(void);
-/* *ret_status: as a shell would say it, 124 after a timeout. */
+/* *ret_status is the status that a shell would report; 124 after a timeout. */
 MUST_CHECK int session_run(struct cli *cli, const struct session_options *options, int *ret_status);
 
-/* Without input and signals: waits for the end and prints the collected result as JSON. */
+/* Runs without input and signals; waits for the end and prints the collected result as JSON. */
 MUST_CHECK int session_collect(struct cli *cli, const struct session_options *options,
                                int *ret_status);
 
-/* ---- pure parts, for tests ---- */
+/* ---- pure functions, for tests ---- */
 
 /* The body of POST …/exec. */
 const char *session_body(struct arena *a, const struct session_options *options, bool stdin_open);
-/* {"A":"b"} of "A=b" texts; a name alone takes its value from our environment. */
+/* {"A":"b"} from "A=b" texts; a name alone takes its value from the environment. */
 MUST_CHECK int session_env_json(struct arena *a, const char *const *env, const char **ret,
                                 struct error *err);
 
-/* What the events have told so far. */
+/* The state of a stream of events. */
 struct session_events {
-	struct arena arena; /* of the line at hand */
-	struct buf pending; /* a begun line */
+	struct arena arena; /* of the current line */
+	struct buf pending; /* an incomplete line */
 	int64_t process;    /* 0 before the start */
-	char since[48];     /* "STDOUT.STDERR", to resume */
+	char since[48];     /* "STDOUT.STDERR" offsets, to resume */
 	bool ended;
 	int status;
 	void (*on_started)(void *context, int64_t process);
@@ -54,8 +55,9 @@ struct session_events {
 };
 void session_events_init(struct session_events *e);
 void session_events_done(struct session_events *e);
-/* Takes NDJSON as it comes. */
+/* Processes a piece of NDJSON. */
 MUST_CHECK int session_events_add(struct session_events *e, struct span bytes, struct error *err);
 struct json_value;
-/* One line on stderr for an end that its exit code does not explain: out of memory, a full disk. */
+/* Prints a line to stderr if the cause explains more than the exit code, such as out of memory or a
+ * full disk. */
 void session_print_cause(const struct json_value *ended);

@@ -36,7 +36,7 @@ static int sextet_of(char c)
 	return at ? (int)(at - alphabet) : -1;
 }
 
-/* RFC 4648 with padding, as the server writes what is no text. */
+/* RFC 4648 with padding; the server uses it for output that is not UTF-8. */
 static int decode_base64(struct arena *a, const char *text, struct span *ret, struct error *err)
 {
 	char *out = arena_alloc(a, strlen(text) / 4 * 3 + 3);
@@ -67,7 +67,7 @@ static int on_output(struct session_events *e, const struct json_value *event, i
 	    decode_base64(&e->arena, data, &bytes, err) < 0)
 		return -1;
 	if (fd_write_all(fd, bytes.data, bytes.size, err) < 0)
-		return FAIL_CONTEXT(err, "pass the command's output on");
+		return FAIL_CONTEXT(err, "write the command's output");
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int on_line(void *context, struct span line, struct error *err)
 	} else if (strcmp(name, "exit") == 0) {
 		on_exit_event(e, event);
 	}
-	/* Only after its bytes are out: a resumed stream must not skip them. */
+	/* Only after the bytes were written: a resumed stream must not skip them. */
 	since = json_text(json_get(event, "since"), NULL);
 	if (since)
 		(void)snprintf(e->since, sizeof(e->since), "%s", since);

@@ -76,7 +76,7 @@ void table_add(struct text_table *t, const char *cell)
 	t->cells[t->count++] = cell && cell[0] ? text_out_safe(t->arena, cell) : "-";
 }
 
-/* Characters rather than bytes: continuation bytes take no place. */
+/* Counts characters, not bytes: continuation bytes have no width. */
 static unsigned width_of(const char *text)
 {
 	unsigned width = 0;

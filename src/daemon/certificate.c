@@ -64,7 +64,8 @@ static int load_certificate(struct certificate_source *s, struct error *err)
 	char expires[24];
 
 	for (unsigned i = 0; i < 2; i++) {
-		/* Before it is read: what changes meanwhile is looked at again. */
+		/* Marked before reading, so that a change during the read is noticed at the next
+		 * look. */
 		s->seen[i] = mark_of(s->paths[i]);
 		if (file_read(AT_FDCWD, s->paths[i], &pem, err) < 0)
 			return -1;
@@ -124,7 +125,7 @@ bool certificate_look(struct certificate_source *s, int64_t now_ms, bool is_aske
 		return false;
 	if (load_certificate(s, &err) == 0)
 		return true;
-	log_warning("the new certificate is not right, going on with the old one", FAILURE(&err));
+	log_warning("the new certificate is invalid; the old one stays in use", FAILURE(&err));
 	return false;
 }
 

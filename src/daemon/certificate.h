@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/certificate.h — certificate and key on their way from their files, which the api process
- * may be unable to read, into a file without a name that it inherits. Private to this folder.
+/* daemon/certificate.h — passes certificate and key to the api process, which may be unable to read
+ * their files, in an unnamed file that it inherits.
  *
- * The supervisor looks at the files every few seconds, and at once on SIGHUP. What changed and is
- * right replaces what was there, and the api process is told by SIGHUP; what is not right is
- * logged, and all goes on with what there was. */
+ * The supervisor checks the files every few seconds and on SIGHUP. A changed and valid pair
+ * replaces the old one, and SIGHUP tells the api process. An invalid pair is logged, and the old
+ * one stays in use. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,17 +23,18 @@ struct certificate_mark {
 struct certificate_source {
 	const char *paths[2]; /* certificate, key */
 	struct certificate_mark seen[2];
-	int memory_fd; /* both; -1 = the server speaks no TLS */
+	int memory_fd; /* holds both; -1 = the server does not use TLS */
 	int64_t look_at_ms;
 };
-/* Reads them; fails when they do not fit. Without config->tls_listen there is nothing to do. */
+/* Reads both files; fails if they do not match. Does nothing without config->tls_listen. */
 MUST_CHECK int certificate_open(struct arena *a, const struct config *config,
                                 struct certificate_source *ret, struct error *err);
 void certificate_close(struct certificate_source *s); /* memory_fd may be -1 */
-/* True when there is another one in memory_fd. `is_asked`: now, and tells when it is the same. */
+/* Checks the files. Returns true if memory_fd holds a new pair. `is_asked`: checks now and logs
+ * that a pair is unchanged. */
 bool certificate_look(struct certificate_source *s, int64_t now_ms, bool is_asked);
 
 struct http_server;
-/* Gives the server, which is in the api process, what memory_fd holds: for those who connect from
- * then on. */
+/* Gives the contents of memory_fd to the HTTP server of the api process; applies to later
+ * connections. */
 MUST_CHECK int certificate_take(struct http_server *server, int memory_fd, struct error *err);

@@ -25,17 +25,17 @@ static void raise_file_limit(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return;
-	/* To raise the hard limit needs CAP_SYS_RESOURCE; the soft one can be raised to it always.
-	 */
+	/* Raising the hard limit needs CAP_SYS_RESOURCE; the soft limit can always be raised to
+	 * it. */
 	if (limit.rlim_max < FILES_WANTED && setrlimit(RLIMIT_NOFILE, &wanted) == 0)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Before what runs in sandboxes, and inside the process by c->nice: both are of no use alone where
- * the kernel schedules sessions as groups (sched(7)). Best effort: it needs CAP_SYS_NICE, which the
- * child's user has not. */
+/* Prefers the process to programs in sandboxes, together with c->nice inside the process: where the
+ * kernel schedules sessions as groups (sched(7)), neither works alone. Best effort: it needs
+ * CAP_SYS_NICE, which the child's user lacks. */
 static void come_first(const struct child *c)
 {
 	AUTO_CLOSE int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
@@ -46,21 +46,21 @@ static void come_first(const struct child *c)
 		(void)setpriority(PRIO_PROCESS, 0, c->nice);
 }
 
-/* In the new process, whose parent has one thread. */
+/* Runs in the new process, whose parent has one thread. */
 static int prepare_child(const struct child *c, pid_t parent, struct error *err)
 {
 	sigset_t none;
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Ctrl-C is for the supervisor alone. */
+	/* Ctrl-C is for the supervisor only. */
 	(void)setsid();
 	raise_file_limit();
 	for (unsigned i = 0; i < c->fd_count; i++) {
 		if (fcntl(c->fds[i], F_SETFD, 0) < 0)
 			return FAIL_ERRNO(err, "hand over descriptor %d", c->fds[i]);
 	}
-	/* Before the change of user: the folders above it may be closed to that user. */
+	/* Before the change of user, which may be unable to reach the folder. */
 	if (c->folder_fd >= 0 && fchdir(c->folder_fd) < 0)
 		return FAIL_ERRNO(err, "enter the data folder");
 	come_first(c);
@@ -91,7 +91,7 @@ int child_start(struct child *c, struct error *err)
 {
 	pid_t parent = getpid(), pid;
 
-	/* Of an attempt that fails, too: the one after it comes later. */
+	/* Set for a failed start, too, so that the next attempt is delayed. */
 	c->started_ms = clock_monotonic_ms();
 	pid = fork();
 	if (pid < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/child.h — one process that the supervisor keeps alive. Private to this folder. */
+/* daemon/child.h — a process that the supervisor restarts when it dies. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,19 +13,19 @@
 
 struct child {
 	const char *name;
-	int program_fd; /* executed by descriptor: the user may have no way to its path */
+	int program_fd; /* executed by descriptor: the user may be unable to reach its path */
 	const char **args, **env;
 	int fds[CHILD_FDS_MAX]; /* that it inherits */
 	unsigned fd_count;
-	const struct identity *identity; /* NULL = as we are */
-	int folder_fd;                   /* that it starts in; -1 = ours */
-	int nice;                        /* where the machine lets us; 0 = as we are */
+	const struct identity *identity; /* NULL = the supervisor's */
+	int folder_fd;                   /* its current folder; -1 = the supervisor's */
+	int nice;                        /* applied if the machine allows it; 0 = unchanged */
 
 	pid_t pid;                      /* 0 = not running */
-	int64_t started_ms, restart_ms; /* monotonic; restart_ms 0 = not due */
-	unsigned failures;              /* since it last lived for a while */
+	int64_t started_ms, restart_ms; /* monotonic; restart_ms 0 = no restart planned */
+	unsigned failures;              /* since it last ran for a while */
 };
 MUST_CHECK int child_start(struct child *c, struct error *err);
-/* It ended: says when to start it again, later after each time that it ended at once. */
+/* Records its end and plans the restart; repeated quick ends delay it further. */
 void child_ended(struct child *c, int64_t now_ms);
 void child_signal(const struct child *c, int signo);

@@ -26,12 +26,12 @@ static int refuse_copy(int fd, const char *data_dir, const struct id *node, stru
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "'%.80s' is a copy of '%.80s', whose server runs: both are node '%s'", data_dir,
 	           buf_text(&place), node->text);
-	error_hint(err, "stop that server before; another server needs a data folder of its own, "
+	error_hint(err, "stop that server first; another server needs a data folder of its own, "
 	                "which its first start makes");
 	return -1;
 }
 
-/* For people and for the message above; the lock is what counts. */
+/* For people and for the message above; only the lock decides. */
 static void write_place(int fd, const char *data_dir)
 {
 	size_t size = strlen(data_dir);
@@ -40,8 +40,8 @@ static void write_place(int fd, const char *data_dir)
 		(void)!pwrite(fd, data_dir, size < PLACE_MAX ? size : PLACE_MAX - 1, 0);
 }
 
-/* Whether the path still leads to the open file: a server that ended may have removed it between
- * our open and our lock, and a lock of a file without a name keeps nobody out. */
+/* Whether the path still leads to the open file. An ending server may remove it between open and
+ * lock, and a lock on an unnamed file excludes no other server. */
 static bool is_named(int folder, const char *name, int fd)
 {
 	struct stat open_one, named;
@@ -73,8 +73,8 @@ static int lock_file(int folder, const struct copies_options *o, int *ret_fd, st
 	            o->folder, o->node->text, TRIES_MAX);
 }
 
-/* No process holds it: its server was killed. Removed while we hold it, so that a server which has
- * opened it meanwhile finds out by its name. */
+/* Removes the file of a killed server: no process holds its lock. It is removed while locked here,
+ * so that a server that opened it meanwhile notices by the name. */
 static void remove_stale(int folder, const char *name)
 {
 	AUTO_CLOSE int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -121,7 +121,7 @@ int copies_lock(const struct copies_options *o, int *ret_fd, struct error *err)
 
 	if (open_folder(o->folder, &folder, err) < 0 || lock_file(folder, o, ret_fd, err) < 0)
 		return -1;
-	/* Our own is locked, and stays. */
+	/* The own file is locked and stays. */
 	sweep_stale(folder);
 	return 0;
 }

@@ -15,10 +15,10 @@
 
 #define KEY_FILE "admin.key"
 #define NODE_FILE "node.id"
-/* Absolute, and good for every call that takes a path. */
+/* An absolute path that every call accepts. */
 #define CURRENT "/proc/self/cwd"
 
-/* mkdir -p; only what is made gets the mode. */
+/* Like mkdir -p; only created folders get the mode. */
 static int make_path(const char *path, struct error *err)
 {
 	char part[4096];
@@ -41,7 +41,7 @@ static int make_path(const char *path, struct error *err)
 struct subfolder {
 	const char *name;
 	mode_t mode;
-	const struct identity *owner; /* NULL = ours */
+	const struct identity *owner; /* NULL = the user of this process */
 };
 
 static int open_subfolder(int data, const struct subfolder *f, int *ret_fd, struct error *err)
@@ -59,7 +59,7 @@ static int open_subfolder(int data, const struct subfolder *f, int *ret_fd, stru
 	return 0;
 }
 
-/* For 'atoll down'. A full disk is no reason not to start. */
+/* Writes the process id for 'atoll down'. Continues if the disk is full. */
 static int write_pid(int fd, struct error *err)
 {
 	char text[16];
@@ -83,8 +83,8 @@ static int lock_folder(struct data_folder *d, const char *path, struct error *er
 	return FAIL_ERRNO(err, "lock '%s'", path);
 }
 
-/* The api process has to reach its folders below: may pass through, not list. A folder that
- * mktemp made, for one, is closed to it. */
+/* Lets the api process traverse the folder without listing it. A folder made by mktemp, for
+ * example, is closed to it. */
 static int let_pass(int fd, const struct identity *owner, struct error *err)
 {
 	struct stat st;
@@ -97,7 +97,7 @@ static int let_pass(int fd, const struct identity *owner, struct error *err)
 	return 0;
 }
 
-/* Made once: it is in the rows of this folder's sandboxes. */
+/* Created once: rows of this folder's sandboxes hold it. */
 static int make_node(const struct data_folder *d, struct error *err)
 {
 	char line[ID_SIZE + 2];
@@ -120,7 +120,7 @@ const char *data_reach(const char *path)
 
 int data_node_read(const char *path, struct id *ret, struct error *err)
 {
-	/* The api process may pass through the folder, not list it. */
+	/* O_PATH, because the api process may traverse the folder but not list it. */
 	AUTO_CLOSE int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO(buf_done) struct buf text = BUF(256);
 	struct span rest, line;
@@ -137,8 +137,9 @@ int data_node_read(const char *path, struct id *ret, struct error *err)
 		if (id_is_valid(ret->text))
 			return 0;
 	}
-	(void)FAIL(err, ERROR_INVALID, "'%s/" NODE_FILE "' holds no id", path);
-	error_hint(err, "it is 20 characters of a-z and 2-7; its sandboxes' rows have it too");
+	(void)FAIL(err, ERROR_INVALID, "'%s/" NODE_FILE "' does not hold an id", path);
+	error_hint(err, "an id has 20 characters of a-z and 2-7; the rows of its sandboxes hold "
+	                "the same id");
 	return -1;
 }
 
@@ -197,7 +198,7 @@ void data_close(struct data_folder *d)
 	*d = (struct data_folder){-1, -1, -1};
 }
 
-/* Who used sudo to start the server wants to read the key without it. */
+/* A user who started the server with sudo should be able to read the key without it. */
 static void give_to_sudo_user(int fd)
 {
 	const char *text = getenv("SUDO_UID");

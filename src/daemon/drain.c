@@ -7,7 +7,7 @@
 
 #define LOOK_MS 50
 
-/* There is one look more after the streams were told, so that their last frames go out. */
+/* Looks once more after the streams were told, so that their last frames are sent. */
 static void on_look(void *context)
 {
 	struct drain *d = context;
@@ -20,7 +20,7 @@ static void on_look(void *context)
 	}
 	if (!is_busy || loop_now_ms(api->loop) >= d->until_ms) {
 		if (is_busy)
-			log_warning("calls have not ended in time and are cut off",
+			log_warning("calls did not end in time and are cut off",
 			            NUMBER("drain_ms", api->config->drain_ms));
 		server_end_streams(api->server, "the server is stopping");
 		d->are_streams_told = true;
@@ -34,7 +34,7 @@ void drain_begin(struct drain *d, struct api *api)
 		loop_stop(api->loop);
 		return;
 	}
-	log_info("stopping: calls that run may end, new ones are refused",
+	log_info("stopping: running calls may finish, new ones are refused",
 	         NUMBER("drain_ms", api->config->drain_ms));
 	api->is_draining = true;
 	server_drain(api->server);

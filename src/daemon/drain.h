@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/drain.h — the end of the api process that ends the calls which run. Private to this
- * folder; on the loop thread.
+/* daemon/drain.h — the api process stops: running calls may finish first. On the loop thread.
  *
- * The first signal to stop refuses new requests (http/drain.h) and lets those that run end, for the
- * option `drain` at most; then terminals are told, and the loop stops. The second signal stops it
- * at once. */
+ * The first signal to stop refuses new requests (http/drain.h) and gives running ones at most the
+ * time of the option `drain`. Then terminals are told, and the loop stops. The second signal stops
+ * the loop at once. */
 #pragma once
 
 #include "api/api.h"
@@ -15,6 +14,6 @@ struct drain {
 	int64_t until_ms;
 	bool are_streams_told;
 };
-/* A signal to stop has come. */
+/* Handles a signal to stop. */
 void drain_begin(struct drain *d, struct api *api);
-void drain_cancel(struct drain *d); /* before the loop closes; one that never began is fine */
+void drain_cancel(struct drain *d); /* before the loop closes; also without drain_begin */

@@ -12,7 +12,7 @@
 static int read_key(int fd, struct account_key *ret, struct error *err)
 {
 	char text[ACCOUNT_KEY_SIZE + 8];
-	/* The descriptor's position is shared with the supervisor: read by offset. */
+	/* Reads by offset, because the supervisor shares the descriptor's position. */
 	ssize_t size = pread(fd, text, sizeof(text), 0);
 	struct span key = {text, size < 0 ? 0 : (size_t)size};
 

@@ -29,7 +29,7 @@ int identity_find(const char *wanted, struct identity *ret, struct error *err)
 
 static int drop_bounding_set(struct error *err)
 {
-	/* Past the last capability that this kernel knows, EINVAL ends the loop. */
+	/* EINVAL after the last capability that this kernel knows ends the loop. */
 	for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0;
 	     capability++) {
 		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/identity.h — the user that the api process runs as. Private to this folder. */
+/* daemon/identity.h — the unprivileged user of the api process. */
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@ struct identity {
 	gid_t gid;
 	char name[64];
 };
-/* `wanted`, or when it is empty "atoll" if there is such a user, else "nobody". Refuses root. */
+/* Finds `wanted`; if it is "", "atoll" if that user exists, else "nobody". Refuses root. */
 MUST_CHECK int identity_find(const char *wanted, struct identity *ret, struct error *err);
-/* Becomes it for good: no group but its own, no capability, no way to gain any. */
+/* Becomes the user for good: only its own group, no capability, no way to gain any. */
 MUST_CHECK int identity_become(const struct identity *identity, struct error *err);

@@ -19,7 +19,8 @@
 #define TAKEN_MS 2000
 #define LOOK_MS 20
 
-/* A server that was killed a moment ago has its address until the last of its processes is gone. */
+/* Waits for an address in use: after a kill, the last process of the old server may still hold
+ * it. */
 static int start_listening(int fd, const struct sockaddr *address, socklen_t size,
                            struct error *err)
 {
@@ -51,7 +52,7 @@ static int split_address(const char *address, char host[256], char port[8], stru
 		name = (struct span){name.data + 1, name.size - 2};
 	if (!colon || name.size == 0 || name.size > 255 ||
 	    span_parse_whole(span_of(colon + 1), 0, 65535, &number, &ignored) < 0) {
-		(void)FAIL(err, ERROR_INVALID, "'%s' is no address", address);
+		(void)FAIL(err, ERROR_INVALID, "'%s' is not an address", address);
 		error_hint(err, "such as 127.0.0.1:7777 or unix:/run/atoll.sock");
 		return -1;
 	}
@@ -95,7 +96,7 @@ int listen_open_unix(int folder, const char *name, int *ret_fd, struct error *er
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "make a socket");
-	/* The folder's own path may be longer than an address holds. */
+	/* The folder's own path may be too long for a socket address. */
 	if (snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", folder,
 	             name) >= (int)sizeof(address.sun_path))
 		return FAIL(err, ERROR_INVALID, "'%s' is too long for a socket", name);

@@ -35,7 +35,7 @@ static int bind_port(int fd, unsigned port)
 	return bind(fd, (const struct sockaddr *)&address, sizeof(address));
 }
 
-/* `*port` is the one that is wanted, 0 = any; another one when somebody has it. */
+/* `*port` is the wanted port, 0 = any; another one is chosen if it is in use. */
 static int open_socket(int kind, int *ret_fd, unsigned *port, struct error *err)
 {
 	AUTO_CLOSE int fd = socket(AF_INET, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -43,8 +43,8 @@ static int open_socket(int kind, int *ret_fd, unsigned *port, struct error *err)
 	socklen_t size = sizeof(address);
 	const int yes = 1;
 
-	/* No link has the address before there is a sandbox with such rules; connections of a
-	 * gateway before this one may be ending. */
+	/* IP_FREEBIND, because no link has the address before a sandbox with such rules exists;
+	 * SO_REUSEADDR, because connections of an earlier gateway may be closing. */
 	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &yes, sizeof(yes)) < 0 ||
 	    (kind == SOCK_STREAM &&
 	     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0) ||
@@ -57,8 +57,8 @@ static int open_socket(int kind, int *ret_fd, unsigned *port, struct error *err)
 	return 0;
 }
 
-/* Sandboxes that live on are led to the ports of the supervisor before this one until their rules
- * are told again; whoever else listens there would have them as guests. */
+/* Reads the ports of the previous supervisor. Rules of surviving sandboxes lead there until they
+ * are written again; another program on these ports would get their connections. */
 static void read_ports(int run_fd, unsigned ports[NAMES_RULES])
 {
 	AUTO(buf_done) struct buf text = BUF(PORTS_SIZE);
@@ -132,7 +132,7 @@ struct confined {
 	pid_t parent;
 };
 
-/* The folder of rules is all files that there are. */
+/* The folder of rules becomes the process's whole filesystem. */
 static int confine_names(const void *context, struct error *err)
 {
 	const struct confined *c = context;
@@ -146,7 +146,7 @@ static int confine_names(const void *context, struct error *err)
 		return FAIL_ERRNO(err, "tie to the supervisor");
 	if (getppid() != c->parent)
 		return FAIL(err, ERROR_UNAVAILABLE, "the supervisor has gone");
-	/* A sanitizer has calls of its own. */
+	/* A sanitizer needs system calls of its own. */
 	return ATOLL_SANITIZED ? seccomp_confine(err) : names_filter(err);
 }
 
@@ -182,7 +182,7 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 	};
 
 	if (o->names_count != NAMES_FDS)
-		return FAIL(err, ERROR_INVALID, "the role names is the supervisor's to start");
+		return FAIL(err, ERROR_INVALID, "only the supervisor starts the role names");
 	if (identity_find(config->user, &identity, err) < 0 ||
 	    find_nameservers(config, nameservers, err) < 0)
 		return -1;

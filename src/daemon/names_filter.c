@@ -7,7 +7,8 @@
 
 #include "daemon/names.h"
 
-/* All that it does from then on: wait, carry bytes, open files of its folder, keep time. */
+/* Everything that the running gateway does: wait, carry bytes, open files of its folder, read the
+ * time. */
 static const int allowed[] = {
         SCMP_SYS(accept4),
         SCMP_SYS(brk),
@@ -58,7 +59,7 @@ static int add_rules(scmp_filter_ctx filter)
 		result = seccomp_rule_add(
 		        filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 3, SCMP_A0(SCMP_CMP_EQ, AF_INET),
 		        SCMP_A1(SCMP_CMP_MASKED_EQ, ~flags, kinds[i]), SCMP_A2(SCMP_CMP_EQ, 0));
-	/* To abort. Its user has other processes. */
+	/* For abort(). Its user has other processes. */
 	if (result == 0)
 		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
 		                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));

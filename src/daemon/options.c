@@ -81,7 +81,7 @@ static int add_names_fd(struct options_parser *p, const char *value, struct erro
 static const struct own_option {
 	const char *name;
 	int (*set)(struct options_parser *p, const char *value, struct error *err);
-	const char *about; /* NULL: between our own processes */
+	const char *about; /* NULL = only used between processes of the server */
 } own_options[] = {
         {"config", set_config_file, "FILE with options, instead of DATA/atoll.yaml"},
         {"role", set_role, "supervisor (default), or api: the api process alone"},
@@ -102,7 +102,7 @@ static const struct own_option *own_option_find(struct span name)
 	return NULL;
 }
 
-/* Options are written with '-' or '_'. */
+/* Accepts options with '-' and with '_'. */
 static void add_flag(struct options_parser *p, struct span name, const char *value)
 {
 	char *flag = arena_format(p->arena, "%.*s=%s", (int)name.size, name.data, value);
@@ -164,7 +164,7 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 			continue;
 		if (strncmp(argv[i], "--", 2) != 0) {
 			(void)FAIL(err, ERROR_INVALID, "unknown argument '%s'", argv[i]);
-			error_hint(err, "atolld --help lists what there is");
+			error_hint(err, "atolld --help lists the options");
 			return -1;
 		}
 		if (parse_option(&p, argv, &i, err) < 0)
@@ -175,15 +175,16 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 
 void daemon_options_help(struct buf *out)
 {
-	buf_add_text(out, "atolld - isolated computers for AI agents: the server\n\n"
-	                  "usage: atolld [--OPTION VALUE]...\n\n"
-	                  "  --help       this text\n"
-	                  "  --version    its version\n"
-	                  "  --openapi    the OpenAPI document of its HTTP API\n"
-	                  "  --adopt      take a store that does not fit to the data folder: what "
-	                  "it does\n               not know goes to the trash\n"
-	                  "  --recover    the same, but make rows for it, from what lies in the "
-	                  "folder\n");
+	buf_add_text(out,
+	             "atolld - isolated computers for AI agents: the server\n\n"
+	             "usage: atolld [--OPTION VALUE]...\n\n"
+	             "  --help       this text\n"
+	             "  --version    its version\n"
+	             "  --openapi    the OpenAPI document of its HTTP API\n"
+	             "  --adopt      use a store that does not match the data folder: what the "
+	             "store\n               does not know goes to the trash\n"
+	             "  --recover    the same, but make rows for it, from what lies in the "
+	             "folder\n");
 	for (size_t i = 0; i < COUNT_OF(own_options); i++) {
 		if (own_options[i].about)
 			buf_addf(out, "  --%-10s %s\n", own_options[i].name, own_options[i].about);

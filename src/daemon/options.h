@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/options.h — atolld's command line. Private to this folder. */
+/* daemon/options.h — the command line of atolld. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,20 +18,20 @@ enum daemon_role { ROLE_SUPERVISOR, ROLE_API, ROLE_NAMES };
 struct daemon_options {
 	enum daemon_role role;
 	bool help, version, openapi;
-	enum fleet_claim claim; /* of a store that does not fit to the data folder */
+	enum fleet_claim claim; /* of a store that does not match the data folder */
 	const char *config_file;
 	const char **flags; /* "name=value" for config_load, NULL-terminated */
-	/* What the supervisor hands to the api process; -1 = it is not there. */
+	/* Passed from the supervisor to the api process; -1 = none. */
 	int listen_fds[LISTEN_FDS_MAX];
 	unsigned listen_count;
 	int key_fd, ready_fd;
 	int tls_listen_fd, certificate_fd;
-	int names_fds[NAMES_FDS]; /* to the gateway for names, see names.h */
+	int names_fds[NAMES_FDS]; /* of the gateway for host names, see names.h */
 	unsigned names_count;
 };
 MUST_CHECK int daemon_options_parse(struct arena *a, int argc, char **argv,
                                     struct daemon_options *ret, struct error *err);
 void daemon_options_help(struct buf *out);
-/* Flags, environment and file together. */
+/* Loads the configuration from flags, environment and file. */
 MUST_CHECK int daemon_config_load(struct arena *a, const struct daemon_options *o,
                                   struct config *ret, struct error *err);

@@ -18,9 +18,9 @@
 #define FIRST FOLDER "/0" /* of the empty files; see name_file */
 #define SPACE_BYTES (INT64_C(8) << 20)
 #define FILES 64
-#define LOW_BYTES (UINT64_C(2) << 20) /* less is full */
+#define LOW_BYTES (UINT64_C(2) << 20) /* less free space counts as full */
 #define LOW_FILES 32
-#define AMPLE_BYTES (UINT64_C(64) << 20) /* beside the reserve itself */
+#define AMPLE_BYTES (UINT64_C(64) << 20) /* free space that the reserve needs besides itself */
 #define AMPLE_FILES 1024
 
 struct room {
@@ -34,7 +34,7 @@ static bool find_room(int data_fd, struct room *ret)
 	if (fstatvfs(data_fd, &status) < 0)
 		return false;
 	ret->bytes = (uint64_t)status.f_bavail * status.f_frsize;
-	/* btrfs and the like count no files. */
+	/* btrfs and similar filesystems count no files. */
 	ret->files = status.f_files > 0 ? status.f_favail : UINT64_MAX;
 	return true;
 }
@@ -52,8 +52,8 @@ static void release_reserve(int data_fd)
 		log_warning("the disk of the data folder is full: its reserve is given up",
 		            TEXT("hint", "free room: delete sandboxes, snapshots or backups"));
 	fault_point("supervisor", "reserve-given");
-	/* The first file goes last: as long as it is there, a supervisor that was killed here has
-	 * left some, and the next one goes on. */
+	/* Removes the first file last: while it exists, the next supervisor completes what a killed
+	 * one began. */
 	for (unsigned i = FILES; i-- > 0;) {
 		name_file(i, name);
 		(void)unlinkat(data_fd, name, 0);
@@ -69,7 +69,7 @@ static int make_space(int data_fd)
 		return -1;
 	if (fallocate(fd, 0, 0, SPACE_BYTES) == 0)
 		return 0;
-	/* A file system that takes no room before it is written. */
+	/* The filesystem does not allocate space before data is written. */
 	(void)unlinkat(data_fd, SPACE, 0);
 	return -1;
 }

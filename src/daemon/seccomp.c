@@ -41,8 +41,8 @@ static const int forbidden[] = {
         SCMP_SYS(name_to_handle_at),
 };
 
-/* Threads only. clone3 hides its flags from filters; the C library falls back to clone. A
- * sanitizer's leak check traces from a clone of the process, and must be let. */
+/* Allows only threads. clone3 hides its flags from filters; the C library falls back to clone. The
+ * leak check of a sanitizer traces from a clone of the process and is allowed. */
 static int forbid_processes(scmp_filter_ctx filter)
 {
 	int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);

@@ -27,10 +27,10 @@
 #define BEAT_MS 1000
 #define BEATS_OF_TICK 2
 #define BROKER_WAIT_MS 20000
-#define WATCHED_WAIT_MS 600000 /* the same for a broker that a supervisor keeps */
+#define WATCHED_WAIT_MS 600000 /* with a supervisor, which restarts the broker */
 #define WAIT_SAID_MS 5000
 #define QUEUE_MAX 4096
-/* Long calls that look for their sandbox, make it or wake it at once. */
+/* Long calls that are still finding, making or waking their sandbox. */
 #define WAITERS_BEGIN_MAX 16
 
 struct api_process {
@@ -47,7 +47,7 @@ struct api_process {
 	struct webhooks *webhooks;
 	struct jobs *jobs;
 	pthread_mutex_t hears_mutex;
-	bool hears_ends; /* the fleet and its workers take what the provider's thread tells */
+	bool hears_ends; /* the provider's events reach the fleet and its workers */
 	struct loop *loop;
 	struct http_server *server;
 	struct api api;
@@ -58,7 +58,7 @@ struct api_process {
 	struct loop_timer tick_timer;
 	struct worker_task tick_task;
 	atomic_bool tick_runs;
-	unsigned beats; /* till the next tick */
+	unsigned beats; /* until the next tick */
 	struct drain drain;
 	struct worker_task leases_task;
 	atomic_bool leases_run;
@@ -87,7 +87,7 @@ static void on_host_again(void *context)
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 
-/* An end that is not heard is found out by the next start's recovery. */
+/* If an end is missed, the recovery of the next start finds it. */
 static void hear_ends(struct api_process *p, bool hears)
 {
 	pthread_mutex_lock(&p->hears_mutex);
@@ -95,13 +95,13 @@ static void hear_ends(struct api_process *p, bool hears)
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 
-/* A wait for a broker that starts, or starts again. */
+/* A wait for a broker that is starting. */
 struct broker_wait {
 	int64_t began_ms, deadline, said_ms;
 };
 
-/* With a supervisor the broker lives, or the supervisor ends this process: at a high load the
- * broker's start takes minutes. */
+/* With a supervisor the wait is long: either the broker lives or the supervisor ends this process,
+ * and under high load the broker's start takes minutes. */
 static struct broker_wait begin_wait(const struct api_process *p)
 {
 	int64_t now = clock_monotonic_ms();
@@ -111,7 +111,7 @@ static struct broker_wait begin_wait(const struct api_process *p)
 	                            now};
 }
 
-/* False: it has taken too long. */
+/* Returns false when the wait has lasted too long. */
 static bool wait_a_moment(struct broker_wait *w, const struct error *why)
 {
 	int64_t now = clock_monotonic_ms();
@@ -129,7 +129,7 @@ static bool wait_a_moment(struct broker_wait *w, const struct error *why)
 	return true;
 }
 
-/* The broker starts beside us and may need a moment. */
+/* The broker starts at the same time and may not be ready yet. */
 static int open_provider(struct api_process *p, struct error *err)
 {
 	const struct provider_ops *ops = provider_find(p->config->provider);
@@ -143,7 +143,7 @@ static int open_provider(struct api_process *p, struct error *err)
 	struct broker_wait wait = begin_wait(p);
 
 	if (!ops)
-		return FAIL(err, ERROR_INVALID, "there is no provider '%s'", p->config->provider);
+		return FAIL(err, ERROR_INVALID, "unknown provider '%s'", p->config->provider);
 	while (ops->open(&options, &p->provider, err) < 0) {
 		bool is_absent = err->code == ERROR_UNAVAILABLE || err->code == ERROR_NOT_FOUND ||
 		                 err->code == ERROR_TIMEOUT;
@@ -154,8 +154,8 @@ static int open_provider(struct api_process *p, struct error *err)
 	return 0;
 }
 
-/* The broker may die while it is asked, as at any other time, and is there again a moment later.
- * What was recovered until then is found so. */
+/* The broker may die during the recovery and restart a moment later. The next attempt finds what
+ * was recovered before. */
 static int recover_fleet(struct api_process *p, struct error *err)
 {
 	struct broker_wait wait = begin_wait(p);
@@ -164,7 +164,7 @@ static int recover_fleet(struct api_process *p, struct error *err)
 	       fleet_recover(p->fleet, err) < 0) {
 		if (err->code != ERROR_UNAVAILABLE || !wait_a_moment(&wait, err))
 			return -1;
-		log_warning("recovery was cut off, beginning again", FAILURE(err));
+		log_warning("recovery was interrupted, starting again", FAILURE(err));
 		error_clear(err);
 	}
 	return 0;
@@ -209,8 +209,8 @@ static struct worker_options workers_of(const struct config *config)
 	};
 }
 
-/* Calls of minutes begin on the fast lane, which finds their sandbox, and run on the agents' lane.
- */
+/* Calls that take minutes begin on the fast lane, which finds their sandbox, and continue on the
+ * agents' lane. */
 static struct worker_options waiters_of(const struct config *config)
 {
 	unsigned calls = (unsigned)config->tool_calls_max;
@@ -361,7 +361,7 @@ static void on_signal(void *context, uint32_t events)
 			drain_begin(&p->drain, &p->api);
 		else if (p->certificate_fd >= 0 &&
 		         certificate_take(p->server, p->certificate_fd, &err) < 0)
-			log_warning("certificate not taken, going on with the old one",
+			log_warning("the new certificate was refused; the old one stays in use",
 			            FAILURE(&err));
 	}
 }
@@ -382,7 +382,7 @@ static int watch_signals(struct api_process *p, struct error *err)
 	                      &p->signal_watch, err);
 }
 
-/* Before any thread starts: all of them inherit the mask. */
+/* Before any thread starts, so that all threads inherit the mask. */
 static int block_signals(struct error *err)
 {
 	sigset_t set;
@@ -406,7 +406,8 @@ static void tick_on_worker(struct worker_task *task)
 	atomic_store(&p->tick_runs, false);
 }
 
-/* In the fast lane, which no provider holds up: a lease is not to wait for longer than is said. */
+/* Runs in the fast lane, which no provider blocks, so that waiters on leases are answered in
+ * time. */
 static void leases_on_worker(struct worker_task *task)
 {
 	struct api_process *p = CONTAINER_OF(task, struct api_process, leases_task);
@@ -503,15 +504,16 @@ static void tell_end(struct api_process *p)
 	struct fleet_counts counts = fleet_counts_get(p->fleet);
 	uint64_t running = counts.by_state[SANDBOX_STARTED] + counts.by_state[SANDBOX_PAUSED];
 
-	log_info("ending, sandboxes go on", NUMBER("sandboxes", running));
+	log_info("ending; sandboxes keep running", NUMBER("sandboxes", running));
 	if (running > 0 && isatty(STDERR_FILENO))
 		(void)fprintf(stderr,
-		              "%" PRIu64 " sandboxes go on without the server; 'atoll down' ends "
+		              "%" PRIu64
+		              " sandboxes keep running without the server; 'atoll down' ends "
 		              "them, 'atoll serve' takes them up again.\n",
 		              running);
 }
 
-/* From the outside in: no new work, then what runs, then what it runs on. */
+/* From the outside in: first new work, then running work, then what it depends on. */
 static void close_server(struct api_process *p)
 {
 	if (p->loop)
@@ -525,7 +527,8 @@ static void close_server(struct api_process *p)
 		api_cancel_calls(&p->api);
 	jobs_close(p->jobs);
 	webhooks_close(p->webhooks);
-	hear_ends(p, false); /* the provider outlives the workers, whose last tasks need it */
+	hear_ends(p,
+	          false); /* the last tasks of the workers need the provider, which outlives them */
 	fleet_end(p->fleet);
 	worker_pool_stop(p->waiters);
 	worker_pool_stop(p->workers);

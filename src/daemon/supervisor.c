@@ -27,9 +27,10 @@
 
 #define STOP_MS 10000
 #define LOOK_MS 1000
-/* The api process's loop carries every byte and begins every call; its workers step back to 0. */
+/* The api process's loop carries every byte and begins every call. Its workers step back to nice
+ * 0. */
 #define LOOP_NICE (-WORKER_NICE_STEP)
-#define GONE_MS 5000 /* a folder that is away for less was moved and put back */
+#define GONE_MS 5000 /* a folder missing for less was moved and put back */
 
 enum child_kind { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_COUNT };
 
@@ -41,24 +42,25 @@ struct supervisor {
 	struct child children[CHILD_COUNT];
 	bool has_broker, is_root;
 	int listen_fds[2], key_fd, config_fd, tls_listen_fd;
-	int harmless_fd; /* the configuration without secrets, for the gateway */
+	int harmless_fd; /* the configuration without secrets, for the gateway of host names */
 	struct certificate_source certificate;
 	struct names_process names;
 	int ready_fds[2];       /* the api process writes a byte when it serves */
 	int signal_fd, node_fd; /* node_fd: see copies.h */
 	struct id node;
-	int64_t look_ms, gone_since_ms; /* at the data folder; 0: it is there */
+	int64_t look_ms,
+	        gone_since_ms; /* next look at the data folder; gone_since_ms 0 = it is in place */
 	enum fleet_claim claim;
-	const char **claim_arg; /* of the api process: only its first start takes a store */
+	const char **claim_arg; /* of the api process: only its first start claims a store */
 	int64_t reserve_look_ms;
-	bool ready, serves; /* the first api process was ready; the one that runs is */
+	bool ready, serves; /* ready: the first api process was ready; serves: the running one is */
 	bool stopping;
-	unsigned stop_count; /* times that it was told so */
+	unsigned stop_count; /* signals to stop so far */
 };
 
 /* ---- what the children are given ---- */
 
-/* Nothing else of our environment: it may hold secrets, and the configuration goes by file. */
+/* No other variables: the environment may hold secrets, and a file passes the configuration. */
 static const char *const kept_variables[] = {"PATH",         "LANG",           "LC_ALL",
                                              "TZ",           "ATOLL_FAULT",    "ATOLL_FAULT_CLOCK",
                                              "ASAN_OPTIONS", "TSAN_OPTIONS",   "UBSAN_OPTIONS",
@@ -78,7 +80,7 @@ static const char **child_environment(struct arena *a)
 	return env;
 }
 
-/* Our own folder, where the other programs are. */
+/* The folder of this program, which holds the other programs, too. */
 static int program_folder(struct arena *a, const char **ret, struct error *err)
 {
 	char path[PATH_MAX];
@@ -154,8 +156,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	return 0;
 }
 
-/* The configuration as it is in force, in a file without a name: the process may be unable to read
- * where it came from, and environment and flags must not count twice. */
+/* Writes the effective configuration into an unnamed file. The process may be unable to read the
+ * original file, and must not apply environment and flags a second time. */
 static int write_config(const struct supervisor *s,
                         void (*write)(struct buf *out, const struct config *config), int *ret_fd,
                         struct error *err)
@@ -175,7 +177,7 @@ struct role {
 	struct supervisor *supervisor;
 	struct child *child;
 	int config_fd;
-	const char **at; /* of its arguments */
+	const char **at; /* end of its arguments */
 };
 
 static int role_begin(struct role *role, const char *name, struct error *err)
@@ -233,8 +235,8 @@ static int prepare_api(struct supervisor *s, struct error *err)
 	return 0;
 }
 
-/* It has to be root for its first steps; see names.c. What it reads is hostile: it is told no
- * secret. */
+/* The process needs root for its first steps, see names.c. It reads hostile data and gets no
+ * secrets. */
 static int prepare_names(struct supervisor *s, struct error *err)
 {
 	struct child *c = &s->children[CHILD_NAMES];
@@ -251,7 +253,7 @@ static int prepare_names(struct supervisor *s, struct error *err)
 	return 0;
 }
 
-/* Only sandboxes with a network of their own have such rules. Without it they are refused. */
+/* Only sandboxes with their own network have such rules; without the gateway they are refused. */
 static int open_names(struct supervisor *s, struct error *err)
 {
 	struct error failure = {0};
@@ -260,7 +262,7 @@ static int open_names(struct supervisor *s, struct error *err)
 		return 0;
 	if (names_open(&s->names, s->data.run_fd, s->identity.gid, &failure) == 0)
 		return prepare_names(s, err);
-	log_warning("rules of sandboxes can name no hosts", FAILURE(&failure));
+	log_warning("network rules cannot name hosts", FAILURE(&failure));
 	return 0;
 }
 
@@ -276,7 +278,7 @@ static int check_rights(struct supervisor *s, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "the provider '%s' needs root", s->config->provider);
 	error_hint(err,
-	           "start the server with sudo; --provider null runs without, and runs nothing");
+	           "start the server with sudo; --provider null needs no root but runs nothing");
 	return -1;
 }
 
@@ -316,7 +318,7 @@ static int open_data(struct supervisor *s, struct error *err)
 
 static int open_supervisor(struct supervisor *s, struct error *err)
 {
-	/* Agents whose broker died become our children and are reaped here. */
+	/* Agents whose broker died become children of this process, which reaps them. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return FAIL_ERRNO(err, "become a subreaper");
 	if (check_rights(s, err) < 0 || open_signals(s, err) < 0 || open_data(s, err) < 0 ||
@@ -347,7 +349,7 @@ static struct child *child_of(struct supervisor *s, pid_t pid)
 		if (s->children[i].pid == pid)
 			return &s->children[i];
 	}
-	return NULL; /* an agent whose broker had died */
+	return NULL; /* an agent whose broker died */
 }
 
 static void log_end(const struct child *c, int status)
@@ -373,13 +375,13 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 	if (exited && WEXITSTATUS(status) == 0 && c == &s->children[CHILD_API] &&
 	    !s->gone_since_ms) {
 		c->pid = 0;
-		s->stopping = true; /* it was idle for long enough */
+		s->stopping = true; /* the server was idle for idle_exit */
 		return 0;
 	}
 	if (exited && !s->ready && c != &s->children[CHILD_NAMES]) {
 		c->pid = 0;
 		(void)FAIL(err, ERROR_SYSTEM, "%s could not start", c->name);
-		error_hint(err, "its own last line, above, says why");
+		error_hint(err, "the last line of its log above says why");
 		return -1;
 	}
 	log_end(c, status);
@@ -431,7 +433,8 @@ static int on_signals(struct supervisor *s, struct error *err)
 	return reap_children(s, err);
 }
 
-/* The gateway for names is one that the server can do without for a while. */
+/* The server can run without the gateway of host names for a while: a failed start is only
+ * logged. */
 static int restart_child(const struct supervisor *s, struct child *c, struct error *err)
 {
 	struct error failure = {0};
@@ -474,8 +477,7 @@ static void on_ready(struct supervisor *s)
 	}
 }
 
-/* The gateway for names is wanted from the first packet on. poll passes over what is no descriptor.
- */
+/* The first packet starts the gateway of host names. poll skips a negative descriptor. */
 static int fd_until_started(const struct supervisor *s, enum names_fd which)
 {
 	const struct child *c = &s->children[CHILD_NAMES];
@@ -483,8 +485,8 @@ static int fd_until_started(const struct supervisor *s, enum names_fd which)
 	return s->stopping || c->pid > 0 || c->restart_ms > 0 ? -1 : s->names.fds[which];
 }
 
-/* What is made in a folder that no path leads to is lost: the api process ends at once, and can
- * only start again once the folder is back. */
+/* Data written to a folder without a path is lost: the api process ends at once and starts again
+ * only when the folder is back. */
 static int look_at_folder(struct supervisor *s, struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
@@ -503,7 +505,7 @@ static int look_at_folder(struct supervisor *s, struct error *err)
 		log_error("the data folder was removed or replaced: nothing is served",
 		          TEXT("data", s->config->data_dir),
 		          NUMBER("sandboxes_end_in_ms", GONE_MS));
-		/* Two: it does not wait for its calls. */
+		/* The second signal makes it stop without waiting for calls. */
 		child_signal(&s->children[CHILD_API], SIGTERM);
 		child_signal(&s->children[CHILD_API], SIGINT);
 	}
@@ -552,8 +554,8 @@ static int keep_alive(struct supervisor *s, struct error *err)
 	return 0;
 }
 
-/* Who does not serve yet has no calls to end, and may be waiting for a broker that has died and
- * is not started again. */
+/* An api process that does not serve yet has no calls to finish, and may wait for a broker that is
+ * not restarted. */
 static int signal_to_end(const struct supervisor *s, const struct child *c)
 {
 	return c == &s->children[CHILD_API] && !s->serves ? SIGKILL : SIGTERM;
@@ -564,8 +566,8 @@ static int64_t stop_ms(const struct supervisor *s, const struct child *c)
 	return STOP_MS + (c == &s->children[CHILD_API] ? s->config->drain_ms : 0);
 }
 
-/* Until it has ended or its time is over. Whoever says "stop" a second time does not want to wait
- * for calls. */
+/* Waits until the process has ended or its time is over. A second signal to stop means that calls
+ * should not be awaited. */
 static void wait_for_end(struct supervisor *s, struct child *c)
 {
 	int64_t deadline = deadline_after(stop_ms(s, c));
@@ -582,7 +584,7 @@ static void wait_for_end(struct supervisor *s, struct child *c)
 	}
 }
 
-/* The api process first: its last calls may need the broker. Sandboxes go on. */
+/* The api process ends first: its last calls may need the broker. Sandboxes keep running. */
 static void stop_children(struct supervisor *s)
 {
 	static const enum child_kind stop_order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES};

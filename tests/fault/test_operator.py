@@ -323,7 +323,7 @@ def test_too_little_address_space_refuses_the_start_with_a_cure(servers):
     """Under 'ulimit -v' the stacks of the server's threads do not fit."""
     said = end_of_start(servers(before=["prlimit", f"--as={200 << 20}"]).start(wait=False))
     assert "Resource temporarily unavailable" in said and "the address space is limited to 200 MiB" in said, said
-    assert "LimitAS=infinity in the unit, or ulimit -v unlimited" in said and "its own last line, above, says why" in said, said
+    assert "LimitAS=infinity in the unit, or ulimit -v unlimited" in said and "the last line of its log above says why" in said, said
 
 
 def test_a_limit_of_address_space_is_a_warning_and_calls_wait_for_threads(servers):
@@ -369,7 +369,7 @@ def test_too_few_tasks_refuse_the_start_with_a_cure(task_group, servers):
     task_group(10)
     said = end_of_start(servers(before=task_group.before).start(wait=False))
     assert "Resource temporarily unavailable" in said and "TasksMax=infinity in the unit" in said, said
-    assert f"{task_group.path}' (" in said and "its own last line, above, says why" in said, said
+    assert f"{task_group.path}' (" in said and "the last line of its log above says why" in said, said
 
 
 def test_a_group_that_is_full_of_tasks_is_not_ready_until_it_has_room(task_group, servers):
@@ -665,7 +665,7 @@ def test_what_does_not_end_is_cut_when_the_time_is_over(servers):
     server.process.terminate()
     assert server.process.wait(10) == 0 and time.monotonic() - begin < 5
     execution.join()
-    assert "calls have not ended in time" in server.log_text()
+    assert "calls did not end in time" in server.log_text()
     server.start()
     assert server.api().exec(sandbox, "echo goes on")["stdout"] == "goes on\n"
 

@@ -367,7 +367,7 @@ def test_a_sandboxs_file_is_not_for_a_terminal(api, server, box):
         environment = {**os.environ, "ATOLL_API_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": api.key}
         done = subprocess.run([atoll.ATOLL, "artifact", "get", "any"], stdout=slave, stderr=subprocess.PIPE, timeout=60,
                               env=environment)
-        assert done.returncode != 0 and b"not for a terminal" in done.stderr
+        assert done.returncode != 0 and b"not written to a terminal" in done.stderr
     finally:
         os.close(master)
         os.close(slave)

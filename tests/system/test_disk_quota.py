@@ -40,7 +40,7 @@ def test_doctor_says_what_holds_for_bytes_and_for_files():
         assert watched["verdict"] == "ok" and "disk_watch pauses" in watched["found"] and "131072 files" in watched["found"], watched
         assert "host's disk" in watched["found"]
         assert images["verdict"] == "ok" and "image" in images["found"] and "bytes, and files" in images["found"], images
-        assert wanted["verdict"] == "less" and "no server starts" in wanted["found"], wanted
+        assert wanted["verdict"] == "less" and "the server refuses to start" in wanted["found"], wanted
 
 
 @pytest.fixture(scope="module")

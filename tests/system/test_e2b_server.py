@@ -219,6 +219,6 @@ def test_code_is_run_from_the_command_line(server, api, tmp_path):
         assert server.cli("code", "-c", context, box, input=b"echo $y").stdout == b"5\n"
         assert server.cli("code", "--timeout", "500ms", "-l", "sh", box, input=b"sleep 60").returncode == 124
         assert b"expected one of" in server.cli("code", "-l", "ruby", box, input=b"1").stderr
-        assert b"is no text" in server.cli("code", box, input=b"a\0b").stderr
+        assert b"is not a text file" in server.cli("code", box, input=b"a\0b").stderr
         assert server.cli("code", box, tmp_path / "none.py").returncode >= 120
         assert b"goes without" in server.cli("code", "--json", "--out", tmp_path, box, input=b"1").stderr

@@ -888,4 +888,4 @@ def test_the_end_of_a_tools_job_is_told_where_the_turn_came_from(chats, telling)
     for wrong in ("{", "[]", '"slack"'):
         assert "the URL's origin" in over_mcp(api, {**url, "origin": wrong}, {}, **command)["error"]["message"]
     assert api.exec(box, "test ! -e ran")["exit_code"] == 0
-    assert b"JSON is expected" in telling.cli("tool", "--sandbox", box, "--origin", "slack", "bash", "command=true").stderr
+    assert b"expected JSON" in telling.cli("tool", "--sandbox", box, "--origin", "slack", "bash", "command=true").stderr

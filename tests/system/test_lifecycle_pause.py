@@ -266,7 +266,7 @@ def test_idle_times_are_the_creators_the_templates_the_projects_or_the_servers(q
             "pause_ms": -1, "stop_ms": -1, "reap_ms": 120000, "lifetime_max_ms": 0}
         assert quick_server.cli("template", "set", "--clear", "idle", "patient").returncode == 0
         assert set(api.get("/api/sandbox/templates/patient")["idle"].values()) == {0}
-        for words, hint in ((("--idle-reap", "never"), b"always an end"), (("--idle-pause", "5ms"), b"whole seconds")):
+        for words, hint in ((("--idle-reap", "never"), b"cannot be 'never'"), (("--idle-pause", "5ms"), b"whole seconds")):
             refused = quick_server.cli("settings", "set", *words)
             assert refused.returncode == 122 and hint in refused.stderr
         with pytest.raises(atoll.ApiError) as refused:

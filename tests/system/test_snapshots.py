@@ -256,7 +256,7 @@ def test_forks_read_the_same_volumes_and_are_told_what_they_do_not_write_to(serv
         done = server.cli("fork", "--name", "cli-twig", box)
         made.sandboxes.append(api.get(f"{PATH}/cli-twig")["id"])
         made.snapshots.append(api.get(f"{PATH}/cli-twig")["made_from"]["snapshot"])
-        assert done.returncode == 0 and b"'to-write' is left out" in done.stderr and done.stdout == b"cli-twig\n"
+        assert done.returncode == 0 and b"'to-write' is not attached" in done.stderr and done.stdout == b"cli-twig\n"
     finally:
         for sandbox in made.sandboxes:
             api.remove(sandbox)
@@ -291,7 +291,7 @@ def test_the_cli_takes_lists_shows_and_gives_back(server, api, made):
     made.sandboxes.append(twig)
     made.snapshots += [row["id"] for row in api.get(f"{SNAPSHOTS}?sandbox={box}")["items"] if row["id"] != taken["id"]]
     assert out(api, twig, "cat note other") == "old\nnew"
-    assert atoll_cli("rollback", "cli-taken").startswith("cli-box is as it was at cli-taken, and started")
+    assert atoll_cli("rollback", "cli-taken").startswith("cli-box has the files of cli-taken and is started")
     assert out(api, box, "cat note; test -e other || echo none") == "old\nnone"
     atoll_cli("snapshot", "rm", "cli-taken")
     assert "cli-taken" not in atoll_cli("snapshot", "ls")

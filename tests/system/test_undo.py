@@ -482,7 +482,7 @@ def test_the_end_of_serve_says_how_many_go_on(private_server):
         pass
     process.wait(20)
     os.close(here)
-    assert b"1 sandboxes go on" in said and b"atoll down" in said
+    assert b"1 sandboxes keep running" in said and b"atoll down" in said
 
 
 def test_a_row_is_kept_as_long_as_the_trash_has_its_files(private_server):

@@ -81,7 +81,7 @@ static int budget_set(struct cli *cli)
 	    arguments_number(&cli->args, "warn-at", &warn_at, cli->err) < 0)
 		return -1;
 	if (limit_usd < 0 && warn_at < 0)
-		return FAIL(cli->err, ERROR_INVALID, "say --limit, --warn-at or both");
+		return FAIL(cli->err, ERROR_INVALID, "give --limit, --warn-at or both");
 	call.body = arena_format(
 	        cli->arena, "{%s%s%s}",
 	        limit_usd < 0 ? "" : arena_format(cli->arena, "\"limit_usd\":%.6f", limit_usd),
@@ -102,39 +102,39 @@ static int budget_rm(struct cli *cli)
 
 static const struct command_option create_options[] = {
         {.name = "limit", .value = "USD", .about = "US dollars, such as 10 or 0.5"},
-        {.name = "window", .value = "WINDOW", .about = "month (the default), day or total; of UTC"},
-        {.name = "warn-at", .value = "PART", .about = "warn at this part of it (0.8)"},
-        {.name = "key", .value = "ID", .about = "of this key, not of the whole project"},
+        {.name = "window", .value = "WINDOW", .about = "month (default), day or total, in UTC"},
+        {.name = "warn-at", .value = "PART", .about = "part of the limit at which to warn (0.8)"},
+        {.name = "key", .value = "ID", .about = "limit this key instead of the whole project"},
         {.name = "sandbox",
          .value = "SANDBOX",
-         .about = "of this sandbox alone",
+         .about = "limit this sandbox only",
          .completion = COMPLETE_SANDBOX},
         {0},
 };
 
 static const struct command_option set_options[] = {
         {.name = "limit", .value = "USD", .about = "US dollars, such as 10 or 0.5"},
-        {.name = "warn-at", .value = "PART", .about = "warn at this part of it"},
+        {.name = "warn-at", .value = "PART", .about = "part of the limit at which to warn"},
         {0},
 };
 
 static const struct cli_command list = {
         .name = "ls",
         .usage = "",
-        .about = "list the project's budgets and what is spent of them",
+        .about = "list the project's budgets and their spending",
         .run = budget_ls,
 };
 static const struct cli_command create = {
         .name = "create",
         .usage = "--limit USD [OPTION...]",
-        .about = "set a budget and print its id",
+        .about = "create a budget and print its id",
         .options = create_options,
         .run = budget_create,
 };
 static const struct cli_command set = {
         .name = "set",
         .usage = "[--limit USD] [--warn-at PART] ID",
-        .about = "change a budget; what it has stopped may be started again",
+        .about = "change a budget; sandboxes that it stopped can then be started again",
         .options = set_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -153,6 +153,6 @@ static const struct cli_command *const children[] = {&list, &create, &set, &remo
 const struct cli_command command_budget = {
         .name = "budget",
         .usage = "COMMAND",
-        .about = "say how much may be spent: a budget warns, then stops sandboxes",
+        .about = "limit spending: a budget warns first, then stops sandboxes",
         .children = children,
 };

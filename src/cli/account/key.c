@@ -27,7 +27,7 @@ static int key_ls(struct cli *cli)
 	return listing_run(cli, KEYS, columns);
 }
 
-/* The text alone, so that a script can take it. */
+/* Prints only the key to stdout, so that a script can read it. */
 static void print_made(struct cli *cli, const struct json_value *key)
 {
 	if (cli->json) {
@@ -99,7 +99,7 @@ static int key_rotate_secrets(struct cli *cli)
 	if (cli->json)
 		print_json(answer);
 	else
-		(void)printf("%lld values are under a new key\n",
+		(void)printf("%lld values are encrypted with the new key\n",
 		             (long long)json_whole(json_get(answer, "resealed"), 0));
 	return 0;
 }
@@ -110,18 +110,18 @@ static const struct command_option create_options[] = {
          .repeats = true,
          .about = "sandbox:read, sandbox:write, template:write, key:write, project:write or "
                   "admin"},
-        {.name = "member",
-         .value = "USER",
-         .about = "whom it belongs to: it never does more than his role allows"},
-        {.name = "expires", .value = "DURATION", .about = "such as 30d; else never"},
-        {.name = "e2b", .about = "print it as E2B's SDKs want one: \"e2b_\" and digits"},
+        {.name = "member", .value = "USER", .about = "owner of the key, whose role limits it"},
+        {.name = "expires",
+         .value = "DURATION",
+         .about = "lifetime, such as 30d (default: unlimited)"},
+        {.name = "e2b", .about = "print the key in the form of E2B's SDKs: \"e2b_\" and digits"},
         {0},
 };
 static const struct command_option rotate_options[] = {
         {.name = "grace",
          .value = "DURATION",
-         .about = "how long the old text is valid still, at most 7d; else no longer"},
-        {.name = "e2b", .about = "print it as E2B's SDKs want one"},
+         .about = "how long the old key stays valid, at most 7d (default: not at all)"},
+        {.name = "e2b", .about = "print the key in the form of E2B's SDKs"},
         {0},
 };
 
@@ -134,7 +134,7 @@ static const struct cli_command list = {
 static const struct cli_command create = {
         .name = "create",
         .usage = "[OPTION...] NAME",
-        .about = "make a key and print it, once",
+        .about = "make a key and print it; it is not shown again",
         .options = create_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -143,7 +143,7 @@ static const struct cli_command create = {
 static const struct cli_command revoke_key = {
         .name = "revoke",
         .usage = "ID",
-        .about = "make a key useless, at once",
+        .about = "revoke a key immediately",
         .arguments_min = 1,
         .arguments_max = 1,
         .run = key_revoke,
@@ -160,7 +160,7 @@ static const struct cli_command rotate_secrets = {
 static const struct cli_command rotate = {
         .name = "rotate",
         .usage = "[--grace DURATION] ID",
-        .about = "give a key a new text and print it, once",
+        .about = "replace the secret of a key and print the new key",
         .options = rotate_options,
         .arguments_min = 1,
         .arguments_max = 1,

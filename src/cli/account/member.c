@@ -8,7 +8,7 @@
 #define BODY_MAX 65536
 #define OWN_PROJECT "me"
 
-/* ".../members", or one of them. */
+/* "…/members", or the path of one member. */
 static const char *members_path(struct cli *cli, const char *user)
 {
 	const char *project = arguments_text(&cli->args, "project", OWN_PROJECT);
@@ -75,7 +75,7 @@ static int member_rm(struct cli *cli)
 
 #define OPTION_PROJECT                                                                             \
 	{                                                                                          \
-		.name = "project", .value = "PROJECT", .about = "else the key's own"               \
+		.name = "project", .value = "PROJECT", .about = "project (default: the key's own)" \
 	}
 
 static const struct command_option project_options[] = {OPTION_PROJECT, {0}};
@@ -104,7 +104,7 @@ static const struct cli_command add = {
 static const struct cli_command set = {
         .name = "set",
         .usage = "--role ROLE USER",
-        .about = "change a member's role, and with it what his keys may do",
+        .about = "change a member's role, which also limits the member's keys",
         .options = role_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -113,7 +113,7 @@ static const struct cli_command set = {
 static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "USER",
-        .about = "remove a member and revoke his keys",
+        .about = "remove a member and revoke the member's keys",
         .options = project_options,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -11,7 +11,7 @@
 #define BODY_MAX 65536
 #define SANDBOXES_MIN 0
 
-/* 0 = the platform's. */
+/* NULL for 0, the platform's limit. */
 static const char *most_cell(struct arena *a, const struct json_value *value)
 {
 	int64_t most = json_whole(value, 0);
@@ -138,12 +138,12 @@ static int project_rm(struct cli *cli)
 #define OPTION_STORAGE                                                                             \
 	{                                                                                          \
 		.name = "storage-max-mb", .value = "MIB",                                          \
-		.about = "templates, snapshots, backups and volumes together; 0 = the platform's"  \
+		.about = "templates, snapshots, backups and volumes; 0 = the platform's limit"     \
 	}
 
 static const struct command_option create_options[] = {
-        {.name = "id", .value = "ID", .about = "else generated"},
-        {.name = "owner", .value = "USER", .about = "who becomes its first admin"},
+        {.name = "id", .value = "ID", .about = "id of the project (default: generated)"},
+        {.name = "owner", .value = "USER", .about = "user who becomes the first admin"},
         OPTION_MOST,
         OPTION_STORAGE,
         {0},
@@ -155,14 +155,14 @@ static const struct command_option set_options[] = {
         {0},
 };
 static const struct command_option rm_options[] = {
-        {.name = "force", .letter = 'f', .about = "delete its sandboxes, too"},
+        {.name = "force", .letter = 'f', .about = "also delete its sandboxes"},
         {0},
 };
 
 static const struct cli_command list = {
         .name = "ls",
         .usage = "",
-        .about = "list projects: all of them, with a key of the platform's admin",
+        .about = "list projects; a key of the platform's admin sees all",
         .run = project_ls,
 };
 static const struct cli_command inspect = {
@@ -176,7 +176,7 @@ static const struct cli_command inspect = {
 static const struct cli_command storage = {
         .name = "storage",
         .usage = "PROJECT",
-        .about = "show what a project keeps on the disk, and how much it may, as JSON",
+        .about = "show a project's disk use and its limits, as JSON",
         .arguments_min = 1,
         .arguments_max = 1,
         .run = project_storage,
@@ -202,7 +202,7 @@ static const struct cli_command set = {
 static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "[--force] PROJECT",
-        .about = "delete a project and all that is its own",
+        .about = "delete a project and everything in it",
         .options = rm_options,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -23,7 +23,7 @@ static int write_seconds(struct buf *body, const char *option, const char *setti
                          struct error *err)
 {
 	if (ms > 0 && ms < 1000)
-		return FAIL(err, ERROR_INVALID, "--%s: whole seconds", option);
+		return FAIL(err, ERROR_INVALID, "--%s: expected whole seconds", option);
 	body_add_whole(body, setting, ms < 0 ? -1 : ms / 1000);
 	return 0;
 }
@@ -84,23 +84,22 @@ static const struct command_option set_options[] = {
         OPTIONS_IDLE,
         {.name = "terminal-ttl",
          .value = "DURATION",
-         .about = "close a terminal after so long without a byte; 0s = the server's"},
-        {.name = "record-terminals",
-         .value = "on|off",
-         .about = "keep what every new window shows, as a recording"},
+         .about = "close a terminal after this time without output or input; 0s = the server's "
+                  "default"},
+        {.name = "record-terminals", .value = "on|off", .about = "record every new window"},
         {0},
 };
 
 static const struct cli_command list = {
         .name = "ls",
         .usage = "",
-        .about = "show what holds in the project, as JSON",
+        .about = "show the project's settings as JSON",
         .run = settings_ls,
 };
 static const struct cli_command set = {
         .name = "set",
         .usage = "OPTION...",
-        .about = "change what holds in the project from now on",
+        .about = "change the project's settings",
         .options = set_options,
         .run = settings_set,
 };

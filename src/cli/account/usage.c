@@ -8,7 +8,7 @@
 #define USAGE "/v1/usage"
 #define ITEMS_MAX "10000"
 
-/* A query member, escaped; nothing when the option was not given. */
+/* An escaped query member; "" if the option is not given. */
 static const char *query_member(struct cli *cli, const char *option, const char *name)
 {
 	const char *value = arguments_text(&cli->args, option, NULL);
@@ -83,12 +83,14 @@ static int run_usage(struct cli *cli)
 static const struct command_option options[] = {
         {.name = "by",
          .value = "GROUP",
-         .about = "day (the default), project, key, sandbox, run, reason or total"},
-        {.name = "from", .value = "TIME", .about = "2026-11-01; else the beginning of the month"},
-        {.name = "to", .value = "TIME", .about = "else now"},
+         .about = "day (default), project, key, sandbox, run, reason or total"},
+        {.name = "from",
+         .value = "TIME",
+         .about = "first day, such as 2026-11-01 (default: the first of the month)"},
+        {.name = "to", .value = "TIME", .about = "end (default: now)"},
         {.name = "sandbox",
          .value = "SANDBOX",
-         .about = "only this one; by its id when it is gone",
+         .about = "only this sandbox; a deleted one by its id",
          .completion = COMPLETE_SANDBOX},
         {.name = "run", .value = "LABEL", .about = "only this run"},
         {.name = "csv", .about = "as comma-separated values"},
@@ -98,7 +100,7 @@ static const struct command_option options[] = {
 const struct cli_command command_usage = {
         .name = "usage",
         .usage = "[OPTION...]",
-        .about = "what sandboxes used and what it cost",
+        .about = "show the use of sandboxes and its cost",
         .options = options,
         .run = run_usage,
 };

@@ -65,7 +65,7 @@ static int webhook_create(struct cli *cli)
 	(void)printf("%s\n%s\n", text_out_safe(cli->arena, json_text(json_get(webhook, "id"), "")),
 	             text_out_safe(cli->arena, json_text(json_get(webhook, "secret"), "")));
 	(void)fprintf(stderr,
-	              "Its id, and the secret that signs: keep it, it is not shown again.\n");
+	              "The id and the signing secret. Keep the secret: it is not shown again.\n");
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static const struct command_option create_options[] = {
         {.name = "event",
          .value = "KIND",
          .repeats = true,
-         .about = "such as sandbox.failed, or sandbox.*; else all"},
+         .about = "kind of events, such as sandbox.failed or sandbox.* (default: all)"},
         {0},
 };
 static const struct command_option deliveries_options[] = {
@@ -147,7 +147,7 @@ static const struct cli_command list = {
 static const struct cli_command create = {
         .name = "create",
         .usage = "[OPTION...] URL",
-        .about = "have a server told of events; prints its id and secret",
+        .about = "send events to a URL; prints the webhook's id and secret",
         .options = create_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -157,28 +157,28 @@ static const struct cli_command create = {
 static const struct cli_command enable = {
         .name = "enable",
         .usage = "WEBHOOK",
-        .about = "go on, with what comes from now on",
+        .about = "enable a webhook for new events",
         ONE_WEBHOOK,
         .run = webhook_enable,
 };
 static const struct cli_command disable = {
         .name = "disable",
         .usage = "WEBHOOK",
-        .about = "send nothing until it is enabled",
+        .about = "send nothing until the webhook is enabled",
         ONE_WEBHOOK,
         .run = webhook_disable,
 };
 static const struct cli_command delete = {
         .name = "rm",
         .usage = "WEBHOOK",
-        .about = "delete it and its deliveries",
+        .about = "delete a webhook and its deliveries",
         ONE_WEBHOOK,
         .run = webhook_rm,
 };
 static const struct cli_command deliveries = {
         .name = "deliveries",
         .usage = "[OPTION...] WEBHOOK",
-        .about = "what was sent, waits, or was given up",
+        .about = "list deliveries: waiting, delivered and dead",
         .options = deliveries_options,
         ONE_WEBHOOK,
         .run = webhook_deliveries,
@@ -186,7 +186,7 @@ static const struct cli_command deliveries = {
 static const struct cli_command retry = {
         .name = "retry",
         .usage = "WEBHOOK DELIVERY",
-        .about = "try a delivery again, from the beginning",
+        .about = "repeat a delivery with all its attempts",
         .arguments_min = 2,
         .arguments_max = 2,
         .run = webhook_retry,
@@ -197,6 +197,6 @@ static const struct cli_command *const children[] = {&list,   &create,     &enab
 const struct cli_command command_webhook = {
         .name = "webhook",
         .usage = "COMMAND",
-        .about = "have other servers told of events",
+        .about = "manage webhooks, which send events to other servers",
         .children = children,
 };

@@ -53,7 +53,7 @@ static int copy_data(struct archive *from, struct archive *to, struct error *err
 	}
 }
 
-/* Below `root`; the root itself has no name in the archive. */
+/* The path below `root`; "" for the root itself. */
 static const char *relative_name(const char *name, const char *root)
 {
 	name += strlen(root);
@@ -62,7 +62,7 @@ static const char *relative_name(const char *name, const char *root)
 	return name;
 }
 
-/* A name inside that says nothing about who we are. */
+/* Removes everything that identifies the local user. */
 static void make_anonymous(struct archive_entry *entry)
 {
 	archive_entry_set_uid(entry, 0);
@@ -86,7 +86,7 @@ static int pack_entry(struct archive *disk, struct archive *tar, struct archive_
 	AUTO(buf_done) struct buf name = BUF(NAME_SIZE_MAX);
 
 	buf_add_text(&name, relative_name(archive_entry_pathname(entry), root));
-	if (name.size == 0 || !is_plain(entry)) /* sockets, devices and the like stay here */
+	if (name.size == 0 || !is_plain(entry)) /* skips sockets, devices and the like */
 		return 0;
 	archive_entry_copy_pathname(entry, name.data);
 	make_anonymous(entry);
@@ -155,7 +155,8 @@ static int pack_bytes(struct archive *tar, int folder, const struct archive_item
 			return fail_archive(tar, "pack", err);
 		left -= got > 0 ? got : 0;
 	}
-	return left == 0 ? 0 : FAIL(err, ERROR_CONFLICT, "'%s' has changed meanwhile", item->path);
+	return left == 0 ? 0
+	                 : FAIL(err, ERROR_CONFLICT, "'%s' changed while it was read", item->path);
 }
 
 static int pack_item(struct archive *tar, int folder, const struct archive_item *item,
@@ -200,12 +201,12 @@ static int set_place(struct archive_entry *entry, const char *path, struct error
 	const char *linked = archive_entry_hardlink(entry);
 
 	if (!inside || inside[0] == '/' || (linked && linked[0] == '/'))
-		return FAIL(err, ERROR_FORBIDDEN, "the archive holds an absolute name");
+		return FAIL(err, ERROR_FORBIDDEN, "the archive has an absolute name");
 	buf_addf(&name, "%s/%s", path, inside);
 	if (linked)
 		buf_addf(&link, "%s/%s", path, linked);
 	if (name.overflowed || link.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "the archive holds too long a name");
+		return FAIL(err, ERROR_TOO_LARGE, "the archive has a name that is too long");
 	archive_entry_copy_pathname(entry, name.data);
 	if (linked)
 		archive_entry_copy_hardlink(entry, link.data);
@@ -229,8 +230,8 @@ static int unpack_entry(struct archive *tar, struct archive *disk, struct archiv
 	return 0;
 }
 
-/* `path` is ours and may hold links; below it none is followed. libarchive looks at whole names, so
- * it gets the resolved one. */
+/* `path` may contain links, below it none is followed. libarchive checks whole names, so it gets
+ * the resolved path. */
 int archive_unpack(int in_fd, const char *path, struct error *err)
 {
 	AUTO(free_reader) struct archive *tar = archive_read_new();

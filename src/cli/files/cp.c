@@ -22,7 +22,7 @@ static int run_cp(struct cli *cli)
 	const char *to = cli->args.words[cli->args.count - 1];
 	struct copy_targets checked;
 
-	/* Before anything is copied. */
+	/* Checks all paths before anything is copied. */
 	for (unsigned i = 0; i + 1 < cli->args.count; i++) {
 		if (copy_targets_parse(cli->arena, cli->args.words[i], to, &checked, cli->err) < 0)
 			return -1;
@@ -41,9 +41,9 @@ static int run_cp(struct cli *cli)
 const struct cli_command command_cp = {
         .name = "cp",
         .usage = "SOURCE... SANDBOX:PATH | SANDBOX:PATH... TARGET",
-        .about = "copy files and folders into a sandbox or out of it",
-        .more = "Paths inside are absolute, or below the project folder. A target that is a\n"
-                "folder takes the copies under their own names.",
+        .about = "copy files and folders to or from a sandbox",
+        .more = "Paths in a sandbox are absolute or relative to the project folder. A target\n"
+                "that is a folder receives the copies under their own names.",
         .arguments_min = 2,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX_OR_FILE,

@@ -47,7 +47,7 @@ static int run_ls(struct cli *cli)
 
 	if (path_argument_parse(cli->arena, cli->args.words[0], &target, cli->err) < 0)
 		return -1;
-	if (!target.sandbox) /* "atoll ls SANDBOX" is its project folder */
+	if (!target.sandbox) /* "atoll ls SANDBOX" lists its project folder */
 		target = (struct path_argument){.sandbox = target.path, .path = ""};
 	path = escaped_path(cli->arena, "/files?path=", target.path[0] ? target.path : ".", "");
 	if (cli_connect(cli) < 0 ||
@@ -64,7 +64,7 @@ static int run_ls(struct cli *cli)
 		add_row(&table, json_item_at(items, i));
 	table_print(&table, stdout);
 	if (json_bool(json_get(answer, "truncated"), false))
-		(void)fprintf(stderr, "There are more entries than the server lists.\n");
+		(void)fprintf(stderr, "The list is incomplete: there are more entries.\n");
 	return 0;
 }
 

@@ -15,7 +15,7 @@ int path_argument_parse(struct arena *a, const char *text, struct path_argument 
 		return 0;
 	}
 	if (size == 0) {
-		(void)FAIL(err, ERROR_INVALID, "'%s' names no sandbox", text);
+		(void)FAIL(err, ERROR_INVALID, "'%s' has no sandbox before the ':'", text);
 		error_hint(err, "write SANDBOX:PATH, or ./%s for a local file", text);
 		return -1;
 	}
@@ -50,7 +50,7 @@ int copy_option_parse(struct arena *a, const char *text, const char **ret_local,
 	const char *colon = strrchr(text, ':');
 
 	if (!colon || colon == text || !colon[1]) {
-		(void)FAIL(err, ERROR_INVALID, "'%s' names no file and its place", text);
+		(void)FAIL(err, ERROR_INVALID, "'%s' is not LOCAL:REMOTE", text);
 		error_hint(err, "write LOCAL:REMOTE, such as data.csv:/home/user/project/");
 		return -1;
 	}

@@ -26,11 +26,11 @@ struct file_transfer {
 	struct progress_line progress;
 	struct arena arena; /* of progress lines */
 	int64_t told_at;
-	const char *name; /* shown */
-	int out_fd;       /* where a download goes */
-	mode_t mode;      /* of the file that a download makes; the umask takes from it */
+	const char *name; /* in progress lines */
+	int out_fd;       /* target of a download */
+	mode_t mode;      /* of the downloaded file, before the umask */
 	struct error failure;
-	bool failed; /* writing to out_fd */
+	bool failed; /* writing to out_fd failed */
 };
 
 const char *transfer_place(struct arena *a, const char *target, bool target_is_folder,
@@ -85,7 +85,7 @@ static int call_with_progress(struct file_transfer *t, struct http_call *http)
 	return result;
 }
 
-/* The entry of a path inside; `is_folder` follows links, as writing there would. */
+/* Gets the entry of a path in the sandbox; `is_folder` follows links, as a write would. */
 static int stat_remote(struct cli *cli, const char *sandbox, const char *path,
                        const struct json_value **ret)
 {
@@ -118,7 +118,7 @@ static int send_file(struct file_transfer *t, struct http_call *http, int fd,
 	return call_with_progress(t, http);
 }
 
-/* One end of the pipe is a thread that packs or unpacks, the other the request. */
+/* A thread packs or unpacks at one end of a pipe; the request uses the other end. */
 struct packer {
 	const char *path;
 	int fd;
@@ -174,7 +174,7 @@ static int send_folder(struct file_transfer *t, struct http_call *http, const ch
 		return -1;
 	}
 	result = call_with_progress(t, http);
-	(void)close(ends[0]); /* a packer that still writes fails now */
+	(void)close(ends[0]); /* makes a packer that still writes fail */
 	(void)pthread_join(thread, NULL);
 	if (result == 0 && packer.result < 0) {
 		*t->cli->err = packer.err;
@@ -197,7 +197,7 @@ int transfer_send(struct cli *cli, const char *method, const char *path, const c
 	return send_file(&t, &http, fd, &status);
 }
 
-/* "dir/" and "." have names, too. */
+/* The last name of a local path; "dir/" and "." have one, too. */
 static const char *local_name(struct arena *a, const char *local)
 {
 	char *copy = arena_text(a, local);
@@ -255,7 +255,7 @@ static int download_body(struct file_transfer *t, const char *path)
 	return result;
 }
 
-/* What an entry tells, "0755", without the bits that make a program somebody else's. */
+/* The entry's mode, such as "0755", without set-id bits. */
 static mode_t mode_of(const struct json_value *entry)
 {
 	const char *text = json_text(json_get(entry, "mode"), "");
@@ -268,7 +268,7 @@ static mode_t mode_of(const struct json_value *entry)
 	return mode & 0777;
 }
 
-/* Under another name until it is whole. */
+/* Downloads into another name and renames it at the end. */
 static int download_file(struct file_transfer *t, const char *path, const char *place)
 {
 	struct arena *a = t->cli->arena;
@@ -313,7 +313,7 @@ static int download_folder(struct file_transfer *t, const char *path, const char
 	result = download_body(t, path);
 	(void)close(ends[1]);
 	(void)pthread_join(thread, NULL);
-	/* A pipe that was not taken is only what followed from the unpacker's failure. */
+	/* A broken pipe only follows from the unpacker's failure, which is the real error. */
 	if (packer.result < 0 && (result == 0 || t->failed)) {
 		*t->cli->err = packer.err;
 		return -1;

@@ -23,7 +23,7 @@ static const char *text_of(const struct json_value *object, const char *name)
 	return json_text(json_get(object, name), "");
 }
 
-/* {"full":true,"backup":"…","name":"…","template":"…"}, of those that are given. */
+/* {"full":true,"backup":"…","name":"…","template":"…"}, without the members that are not set. */
 static const char *body_of(struct cli *cli, const char *backup)
 {
 	const char *const rows[][2] = {{"backup", backup},
@@ -112,7 +112,7 @@ static int import_backup(struct cli *cli, const char *backup)
 	return 0;
 }
 
-/* A file is brought under a name that nobody has, and does not stay beside what was made of it. */
+/* Uploads the file under a new name and deletes that backup after the import. */
 static int import_file(struct cli *cli, const char *file)
 {
 	struct id id = id_new();
@@ -126,7 +126,8 @@ static int import_file(struct cli *cli, const char *file)
 	status = import_backup(cli, id.text);
 	cli->err = &failure;
 	if (server_call(cli, &removal, NULL) < 0)
-		(void)fprintf(stderr, "the backup '%s' is left: %s\n", id.text, failure.text);
+		(void)fprintf(stderr, "the backup '%s' was not deleted: %s\n", id.text,
+		              failure.text);
 	cli->err = told;
 	return status;
 }
@@ -169,22 +170,28 @@ static int remove_backup(struct cli *cli)
 /* ---- rows ---- */
 
 static const struct command_option export_options[] = {
-        {.name = "name", .letter = 'n', .value = "NAME", .about = "of the backup; else its id"},
-        {.name = "full", .about = "with its template, so that it can be imported anywhere"},
+        {.name = "name",
+         .letter = 'n',
+         .value = "NAME",
+         .about = "name of the backup (default: its id)"},
+        {.name = "full", .about = "include the template, so that any server can import it"},
         {0},
 };
 static const struct command_option import_options[] = {
-        {.name = "name", .letter = 'n', .value = "NAME", .about = "of the snapshot; else its id"},
+        {.name = "name",
+         .letter = 'n',
+         .value = "NAME",
+         .about = "name of the snapshot (default: its id)"},
         {.name = "template",
          .value = "TEMPLATE",
-         .about = "one with the same files, where it has another name here"},
+         .about = "a template with the same files, if its name differs here"},
         {0},
 };
 
 const struct cli_command command_snapshot_export = {
         .name = "export",
         .usage = "[--name NAME] [--full] SNAPSHOT [FILE]",
-        .about = "keep a snapshot in the blob store, and as a file here",
+        .about = "save a snapshot to the blob store, and to FILE if given",
         .options = export_options,
         .arguments_min = 1,
         .arguments_max = 2,
@@ -193,7 +200,7 @@ const struct cli_command command_snapshot_export = {
 const struct cli_command command_snapshot_import = {
         .name = "import",
         .usage = "[--name NAME] [--template TEMPLATE] FILE|BACKUP",
-        .about = "make a snapshot of a file, or of what is in the blob store",
+        .about = "make a snapshot from a file or from a backup in the blob store",
         .options = import_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -202,7 +209,7 @@ const struct cli_command command_snapshot_import = {
 const struct cli_command command_snapshot_backups = {
         .name = "backups",
         .usage = "",
-        .about = "list what is in the blob store, newest first",
+        .about = "list the backups in the blob store, newest first",
         .run = list_backups,
 };
 const struct cli_command command_snapshot_forget = {

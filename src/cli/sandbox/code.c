@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `atoll code`: a block of code in a context, and what it shows. */
+/* `atoll code`: runs a block of code in a context and prints its results. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "cli/server.h"
 #include "cli/text_out.h"
 
-/* The server takes less; it says how much. */
+/* The server's own limit is lower; its error names it. */
 #define SOURCE_MAX ((size_t)1 << 20)
 #define BODY_MAX ((size_t)8 << 20)
 
@@ -32,12 +32,12 @@ static int read_source(struct cli *cli, const char *path, const char **ret)
 	if (result < 0)
 		return FAIL_CONTEXT(cli->err, "read the code");
 	if (text.size > 0 && memchr(text.data, '\0', text.size))
-		return FAIL(cli->err, ERROR_INVALID, "'%s' is no text", path);
+		return FAIL(cli->err, ERROR_INVALID, "'%s' is not a text file", path);
 	*ret = arena_copy(cli->arena, buf_span(&text));
 	return 0;
 }
 
-/* Short names, and the endings of files. */
+/* Short names and file extensions. */
 static const struct {
 	const char *name, *language;
 } names[] = {
@@ -52,7 +52,7 @@ static const char *language_of(const char *name, const char *fallback)
 	return fallback;
 }
 
-/* As it is said, else that of the context, else by the file's ending. */
+/* The option --language, else the context's language, else the file's extension decides. */
 static int choose_language(struct cli *cli, const char *path, const char *context, const char **ret)
 {
 	const char *said = arguments_text(&cli->args, "language", NULL);
@@ -134,7 +134,8 @@ static int stream_result(struct cli *cli, const struct buf *body, struct code_ev
 	if (events->has_failed || result < 0)
 		return -1;
 	if (!events->has_ended)
-		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server ended before the code did");
+		return FAIL(cli->err, ERROR_UNAVAILABLE,
+		            "the server closed the stream before the code ended");
 	return 0;
 }
 
@@ -161,7 +162,7 @@ static int run_code(struct cli *cli)
 
 	code_events_init(&events);
 	if (cli->json && out)
-		return FAIL(cli->err, ERROR_INVALID, "--out goes without --json");
+		return FAIL(cli->err, ERROR_INVALID, "--out and --json exclude each other");
 	if ((out && open_folder(cli, out, &events.folder) < 0) || write_body(cli, &body) < 0)
 		return -1;
 	events.folder_name = out;
@@ -174,30 +175,31 @@ static const struct command_option options[] = {
         {.name = "language",
          .letter = 'l',
          .value = "LANGUAGE",
-         .about = "python, javascript or bash; else the context or the file says it"},
+         .about = "python, javascript or bash (default: by the context or the file)"},
         {.name = "context",
          .letter = 'c',
          .value = "ID",
-         .about = "which interpreter; else the language's own one"},
+         .about = "context of the code (default: the language's default context)"},
         {.name = "out",
          .letter = 'o',
          .value = "DIR",
-         .about = "write pictures, tables and other forms of results to files there",
+         .about = "folder for pictures, tables and other forms of results",
          .completion = COMPLETE_FOLDER},
         OPTION_ENV,
         {.name = "timeout",
          .value = "DURATION",
-         .about = "interrupt it after so long, such as 90s; exit status 124"},
+         .about = "interrupt the code after this time, such as 90s; exit status 124"},
         {0},
 };
 
 const struct cli_command command_code = {
         .name = "code",
         .usage = "[OPTION...] SANDBOX [FILE]",
-        .about = "run code that keeps its variables",
-        .more = "The code is FILE, or standard input when that is '-' or missing. What it prints\n"
-                "and the text of its results come as they are made; variables, functions and the\n"
-                "folder are there for the next block of the same context. Ctrl-C interrupts it.",
+        .about = "run code in a context that keeps its variables",
+        .more = "The code is FILE, or standard input if FILE is '-' or missing. Its output and "
+                "the\n"
+                "text of its results are printed immediately. The next block of the same context\n"
+                "sees its variables, functions and current folder. Ctrl-C interrupts it.",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 2,

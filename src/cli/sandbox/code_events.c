@@ -11,7 +11,7 @@
 #include "cli/session.h"
 #include "json/json.h"
 
-/* All forms of one result, each byte escaped at worst. */
+/* All forms of one result; escaping may make each byte longer. */
 #define LINE_MAX_BYTES ((size_t)128 << 20)
 #define FILE_MODE 0644
 
@@ -78,7 +78,7 @@ static int write_form(struct code_events *e, const struct result_form *form,
 	return 0;
 }
 
-/* A member that the value has no form for is null, or not there. */
+/* A form that the value lacks is null or missing. */
 static bool is_there(const struct json_value *v, enum form_kind kind)
 {
 	return kind == FORM_JSON ? json_count(v) > 0 : json_text(v, NULL) != NULL;
@@ -91,7 +91,7 @@ static int on_result(struct code_events *e, const struct json_value *result, str
 	e->results++;
 	if (text && (fd_write_all(e->out_fd, text, strlen(text), err) < 0 ||
 	             fd_write_all(e->out_fd, "\n", 1, err) < 0))
-		return FAIL_CONTEXT(err, "pass a result on");
+		return FAIL_CONTEXT(err, "write a result");
 	for (size_t i = 0; e->folder >= 0 && i < COUNT_OF(forms); i++) {
 		const struct json_value *v = json_get(result, forms[i].name);
 
@@ -108,7 +108,7 @@ static int on_output(const struct json_value *event, int fd, struct error *err)
 	const char *data = json_text(json_get(event, "data"), "");
 
 	if (fd_write_all(fd, data, strlen(data), err) < 0)
-		return FAIL_CONTEXT(err, "pass the code's output on");
+		return FAIL_CONTEXT(err, "write the code's output");
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int on_error(struct code_events *e, const struct json_value *event, struc
 	size = strlen(text);
 	if (fd_write_all(e->err_fd, text, size, err) < 0 ||
 	    (size > 0 && text[size - 1] != '\n' && fd_write_all(e->err_fd, "\n", 1, err) < 0))
-		return FAIL_CONTEXT(err, "pass a failure on");
+		return FAIL_CONTEXT(err, "write a failure");
 	return 0;
 }
 

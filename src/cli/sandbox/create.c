@@ -11,7 +11,7 @@
 #include "cli/server.h"
 
 #define POLL_MS_MAX 250
-#define QUIET_MS 500 /* what is quicker needs no progress */
+#define QUIET_MS 500 /* shorter waits show no progress */
 
 static void add_text(struct buf *body, const char *name, const char *value)
 {
@@ -39,7 +39,7 @@ static int add_volumes(struct arena *a, struct buf *body, const char *const *vol
 		if (name.size == 0 || (path.size > 0 && path.data[0] != '/') ||
 		    (rest.size > 0 && !span_equals_text(rest, "ro") &&
 		     !span_equals_text(rest, "rw"))) {
-			error_set(err, ERROR_INVALID, 0, HERE, "'%s' names no volume", volumes[i]);
+			error_set(err, ERROR_INVALID, 0, HERE, "'%s' is not a volume", volumes[i]);
 			error_hint(err, "--volume NAME[:/PATH[:ro]]");
 			return -1;
 		}
@@ -100,7 +100,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	return resources_parse(&cli->args, &ret->resources, cli->err);
 }
 
-/* What the template is being made from, or else the sandbox's last event. */
+/* Shows the build progress of the template, or else the sandbox's last event. */
 static void tell_progress(struct cli *cli, struct progress_line *progress,
                           const struct json_value *sandbox)
 {
@@ -116,7 +116,7 @@ static void tell_progress(struct cli *cli, struct progress_line *progress,
 	progress_show(progress, cli->arena, text);
 }
 
-/* 1 = it is usable, 0 = not yet. */
+/* Returns 1 when the sandbox is usable, 0 if it is not yet. */
 static int check_state(struct cli *cli, const struct json_value *sandbox)
 {
 	const char *state = json_text(json_get(sandbox, "state"), "");
@@ -150,7 +150,7 @@ static int wait_until_started(struct cli *cli, const struct json_value *sandbox,
 	return result < 0 ? -1 : 0;
 }
 
-/* The server goes on with a create that was answered before it was done. Always fails. */
+/* Deletes the sandbox, because the server would otherwise finish the create. Always fails. */
 static int cancel_create(struct cli *cli, const char *id)
 {
 	struct error *err = cli->err;
@@ -158,7 +158,7 @@ static int cancel_create(struct cli *cli, const char *id)
 	if (delete_sandbox(cli, id) == 0)
 		return FAIL(err, ERROR_UNAVAILABLE,
 		            "interrupted: the create is cancelled and sandbox '%s' deleted", id);
-	error_context(err, "interrupted, and the sandbox goes on");
+	error_context(err, "interrupted, but the sandbox was not deleted");
 	error_hint(err, "atoll rm %s", id);
 	return -1;
 }
@@ -176,7 +176,7 @@ int create_sandbox(struct cli *cli, const struct create_options *options, const 
 		return -1;
 	*ret_id = id = json_text(json_get(sandbox, "id"), NULL);
 	if (!id)
-		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server's answer names no sandbox");
+		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server's answer has no sandbox id");
 	result = wait_until_started(cli, sandbox, id, &progress);
 	progress_end(&progress);
 	if (!cli->interrupted)

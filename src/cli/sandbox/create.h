@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/sandbox/create.h — makes a sandbox and waits for it, telling what takes long. Private to this
- * folder.
- */
+/* cli/sandbox/create.h — makes a sandbox, waits for it and shows the progress. */
 #pragma once
 
 #include "cli/resources.h"
 
 struct create_options {
-	const char *template, *name; /* NULL = the server's choice */
-	const char *snapshot;        /* whose files it begins with; NULL = the template's */
+	const char *template, *name; /* NULL = the server's default */
+	const char *snapshot;        /* source of the files; NULL = the template */
 	const char *const *env;      /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
@@ -16,12 +14,12 @@ struct create_options {
 	bool no_internet;
 	bool persistent;
 };
-/* *ret_id is set as soon as there is something to delete, also when it fails later. A Ctrl-C while
- * it waits deletes the sandbox, sets cli->interrupted and fails with *ret_id NULL
- * (session_block_signals was called before). */
+/* Sets *ret_id as soon as there is a sandbox to delete, even if the call fails later. A Ctrl-C
+ * during the wait deletes the sandbox, sets cli->interrupted and fails with *ret_id NULL. Call
+ * session_block_signals before. */
 MUST_CHECK int create_sandbox(struct cli *cli, const struct create_options *options,
                               const char **ret_id);
-/* Fills what the options of OPTION_TEMPLATE, OPTIONS_RESOURCES and so on say. */
+/* Reads the options of OPTION_TEMPLATE, OPTIONS_RESOURCES and the like. */
 MUST_CHECK int create_options_parse(struct cli *cli, struct create_options *ret);
 MUST_CHECK int delete_sandbox(struct cli *cli, const char *id);
 

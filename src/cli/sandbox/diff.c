@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diff and revert: what a sandbox changed, in the form that users of git know. */
+/* `atoll diff` and `atoll revert`: the changes of a sandbox in git's format. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const char *make_path(struct cli *cli, const char *what, const char *page
 	return arena_text(cli->arena, buf_text(&out));
 }
 
-/* Calls back with each item of all pages. */
+/* Calls on_item for each item of all pages. */
 static int each_item(struct cli *cli, const char *what,
                      void (*on_item)(struct cli *cli, void *context, const struct json_value *item),
                      void *context)
@@ -83,7 +83,7 @@ static int print_list(struct cli *cli)
 	return status;
 }
 
-/* As git has it: a folder is not told, what it holds is. '\0' = not told. */
+/* As in git: folders are not listed, their contents are. '\0' = not listed. */
 static char letter_of(const struct json_value *item)
 {
 	static const struct {
@@ -170,7 +170,7 @@ static int print_stats(struct cli *cli)
 
 /* ---- the patch ---- */
 
-/* A file may hold what a terminal obeys; into a pipe it goes as it is, to be applied. */
+/* A terminal gets no control characters, which a file may hold. A pipe gets the patch unchanged. */
 static void print_patch(struct span text)
 {
 	bool is_terminal = isatty(STDOUT_FILENO);
@@ -185,7 +185,7 @@ static void print_patch(struct span text)
 		(void)fwrite(text.data, 1, text.size, stdout);
 }
 
-/* The last line of a page that is not the last: no line of a patch begins so. */
+/* Every page but the last ends with a line that no line of a patch can be mistaken for. */
 static const char *cut_next_page(struct cli *cli, struct span *text)
 {
 	size_t begin = text->size;
@@ -287,14 +287,14 @@ static int run_revert(struct cli *cli)
 #define BASE_OPTION                                                                                \
 	{                                                                                          \
 		.name = "base", .letter = 'b', .value = "SNAPSHOT",                                \
-		.about = "compare with this snapshot; else with the template"                      \
+		.about = "compare with this snapshot (default: with the template)"                 \
 	}
 static const struct command_option diff_options[] = {
         BASE_OPTION,
-        {.name = "name-only", .about = "the paths alone"},
-        {.name = "name-status", .about = "the paths, with A, D, M or T"},
-        {.name = "stat", .about = "how many lines of each file"},
-        {.name = "snapshot", .about = "the name is a snapshot's: what it added to its parent"},
+        {.name = "name-only", .about = "print only the paths"},
+        {.name = "name-status", .about = "print the paths with A, D, M or T"},
+        {.name = "stat", .about = "print the number of changed lines per file"},
+        {.name = "snapshot", .about = "the name is a snapshot's: show its changes to its parent"},
         {0},
 };
 static const struct command_option revert_options[] = {
@@ -305,7 +305,7 @@ static const struct command_option revert_options[] = {
 const struct cli_command command_diff = {
         .name = "diff",
         .usage = "[--base SNAPSHOT] [--name-only|--name-status|--stat] SANDBOX [PATH]",
-        .about = "show what a sandbox changed, as a patch",
+        .about = "show the changes of a sandbox's files as a patch",
         .options = diff_options,
         .arguments_min = 1,
         .arguments_max = 2,
@@ -316,7 +316,7 @@ const struct cli_command command_diff = {
 const struct cli_command command_revert = {
         .name = "revert",
         .usage = "[--base SNAPSHOT] SANDBOX PATH...",
-        .about = "give files and folders of a sandbox the state they had",
+        .about = "restore files and folders of a sandbox",
         .options = revert_options,
         .arguments_min = 2,
         .arguments_max = ANY_NUMBER,

@@ -12,7 +12,7 @@
 
 #define EVENTS "/v1/events"
 #define LINE_MAX_SIZE (64 * 1024)
-/* Between two tries to reach a server that has gone. */
+/* Pause before the next attempt to reach the server. */
 #define AGAIN_MS 500
 
 static const char *query_of(struct cli *cli, const char *first)
@@ -60,8 +60,8 @@ static int list_events(struct cli *cli, const char *first)
 /* ---- as they happen ---- */
 
 struct event_follower {
-	struct buf pending; /* a begun line */
-	int64_t after;      /* the last one shown; -1 = none */
+	struct buf pending; /* an incomplete line */
+	int64_t after;      /* the last event shown; -1 = none */
 	bool as_json, failed;
 	struct error failure;
 };
@@ -78,7 +78,7 @@ static void print_line(struct arena *a, const struct json_value *event)
 	             reason ? text_out_safe(a, reason) : "");
 }
 
-/* {"event":"lost",…}: what was asked for is not kept any more. */
+/* The event {"event":"lost",…} means that requested events were deleted already. */
 static int take_line(struct event_follower *f, struct span line)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -134,7 +134,7 @@ static int follow_once(struct cli *cli, struct event_follower *f, const char *fi
 	return f->failed ? -1 : result;
 }
 
-/* A server that has gone may come back: it is asked again for what came after the last one. */
+/* After a lost connection, asks again for the events after the last one shown. */
 static int follow_events(struct cli *cli, const char *first)
 {
 	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
@@ -171,21 +171,25 @@ static int run_events(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "follow", .letter = 'f', .about = "go on as they happen"},
+        {.name = "follow", .letter = 'f', .about = "print new events as they happen"},
         {.name = "sandbox",
          .value = "SANDBOX",
-         .about = "only this one's",
+         .about = "only events of this sandbox",
          .completion = COMPLETE_SANDBOX},
-        {.name = "kind", .value = "KIND", .about = "such as sandbox.failed, or sandbox.*"},
-        {.name = "last", .value = "COUNT", .about = "the newest so many; default 50"},
-        {.name = "after", .value = "NUMBER", .about = "those after this one instead"},
+        {.name = "kind",
+         .value = "KIND",
+         .about = "kind of events, such as sandbox.failed or sandbox.*"},
+        {.name = "last",
+         .value = "COUNT",
+         .about = "print this many of the newest events (default 50)"},
+        {.name = "after", .value = "NUMBER", .about = "print the events after this one instead"},
         {0},
 };
 
 const struct cli_command command_events = {
         .name = "events",
         .usage = "[OPTION...]",
-        .about = "show what happened to sandboxes",
+        .about = "show the events of sandboxes",
         .options = options,
         .run = run_events,
 };

@@ -21,7 +21,8 @@ static int exec_in_terminal(struct cli *cli, const struct session_options *o)
 	if (terminal_run(cli, &options, &status, &detached) < 0)
 		return -1;
 	if (detached)
-		(void)fprintf(stderr, "\r\nDetached; the command goes on. See 'atoll logs %s'.\n",
+		(void)fprintf(stderr,
+		              "\r\nDetached; the command keeps running. See 'atoll logs %s'.\n",
 		              o->sandbox);
 	return status;
 }
@@ -51,8 +52,8 @@ const struct cli_command command_exec = {
         .usage = "[OPTION...] SANDBOX -- COMMAND [ARG...]",
         .about = "run a command in a sandbox",
         .more = "Output, input, Ctrl-C and the exit status are the command's, as if it ran here.\n"
-                "A second Ctrl-C kills it and all that it started. With --json there is no input,\n"
-                "and the result is printed at the end.",
+                "A second Ctrl-C kills it and its children. With --json the command gets no input\n"
+                "and its result is printed at the end.",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -24,7 +24,7 @@ static const struct listing_column columns[] = {
         {"REASON", "reason", NULL},      {0},
 };
 
-/* JOBS/ID + suffix, and whose it is. */
+/* JOBS/ID + suffix with the option --conversation as a query. */
 static const char *job_path(struct cli *cli, const char *suffix, const char *query)
 {
 	const char *conversation = arguments_text(&cli->args, "conversation", NULL);
@@ -172,7 +172,7 @@ static int job_logs(struct cli *cli)
 
 /* ---- wait ---- */
 
-/* As a shell would say it. */
+/* As a shell reports it. */
 static int exit_status_of(const struct json_value *job)
 {
 	int64_t code = json_whole(json_get(job, "exitCode"), -1);
@@ -212,28 +212,33 @@ static int job_wait(struct cli *cli)
 
 #define CONVERSATION                                                                               \
 	{                                                                                          \
-		.name = "conversation", .value = "ID", .about = "that it was started with"         \
+		.name = "conversation", .value = "ID",                                             \
+		.about = "conversation that the job was started with"                              \
 	}
 static const struct command_option run_options[] = {
-        {.name = "conversation", .value = "ID", .about = "who may ask for it; else who has none"},
-        {.name = "origin", .value = "JSON", .about = "where its end is told"},
-        {.name = "timeout", .value = "TIME", .about = "kill it after so long (30s, 2h)"},
+        {.name = "conversation",
+         .value = "ID",
+         .about = "callers must name this conversation to see the job"},
+        {.name = "origin",
+         .value = "JSON",
+         .about = "origin that the job's completion is reported to"},
+        {.name = "timeout", .value = "TIME", .about = "kill the command after this time (30s, 2h)"},
         {.name = "cwd", .value = "FOLDER", .about = "folder to run in"},
-        {.name = "user", .value = "USER", .about = "name or number inside"},
+        {.name = "user", .value = "USER", .about = "user name or number inside the sandbox"},
         {0},
 };
 static const struct command_option ls_options[] = {
         CONVERSATION,
         {.name = "sandbox",
          .value = "SANDBOX",
-         .about = "only those of this one",
+         .about = "only jobs of this sandbox",
          .completion = COMPLETE_SANDBOX},
         {0},
 };
 static const struct command_option one_options[] = {CONVERSATION, {0}};
 static const struct command_option logs_options[] = {
         CONVERSATION,
-        {.name = "tail", .value = "BYTES", .about = "of each stream, default 65536"},
+        {.name = "tail", .value = "BYTES", .about = "bytes of each stream (default 65536)"},
         {0},
 };
 
@@ -241,7 +246,7 @@ static const struct command_option logs_options[] = {
 static const struct cli_command run = {
         .name = "run",
         .usage = "[OPTION...] SANDBOX -- COMMAND [ARG...]",
-        .about = "start a command that outlives the call; prints its resultId",
+        .about = "start a command in the background and print its resultId",
         .options = run_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -260,7 +265,7 @@ static const struct cli_command list = {
 static const struct cli_command status = {
         .name = "status",
         .usage = "[OPTION...] RESULT",
-        .about = "how it is doing",
+        .about = "show the state of a job",
         .options = one_options,
         ONE_JOB,
         .run = job_status,
@@ -268,7 +273,7 @@ static const struct cli_command status = {
 static const struct cli_command logs = {
         .name = "logs",
         .usage = "[OPTION...] RESULT",
-        .about = "the end of what it wrote",
+        .about = "show the end of a job's output",
         .options = logs_options,
         ONE_JOB,
         .run = job_logs,
@@ -276,7 +281,7 @@ static const struct cli_command logs = {
 static const struct cli_command stop = {
         .name = "stop",
         .usage = "[OPTION...] RESULT",
-        .about = "end it and all that it started",
+        .about = "end a job and its child processes",
         .options = one_options,
         ONE_JOB,
         .run = job_stop,
@@ -284,7 +289,7 @@ static const struct cli_command stop = {
 static const struct cli_command wait_for = {
         .name = "wait",
         .usage = "[OPTION...] RESULT",
-        .about = "wait for its end, print its logs, exit with its status",
+        .about = "wait for a job's end, print its logs, exit with its status",
         .options = one_options,
         ONE_JOB,
         .run = job_wait,
@@ -295,6 +300,6 @@ static const struct cli_command *const children[] = {&run,  &list,     &status, 
 const struct cli_command command_job = {
         .name = "job",
         .usage = "COMMAND",
-        .about = "commands in the background",
+        .about = "run commands in the background",
         .children = children,
 };

@@ -137,7 +137,7 @@ static int lease_rm(struct cli *cli)
 	int64_t count = 0;
 
 	if (!prefix == (cli->args.count == 0))
-		return FAIL(cli->err, ERROR_INVALID, "either keys or --prefix say which leases");
+		return FAIL(cli->err, ERROR_INVALID, "give either keys or --prefix");
 	if (cli_connect(cli) < 0 || (prefix && remove_prefix(cli, prefix, &count) < 0))
 		return -1;
 	for (const char *const *key = cli->args.words; *key; key++, count++) {
@@ -150,19 +150,21 @@ static int lease_rm(struct cli *cli)
 }
 
 static const struct command_option prefix_options[] = {
-        {.name = "prefix", .value = "TEXT", .about = "all whose keys begin so"},
+        {.name = "prefix", .value = "TEXT", .about = "all leases whose keys begin with TEXT"},
         {0},
 };
 static const struct command_option acquire_options[] = {
         OPTION_TEMPLATE,
         OPTION_NO_INTERNET,
-        {.name = "persistent", .about = "exempt from the idle reaper"},
-        {.name = "fresh", .about = "with files that nobody has used"},
-        {.name = "update", .about = "replace a sandbox that was made otherwise"},
+        {.name = "persistent", .about = "exempt the sandbox from idle timeouts"},
+        {.name = "fresh", .about = "use a sandbox with unused files"},
+        {.name = "update", .about = "replace a sandbox that was made with other options"},
         {0},
 };
 static const struct command_option keep_options[] = {
-        {.name = "for", .value = "DURATION", .about = "not idle for so long, such as 10m"},
+        {.name = "for",
+         .value = "DURATION",
+         .about = "how long the sandbox does not count as idle, such as 10m"},
         {0},
 };
 
@@ -176,7 +178,7 @@ static const struct cli_command list = {
 static const struct cli_command acquire = {
         .name = "acquire",
         .usage = "[OPTION...] KEY",
-        .about = "print the id of the key's sandbox: found, started or made",
+        .about = "find, start or make the key's sandbox and print its id",
         .options = acquire_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -185,7 +187,7 @@ static const struct cli_command acquire = {
 static const struct cli_command keep = {
         .name = "keep",
         .usage = "[--for DURATION] KEY",
-        .about = "keep the key's sandbox from being idle",
+        .about = "restart the idle time of the key's sandbox",
         .options = keep_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -194,7 +196,7 @@ static const struct cli_command keep = {
 static const struct cli_command release = {
         .name = "release",
         .usage = "KEY",
-        .about = "end its use; the sandbox stays warm",
+        .about = "end the use of a key's sandbox; it stays warm",
         .arguments_min = 1,
         .arguments_max = 1,
         .run = lease_release,
@@ -202,7 +204,7 @@ static const struct cli_command release = {
 static const struct cli_command pause_lease = {
         .name = "pause",
         .usage = "KEY",
-        .about = "end its use and freeze it until the next one",
+        .about = "end the use of a key's sandbox and pause it until its next use",
         .arguments_min = 1,
         .arguments_max = 1,
         .run = lease_pause,
@@ -221,6 +223,6 @@ static const struct cli_command *const children[] = {&list,        &acquire,    
 const struct cli_command command_lease = {
         .name = "lease",
         .usage = "COMMAND",
-        .about = "the one warm sandbox of a key: a user, a workspace, a chat",
+        .about = "manage leases: one warm sandbox per key of a user, workspace or chat",
         .children = children,
 };

@@ -53,14 +53,14 @@ static int run_logs(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "follow", .letter = 'f', .about = "go on until the command ends"},
+        {.name = "follow", .letter = 'f', .about = "follow the output until the command ends"},
         {0},
 };
 
 const struct cli_command command_logs = {
         .name = "logs",
         .usage = "[--follow] SANDBOX [PROCESS]",
-        .about = "show what a command in a sandbox wrote, the newest by default",
+        .about = "show the output of a command in a sandbox (default: the newest)",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 2,

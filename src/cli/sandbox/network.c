@@ -64,7 +64,7 @@ static int run_network(struct cli *cli)
 	const struct json_value *sandbox;
 
 	if (is_cleared && is_said)
-		return FAIL(cli->err, ERROR_INVALID, "--clear and rules contradict each other");
+		return FAIL(cli->err, ERROR_INVALID, "--clear and rules exclude each other");
 	if (cli_connect(cli) < 0)
 		return -1;
 	if ((is_cleared || is_said
@@ -77,15 +77,15 @@ static int run_network(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTIONS_EGRESS,
-        {.name = "clear", .about = "no rules any more"},
+        {.name = "clear", .about = "remove all rules"},
         {0},
 };
 
 const struct cli_command command_network = {
         .name = "network",
         .usage = "SANDBOX [--allow ADDRESS|HOST]... [--deny ADDRESS]... | --clear",
-        .about = "show or replace the rules of whom a sandbox may reach",
-        .more = "Allowed goes before denied. Rules hold at once, also for what is under way.",
+        .about = "show or replace the network rules of a sandbox",
+        .more = "Allow rules win over deny rules. New rules also apply to open connections.",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/sandbox/network.h — which addresses a sandbox may reach, as a call's body says it. Private to
- * this folder. */
+/* cli/sandbox/network.h — network rules in the body of a call. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/arena.h"
 
-/* NULL-terminated lists, or NULL. */
+/* Whether any rule is given. The lists are NULL-terminated or NULL. */
 bool egress_is_said(const char *const *allow, const char *const *deny);
-/* Who only says what may be reached means that nothing else may. */
+/* Allow rules alone deny all other addresses. */
 const char *egress_json(struct arena *a, const char *const *allow, const char *const *deny);

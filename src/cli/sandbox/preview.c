@@ -24,11 +24,11 @@ static int print_state(struct cli *cli, const struct json_value *state)
 	             json_bool(json_get(state, "public"), false) ? "yes" : "no",
 	             json_text(json_get(state, "ports"), ""));
 	if (!json_bool(json_get(state, "reachable"), true))
-		(void)printf("The sandbox has no network, and so no previews.\n");
+		(void)printf("The sandbox has no network and therefore no previews.\n");
 	return 0;
 }
 
-/* What of the two was given last does not matter: both is a mistake. */
+/* Giving both options is an error, whichever comes last. */
 static int add_switch(struct cli *cli, struct buf *body, const char *on, const char *off,
                       const char *member)
 {
@@ -114,20 +114,22 @@ static int run_preview(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "share", .about = "a link for people without a key, of a public preview"},
-        {.name = "ttl", .value = "DURATION", .about = "how long the link holds (1h; shared 24h)"},
-        {.name = "on", .about = "switch previews of the sandbox on"},
-        {.name = "off", .about = "switch them off; all links end"},
+        {.name = "share", .about = "make a link for people without a key; needs a public preview"},
+        {.name = "ttl",
+         .value = "DURATION",
+         .about = "lifetime of the link (default 1h; 24h with --share)"},
+        {.name = "on", .about = "enable previews of the sandbox"},
+        {.name = "off", .about = "disable previews; all links become invalid"},
         {.name = "public", .about = "allow links for people without a key"},
-        {.name = "not-public", .about = "allow none; those that were shared end"},
-        {.name = "rotate", .about = "all links end"},
+        {.name = "not-public", .about = "forbid shared links; existing ones become invalid"},
+        {.name = "rotate", .about = "make all existing links invalid"},
         {0},
 };
 
 const struct cli_command command_preview = {
         .name = "preview",
         .usage = "SANDBOX [PORT]",
-        .about = "a link to a server inside, or what may be seen of a sandbox from outside",
+        .about = "make a link to a port of a sandbox, or show and change its preview settings",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 2,

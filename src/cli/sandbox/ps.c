@@ -9,9 +9,9 @@
 #include "cli/server.h"
 #include "cli/text_out.h"
 
-#define COMMAND_MAX 4096 /* of what is shown of a command */
+#define COMMAND_MAX 4096 /* characters of a command that are shown */
 
-/* A sandbox that a full disk has paused looks like one that rests, and is not. */
+/* A sandbox that was paused for a full disk must not look like one that rests. */
 static const char *state_note(const struct json_value *sandbox)
 {
 	bool is_paused = strcmp(json_text(json_get(sandbox, "state"), ""), "paused") == 0;
@@ -124,15 +124,15 @@ static int run_ps(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "all", .letter = 'a', .about = "stopped and failed ones, too"},
-        {.name = "names", .about = "only names, for completion; starts no server"},
+        {.name = "all", .letter = 'a', .about = "include stopped and failed sandboxes"},
+        {.name = "names", .about = "print only names, for completion; does not start a server"},
         {0},
 };
 
 const struct cli_command command_ps = {
         .name = "ps",
         .usage = "[--all] | SANDBOX",
-        .about = "list sandboxes, or the commands that were started in one",
+        .about = "list sandboxes, or the commands started in SANDBOX",
         .options = options,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,

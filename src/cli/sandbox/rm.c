@@ -22,7 +22,7 @@ static int remove_sandbox(struct cli *cli, const char *sandbox)
 	return -1;
 }
 
-/* The sandboxes of running builds are the builds' own, and end with them. */
+/* Sandboxes of running builds belong to the builds, which remove them. */
 static const char **list_removable(struct cli *cli, size_t *ret_count, size_t *ret_spared)
 {
 	struct sandbox_names found;
@@ -50,13 +50,13 @@ static int remove_all_sandboxes(struct cli *cli)
 	if (cli_connect(cli) < 0 || !(ids = list_removable(cli, &count, &spared)))
 		return -1;
 	if (spared > 0)
-		(void)fprintf(stderr, "%zu sandboxes of running builds are spared\n", spared);
+		(void)fprintf(stderr, "%zu sandboxes of running builds are not removed\n", spared);
 	if (count > 0 && !arguments_has(&cli->args, "force") &&
 	    ask_first(cli, arena_format(cli->arena, "Remove %zu sandboxes?", count)) < 0)
 		return -1;
 	status = sandboxes_each_of(cli, &verb, ids);
 	if (count > 0)
-		(void)fprintf(stderr, "'atoll undelete --all' brings back what has files, for a "
+		(void)fprintf(stderr, "'atoll undelete --all' restores sandboxes with files for a "
 		                      "while (the server's option deleted_keep)\n");
 	return status;
 }
@@ -71,11 +71,11 @@ static int run_rm(struct cli *cli)
 static const struct command_option options[] = {
         {.name = "all",
          .letter = 'a',
-         .about = "every sandbox but those of running builds; they can be brought back for a "
+         .about = "every sandbox but those of running builds; they can be restored for a "
                   "while"},
         {.name = "yes", .letter = 'y', .about = "with --all: do not ask"},
-        {.name = "force", .letter = 'f', .about = "do not ask; one that is not there is fine"},
-        {.name = "keep", .about = "what is removed can be brought back for a while"},
+        {.name = "force", .letter = 'f', .about = "do not ask; ignore missing sandboxes"},
+        {.name = "keep", .about = "keep the removed sandboxes in the trash for a while"},
         {0},
 };
 
@@ -83,8 +83,8 @@ const struct cli_command command_rm = {
         .name = "rm",
         .usage = "[--force] [--keep] SANDBOX... | --all [--yes]",
         .about = "end sandboxes and remove their files",
-        .more = "Files are gone at once, but with --all or --keep: 'atoll undelete' brings those\n"
-                "sandboxes back, stopped, as long as the server's option deleted_keep says.",
+        .more = "Files are deleted at once, unless --all or --keep is given: 'atoll undelete' can\n"
+                "restore those sandboxes for the time of the server's option deleted_keep.",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .completion = COMPLETE_SANDBOX,

@@ -39,7 +39,7 @@ static int run_inside(struct cli *cli, const struct session_options *o, bool *re
 	return session_run(cli, o, &status) < 0 ? -1 : status;
 }
 
-/* Keeps the first failure: what the end of it adds is only told. */
+/* Keeps the first error; an error of the delete is only printed. */
 static void end_sandbox(struct cli *cli, const char *id)
 {
 	struct error *first = cli->err, second;
@@ -50,7 +50,7 @@ static void end_sandbox(struct cli *cli, const char *id)
 	cli->err = first;
 }
 
-/* For somebody who looks on, or who cannot know the name. */
+/* For a user at a terminal, or one who cannot know the name. */
 static void tell_kept(struct cli *cli, const char *id, bool detached)
 {
 	const char *name = arguments_text(&cli->args, "name", NULL);
@@ -61,7 +61,7 @@ static void tell_kept(struct cli *cli, const char *id, bool detached)
 	              name ? name : id, name ? name : id);
 }
 
-/* Before anything is made. */
+/* Before the sandbox is made. */
 static int check_copies(struct cli *cli)
 {
 	const char *local, *remote, *text;
@@ -84,7 +84,7 @@ static int run_in_new_sandbox(struct cli *cli)
 	if (run_options_parse(cli, &session) < 0 || create_options_parse(cli, &create) < 0 ||
 	    check_copies(cli) < 0)
 		return -1;
-	create.env = session.env; /* the sandbox's own, so that --keep keeps it */
+	create.env = session.env; /* environment of the sandbox, so that --keep keeps it */
 	session.env = NULL;
 	if (cli_connect(cli) < 0)
 		return -1;
@@ -104,7 +104,7 @@ static const struct command_option options[] = {
         OPTION_TEMPLATE,
         {.name = "snapshot",
          .value = "SNAPSHOT",
-         .about = "a snapshot that it begins with, on the template of that"},
+         .about = "start from this snapshot, with the snapshot's template"},
         {.name = "name", .value = "NAME", .about = "name of the sandbox"},
         OPTIONS_RUN,
         OPTIONS_RESOURCES,
@@ -114,16 +114,16 @@ static const struct command_option options[] = {
         {.name = "copy",
          .value = "LOCAL:REMOTE",
          .repeats = true,
-         .about = "copy a file or folder in first",
+         .about = "copy a file or folder into the sandbox first",
          .completion = COMPLETE_FILE},
-        {.name = "keep", .about = "do not delete the sandbox at the end"},
+        {.name = "keep", .about = "keep the sandbox after the command has ended"},
         {0},
 };
 
 const struct cli_command command_run = {
         .name = "run",
         .usage = "[OPTION...] -- COMMAND [ARG...]",
-        .about = "run a command in a new sandbox, and delete it afterwards",
+        .about = "run a command in a new sandbox and delete the sandbox afterwards",
         .more = "Output, input, Ctrl-C and the exit status are the command's, as if it ran here.\n"
                 "A second Ctrl-C kills it. Before the command runs, a Ctrl-C cancels the create "
                 "of\n"

@@ -6,7 +6,7 @@
 
 #include "cli/text_out.h"
 
-#define BUILD_LABEL "atoll.build" /* as of fleet/build_sandbox.c */
+#define BUILD_LABEL "atoll.build" /* see fleet/build_sandbox.c */
 
 static bool is_living(const struct json_value *sandbox)
 {
@@ -87,7 +87,7 @@ static int check_arguments(struct cli *cli, bool all)
 	if (all == (cli->args.count == 0))
 		return 0;
 	(void)FAIL(cli->err, ERROR_INVALID, "%s",
-	           all ? "--all and names exclude each other" : "no sandbox is named");
+	           all ? "--all and names exclude each other" : "no sandbox is given");
 	error_hint(cli->err, "usage: atoll %s %s", cli->command->name, cli->command->usage);
 	return -1;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/sandbox/sandboxes.h — lists of sandboxes, and one call for each of several. Private to this
- * folder.
- */
+/* cli/sandbox/sandboxes.h — lists sandboxes, and applies a call to several of them. */
 #pragma once
 
 #include "cli/server.h"
@@ -10,19 +8,19 @@ struct sandbox_names {
 	const struct json_value **items;
 	size_t count;
 };
-/* Every page. Without `all` only those that are started or on their way to it. */
+/* Lists all pages. Without `all`, only sandboxes that are started or being started. */
 MUST_CHECK int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret);
 
-/* Calls `each` for every argument, or for every sandbox with --all. Goes on after a failure, tells
- * it at once, and fails at the end with the last one. */
+/* Calls `each` for every argument, or for every sandbox with --all. Prints each failure and
+ * continues; finally fails with the last error. */
 struct sandboxes_verb {
 	int (*each)(struct cli *cli, const char *sandbox);
 	const char *done; /* "stopped" */
 };
 int sandboxes_each(struct cli *cli, const struct sandboxes_verb *verb);
-/* The same for these, NULL-terminated, of a server that is connected. */
+/* The same for these names, NULL-terminated, after cli_connect. */
 int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const char *const *names);
-/* Whether a running build made it for itself. */
+/* Whether a running build made the sandbox for itself. */
 bool sandbox_is_of_build(const struct json_value *sandbox);
-/* POST to the sandbox's `action`, or DELETE it when `action` is "". */
+/* POSTs to the sandbox's `action`, or DELETEs it if `action` is "". */
 MUST_CHECK int sandbox_act(struct cli *cli, const char *sandbox, const char *action);

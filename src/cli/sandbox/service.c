@@ -61,7 +61,7 @@ static int create_body(struct cli *cli, struct buf *body)
 	    arguments_whole(args, "restart-limit", 0, &limit, cli->err) < 0)
 		return -1;
 	body_begin(body);
-	/* One word is a line for a shell, as with ssh. */
+	/* A single word is a shell line, as with ssh. */
 	body_add_text(body, args->inner[1] ? "cmd" : "command", args->inner[0]);
 	body_add_texts(body, "args", args->inner + 1);
 	body_add_text(body, "cwd", arguments_text(args, "workdir", NULL));
@@ -152,7 +152,7 @@ static void print_stream(const struct json_value *log, const char *name, FILE *o
 	(void)fflush(out);
 }
 
-/* Each turn on memory of its own: it goes on for days. */
+/* Uses an arena per round, because following may last for days. */
 static int follow_once(struct cli *cli, int64_t next[2])
 {
 	struct arena scratch = {0}, *own = cli->arena;
@@ -219,17 +219,19 @@ static const struct command_option create_options[] = {
         {.name = "restart", .value = "WHEN", .about = "always (default), on-failure or no"},
         {.name = "restart-limit",
          .value = "COUNT",
-         .about = "quick ends in a row, then it has failed; default: none"},
+         .about = "quick ends in a row after which it has failed (default: no limit)"},
         {.name = "restart-delay",
          .value = "TIME",
-         .about = "before the first restart, doubled up to 1m; default 500ms"},
-        {.name = "stop-timeout", .value = "TIME", .about = "from SIGTERM to SIGKILL; default 5s"},
-        {.name = "keep-awake", .about = "while it runs the sandbox is not idle"},
+         .about = "pause before the first restart, doubled up to 1m (default 500ms)"},
+        {.name = "stop-timeout",
+         .value = "TIME",
+         .about = "time from SIGTERM to SIGKILL (default 5s)"},
+        {.name = "keep-awake", .about = "the running service keeps the sandbox from being idle"},
         {0},
 };
 static const struct command_option logs_options[] = {
-        {.name = "follow", .letter = 'f', .about = "go on until interrupted"},
-        {.name = "tail", .value = "BYTES", .about = "of each stream, default 65536"},
+        {.name = "follow", .letter = 'f', .about = "follow the output until interrupted"},
+        {.name = "tail", .value = "BYTES", .about = "bytes of each stream (default 65536)"},
         {0},
 };
 
@@ -239,8 +241,8 @@ static const struct command_option logs_options[] = {
 static const struct cli_command create = {
         .name = "create",
         .usage = "[OPTION...] SANDBOX SERVICE -- COMMAND [ARG...]",
-        .about = "make a service or change it, and run it",
-        .more = "A COMMAND alone is a line for a shell.",
+        .about = "make or change a service and run it",
+        .more = "A COMMAND without arguments is a shell line.",
         .options = create_options,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -261,7 +263,7 @@ static const struct cli_command list = {
 static const struct cli_command logs = {
         .name = "logs",
         .usage = "[OPTION...] SANDBOX SERVICE",
-        .about = "the end of what it wrote",
+        .about = "show the end of a service's output",
         .options = logs_options,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -270,25 +272,25 @@ static const struct cli_command logs = {
 };
 static const struct cli_command start = {
         .name = "start",
-        .about = "start one that was stopped, or has ended",
+        .about = "start a stopped or ended service",
         .run = service_start,
         ONE_SERVICE,
 };
 static const struct cli_command restart = {
         .name = "restart",
-        .about = "end it and start it anew",
+        .about = "end a service and start it again",
         .run = service_restart,
         ONE_SERVICE,
 };
 static const struct cli_command stop = {
         .name = "stop",
-        .about = "stop it, for good",
+        .about = "stop a service; it is not restarted",
         .run = service_stop,
         ONE_SERVICE,
 };
 static const struct cli_command rm = {
         .name = "rm",
-        .about = "end it and forget it",
+        .about = "end and delete a service",
         .run = service_rm,
         ONE_SERVICE,
 };
@@ -298,6 +300,6 @@ static const struct cli_command *const children[] = {&create,  &list, &logs, &st
 const struct cli_command command_service = {
         .name = "service",
         .usage = "COMMAND",
-        .about = "commands in a sandbox that are kept running",
+        .about = "manage services: commands that a sandbox keeps running",
         .children = children,
 };

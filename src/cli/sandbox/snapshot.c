@@ -13,7 +13,7 @@ static const char *text_of(const struct json_value *object, const char *name)
 	return json_text(json_get(object, name), NULL);
 }
 
-/* {"name":"…"} of the option, or {}. */
+/* {"name":"…"} with the option --name, or {}, and `more` members. */
 static const char *body_of(struct cli *cli, const char *more)
 {
 	const char *name = arguments_text(&cli->args, "name", NULL);
@@ -30,7 +30,7 @@ static void print_taken(struct cli *cli, const struct json_value *taken)
 {
 	const char *because = text_of(taken, "because");
 
-	(void)printf("%s: %s, processes stood still for %.1f ms\n",
+	(void)printf("%s: %s, processes were paused for %.1f ms\n",
 	             text_out_safe(cli->arena, text_of(taken, "name")),
 	             text_out_safe(cli->arena, text_of(taken, "method")),
 	             json_number(json_get(taken, "frozen_ms"), 0));
@@ -116,7 +116,8 @@ static int run_fork(struct cli *cli)
 		             text_out_safe(cli->arena, text_of(json_item_at(items, i), "name")));
 	items = json_get(answer, "volumes_left_out");
 	for (size_t i = 0; i < json_count(items); i++)
-		(void)fprintf(stderr, "volume '%s' is left out: only one sandbox may write to it\n",
+		(void)fprintf(stderr,
+		              "volume '%s' is not attached: only one sandbox may write to it\n",
 		              text_out_safe(cli->arena, text_of(json_item_at(items, i), "volume")));
 	return 0;
 }
@@ -138,7 +139,7 @@ static int run_rollback(struct cli *cli)
 	if (cli->json)
 		print_json(sandbox);
 	else
-		(void)printf("%s is as it was at %s, and %s\n",
+		(void)printf("%s has the files of %s and is %s\n",
 		             text_out_safe(cli->arena, text_of(sandbox, "name")), name,
 		             text_out_safe(cli->arena, text_of(sandbox, "state")));
 	return 0;
@@ -164,26 +165,36 @@ static int run_reset(struct cli *cli)
 /* ---- tables ---- */
 
 static const struct command_option create_options[] = {
-        {.name = "name", .letter = 'n', .value = "NAME", .about = "its name; else its id"},
-        {.name = "backup", .about = "and begin to make a backup of it in the blob store"},
+        {.name = "name",
+         .letter = 'n',
+         .value = "NAME",
+         .about = "name of the snapshot (default: its id)"},
+        {.name = "backup", .about = "also start a backup of it to the blob store"},
         {0},
 };
 static const struct command_option ls_options[] = {
         {.name = "sandbox",
          .value = "SANDBOX",
-         .about = "only those of this one",
+         .about = "only snapshots of this sandbox",
          .completion = COMPLETE_SANDBOX},
         {0},
 };
 static const struct command_option fork_options[] = {
-        {.name = "count", .letter = 'c', .value = "N", .about = "how many, up to 100"},
-        {.name = "name", .letter = 'n', .value = "NAME", .about = "of several: NAME-1, NAME-2"},
+        {.name = "count", .letter = 'c', .value = "N", .about = "number of sandboxes, up to 100"},
+        {.name = "name",
+         .letter = 'n',
+         .value = "NAME",
+         .about = "name of the sandbox; of several: NAME-1, NAME-2"},
         {0},
 };
 
 static const struct command_option rollback_options[] = {
-        {.name = "new", .about = "a new sandbox with its files; its own stays as it is"},
-        {.name = "name", .letter = 'n', .value = "NAME", .about = "the same, with this name"},
+        {.name = "new",
+         .about = "make a new sandbox with the files; the snapshot's sandbox stays unchanged"},
+        {.name = "name",
+         .letter = 'n',
+         .value = "NAME",
+         .about = "the same, with a name for the new sandbox"},
         {0},
 };
 
@@ -215,7 +226,7 @@ static const struct cli_command inspect = {
 static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "SNAPSHOT...",
-        .about = "remove snapshots; what was made of them goes on",
+        .about = "remove snapshots; sandboxes made from them keep running",
         .arguments_min = 1,
         .arguments_max = ANY_NUMBER,
         .run = snapshot_rm,
@@ -233,14 +244,14 @@ static const struct cli_command *const children[] = {&create,
 const struct cli_command command_snapshot = {
         .name = "snapshot",
         .usage = "COMMAND",
-        .about = "keep the files of a sandbox as they are at one moment",
+        .about = "take, list, export and remove snapshots of sandboxes' files",
         .children = children,
 };
 
 const struct cli_command command_fork = {
         .name = "fork",
         .usage = "[--count N] [--name NAME] SANDBOX",
-        .about = "make sandboxes with the files that one has now; it goes on",
+        .about = "make sandboxes with the present files of SANDBOX, which keeps running",
         .options = fork_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -251,7 +262,7 @@ const struct cli_command command_fork = {
 const struct cli_command command_rollback = {
         .name = "rollback",
         .usage = "[--new | --name NAME] SNAPSHOT",
-        .about = "give a snapshot's sandbox its files back, or a new one when that is deleted",
+        .about = "restore a snapshot's files in its sandbox, or in a new one if that is deleted",
         .options = rollback_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -261,7 +272,7 @@ const struct cli_command command_rollback = {
 const struct cli_command command_reset = {
         .name = "reset",
         .usage = "SANDBOX",
-        .about = "end all processes and give a sandbox the files that it was made with",
+        .about = "end all processes and restore the files that a sandbox was made with",
         .arguments_min = 1,
         .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,

@@ -8,7 +8,7 @@
 
 #define FOLLOW_EVERY_MS 1000
 
-/* Two samples give the load between them; one gives the average since the start. */
+/* The load is the difference of two samples; the first sample shows the average since the start. */
 struct stats_sample {
 	int64_t cpu_us, uptime_ms;
 };
@@ -80,7 +80,8 @@ static int run_stats(struct cli *cli)
 {
 	struct arena *outer = cli->arena;
 	bool follow = arguments_has(&cli->args, "follow"), is_first = true;
-	AUTO(arena_done) struct arena arena = {0}; /* of one sample: following may take days */
+	AUTO(arena_done) struct arena arena = {
+	        0}; /* per sample, because following may last for days */
 	struct stats_sample before = {0};
 	int result;
 
@@ -99,14 +100,14 @@ static int run_stats(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "follow", .letter = 'f', .about = "a line every second, until Ctrl-C"},
+        {.name = "follow", .letter = 'f', .about = "print a line every second until Ctrl-C"},
         {0},
 };
 
 const struct cli_command command_stats = {
         .name = "stats",
         .usage = "[--follow] SANDBOX",
-        .about = "show what a sandbox uses",
+        .about = "show the resource use of a sandbox",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -64,25 +64,25 @@ static int run_undelete(struct cli *cli)
 			ids[count++] = json_text(json_get(json_item_at(items, i), "id"), "");
 	if (count < cli->args.count) {
 		(void)FAIL(cli->err, ERROR_NOT_FOUND,
-		           "not all of these are in the trash: their time is over, or they were "
+		           "not all of these are in the trash: they have expired or were "
 		           "deleted for good");
-		error_hint(cli->err, "'atoll undelete' lists what is there");
+		error_hint(cli->err, "'atoll undelete' lists the trash");
 		return -1;
 	}
 	return sandboxes_each_of(cli, &verb, ids);
 }
 
 static const struct command_option options[] = {
-        {.name = "all", .letter = 'a', .about = "everything that can be brought back"},
+        {.name = "all", .letter = 'a', .about = "restore everything in the trash"},
         {0},
 };
 
 const struct cli_command command_undelete = {
         .name = "undelete",
         .usage = "[SANDBOX... | --all]",
-        .about = "bring back sandboxes that 'rm --all' or 'rm --keep' removed, or list them",
-        .more = "They are stopped then; 'atoll start' starts them. They have their volumes again:\n"
-                "one that was deleted, or that another sandbox has, is named.",
+        .about = "restore sandboxes that 'rm --all' or 'rm --keep' removed, or list them",
+        .more = "Restored sandboxes are stopped; 'atoll start' starts them. Their volumes are\n"
+                "attached again, but for deleted and reused volumes, which are named.",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .run = run_undelete,

@@ -91,7 +91,7 @@ static int volume_grow(struct cli *cli)
 	if (arguments_size_mb(&cli->args, "size", &size_mb, cli->err) < 0)
 		return -1;
 	if (size_mb == 0)
-		return FAIL(cli->err, ERROR_INVALID, "say --size, how large it is to be");
+		return FAIL(cli->err, ERROR_INVALID, "--size is needed");
 	call.body = arena_format(cli->arena, "{\"size_mb\":%lld}", (long long)size_mb);
 	if (cli_connect(cli) < 0 || server_call(cli, &call, &volume) < 0)
 		return -1;
@@ -235,7 +235,9 @@ static int volume_get(struct cli *cli)
 /* ---- rows ---- */
 
 static const struct command_option create_options[] = {
-        {.name = "size", .value = "SIZE", .about = "MiB, or 2g (default: no limit)"},
+        {.name = "size",
+         .value = "SIZE",
+         .about = "size limit in MiB, or such as 2g (default: no limit)"},
         {0},
 };
 static const struct command_option grow_options[] = {
@@ -243,19 +245,21 @@ static const struct command_option grow_options[] = {
         {0},
 };
 static const struct command_option detach_options[] = {
-        {.name = "force", .about = "although something inside uses it"},
+        {.name = "force", .about = "even if a process in the sandbox uses it"},
         {0},
 };
 static const struct command_option attach_options[] = {
-        {.name = "path", .value = "PATH", .about = "where it is inside (default /workspace)"},
-        {.name = "read-only", .about = "any number of sandboxes may read it"},
+        {.name = "path",
+         .value = "PATH",
+         .about = "mount point inside the sandbox (default /workspace)"},
+        {.name = "read-only", .about = "attach read-only; any number of sandboxes may do so"},
         {0},
 };
 
 static const struct cli_command list = {
         .name = "ls",
         .usage = "",
-        .about = "list volumes and who has them",
+        .about = "list volumes and the sandboxes that use them",
         .run = volume_ls,
 };
 static const struct cli_command create = {
@@ -270,7 +274,7 @@ static const struct cli_command create = {
 static const struct cli_command grow = {
         .name = "grow",
         .usage = "--size SIZE VOLUME",
-        .about = "raise the limit of a volume that was made with one",
+        .about = "raise the size limit of a volume that has one",
         .options = grow_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -287,7 +291,7 @@ static const struct cli_command inspect = {
 static const struct cli_command remove_it = {
         .name = "rm",
         .usage = "VOLUME...",
-        .about = "delete volumes that no sandbox has, and their files",
+        .about = "delete volumes that no sandbox uses, and their files",
         .arguments_min = 1,
         .arguments_max = ANY_NUMBER,
         .run = volume_rm,
@@ -295,7 +299,7 @@ static const struct cli_command remove_it = {
 static const struct cli_command attach = {
         .name = "attach",
         .usage = "[--path PATH] [--read-only] SANDBOX VOLUME",
-        .about = "give a sandbox a volume, whether it runs or is stopped",
+        .about = "attach a volume to a running or stopped sandbox",
         .options = attach_options,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -305,9 +309,10 @@ static const struct cli_command attach = {
 static const struct cli_command detach = {
         .name = "detach",
         .usage = "[--force] SANDBOX [VOLUME]",
-        .about = "take a volume from a sandbox",
+        .about = "detach a volume from a sandbox",
         .options = detach_options,
-        .more = "VOLUME is a name, an id or a path inside; it may be left out when there is one.",
+        .more = "VOLUME is a name, an id or a path inside the sandbox; optional if there is only "
+                "one.",
         .arguments_min = 1,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX,
@@ -324,7 +329,8 @@ static const struct cli_command files = {
 static const struct cli_command put = {
         .name = "put",
         .usage = "FILE VOLUME PATH",
-        .about = "copy a file or a folder's content into such a volume",
+        .about = "copy a file or a folder's contents into a volume that no running sandbox writes "
+                 "to",
         .arguments_min = 3,
         .arguments_max = 3,
         .completion = COMPLETE_FILE,
@@ -333,7 +339,8 @@ static const struct cli_command put = {
 static const struct cli_command get = {
         .name = "get",
         .usage = "VOLUME PATH FILE",
-        .about = "copy a file or a folder's content out of such a volume",
+        .about = "copy a file or a folder's contents from a volume that no running sandbox writes "
+                 "to",
         .arguments_min = 3,
         .arguments_max = 3,
         .completion = COMPLETE_FILE,

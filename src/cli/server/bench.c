@@ -18,7 +18,7 @@ static const char *const step_names[] = {"create", "first exec", "exec", "delete
 
 struct bench {
 	struct cli *cli;
-	const char *body; /* of the create */
+	const char *body; /* of the create request */
 	struct time_samples steps[STEP_COUNT_ALL];
 };
 
@@ -107,7 +107,7 @@ static void print_json_result(struct bench *b, double seconds, unsigned count)
 	(void)printf("\n}}\n");
 }
 
-/* Answers of a cycle live in an arena of their own, so that a long run stays small. */
+/* Answers of a cycle live in its own arena, so that a long run does not grow. */
 static int run_cycles(struct bench *b, unsigned count, int64_t pause_ms)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -130,7 +130,7 @@ static int measure_cycles(struct bench *b, unsigned count, int64_t pause_ms)
 	int64_t start;
 	double seconds;
 
-	/* The first one may build the template or fill a pool. */
+	/* The first cycle may build the template or fill a pool; it is not measured. */
 	if (run_cycles(b, 1, 0) < 0)
 		return -1;
 	for (unsigned i = 0; i < STEP_COUNT_ALL; i++)
@@ -161,7 +161,8 @@ static int run_bench(struct cli *cli)
 	    arguments_duration(&cli->args, "pause", &pause_ms, cli->err) < 0)
 		return -1;
 	if (count > COUNT_MAX || pause_ms > 60000)
-		return FAIL(cli->err, ERROR_INVALID, "at most %d cycles, 60 s apart", COUNT_MAX);
+		return FAIL(cli->err, ERROR_INVALID,
+		            "at most %d cycles with pauses of at most 60 s", COUNT_MAX);
 	if (cli_connect(cli) < 0)
 		return -1;
 	result = measure_cycles(&b, (unsigned)count, pause_ms);
@@ -172,7 +173,7 @@ static int run_bench(struct cli *cli)
 
 static const struct command_option options[] = {
         {.name = "count", .letter = 'n', .value = "NUMBER", .about = "cycles (default 200)"},
-        {.name = "pause", .value = "DURATION", .about = "between cycles, such as 100ms"},
+        {.name = "pause", .value = "DURATION", .about = "pause between cycles, such as 100ms"},
         OPTION_TEMPLATE,
         OPTIONS_RESOURCES,
         OPTION_NO_INTERNET,

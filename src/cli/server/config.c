@@ -112,9 +112,9 @@ const struct cli_command command_config = {
         .name = "config",
         .usage = "[--reference] [OPTION...]",
         .about = "print the server's options, their values and where to set them",
-        .more = "A value comes from a flag, the environment, DATA/atoll.yaml or the default, the\n"
-                "first of these that has it. What is printed can be saved as atoll.yaml,\n"
-                "but that **** stands for a password.",
+        .more = "The first of these that sets an option applies: a flag, the environment,\n"
+                "DATA/atoll.yaml, the default. The output can be saved as atoll.yaml, but\n"
+                "**** stands for a password.",
         .make_options = config_command_options,
         .run = run_config,
 };

@@ -65,7 +65,7 @@ static bool look_native(struct arena *a, const char *data_dir, const char **foun
 	return false;
 }
 
-/* Runs `try` in a child, whose namespaces end with it; 0 or its errno. */
+/* Runs `try` in a child, whose namespaces end with it. Returns 0 or its errno. */
 static int try_in_child(int (*try)(void))
 {
 	pid_t pid = fork();
@@ -116,7 +116,7 @@ static bool look_overlay(struct arena *a, const char *data_dir, const char **fou
 	return !failed;
 }
 
-/* The nearest folder that exists: the data folder may not have been made yet. */
+/* The nearest existing folder: the data folder may not exist yet. */
 static const char *existing_part(struct arena *a, const char *path)
 {
 	char *part = arena_text(a, path);
@@ -162,7 +162,7 @@ static const char *v2_controllers(struct arena *a, const char *path)
 	return arena_copy(a, (struct span){buf_text(&text), strcspn(buf_text(&text), "\n")});
 }
 
-/* Those of v1 are folders with a cgroup filesystem each. */
+/* Each controller of v1 has a folder with a cgroup filesystem. */
 static const char *v1_controllers(struct arena *a)
 {
 	static const char *const names[] = {"memory", "cpu", "pids", "cpuacct", "freezer", "blkio"};
@@ -282,13 +282,13 @@ static const char *filesystem_name(struct arena *a, const char *folder)
 	return arena_format(a, "file system 0x%lx", (unsigned long)status.f_type);
 }
 
-/* As broker/image.h: an image file per sandbox, mounted by a loop device. */
+/* An image file per sandbox on a loop device, see broker/image.h. */
 static bool can_make_images(void)
 {
 	return find_program("mkfs.ext4") && access("/dev/loop-control", R_OK | W_OK) == 0;
 }
 
-/* As the server's start: only where the option lets it. */
+/* Probes as the server's start does. */
 static bool has_project_quota(struct arena *a, const char *data_dir, const char **ret_why)
 {
 	AUTO_CLOSE int folder =
@@ -307,7 +307,7 @@ static bool has_project_quota(struct arena *a, const char *data_dir, const char 
 struct disk_limits {
 	const char *option, *filesystem;
 	bool is_watched;
-	int64_t inodes; /* of each GiB */
+	int64_t inodes; /* per GiB */
 };
 
 static bool find_watch(struct arena *a, const struct disk_limits *d, const char *why,
@@ -317,16 +317,17 @@ static bool find_watch(struct arena *a, const struct disk_limits *d, const char 
 	        d->inodes > 0 ? arena_format(a, "%lld files for each GiB", (long long)d->inodes)
 	                      : "any number of files";
 
-	*found = d->is_watched
-	                 ? arena_format(
-	                           a,
-	                           "disk_watch pauses a sandbox soon after it passes its bytes, or "
-	                           "%s; df inside shows the host's disk (%s, disk_quota %s%s%s)",
-	                           files, d->filesystem, d->option, *why ? ": " : "", why)
-	                 : arena_format(a,
-	                                "nothing enforces bytes or files: disk_watch is off (%s, "
-	                                "disk_quota %s%s%s)",
-	                                d->filesystem, d->option, *why ? ": " : "", why);
+	*found =
+	        d->is_watched
+	                ? arena_format(
+	                          a,
+	                          "disk_watch pauses a sandbox soon after it exceeds its bytes, or "
+	                          "%s; df inside shows the host's disk (%s, disk_quota %s%s%s)",
+	                          files, d->filesystem, d->option, *why ? ": " : "", why)
+	                : arena_format(a,
+	                               "nothing enforces bytes or files: disk_watch is off (%s, "
+	                               "disk_quota %s%s%s)",
+	                               d->filesystem, d->option, *why ? ": " : "", why);
 	return d->is_watched;
 }
 
@@ -356,8 +357,9 @@ static bool find_disk_limit(struct arena *a, const char *data_dir, const struct 
 	}
 	if (!must)
 		return find_watch(a, d, why, found);
-	*found = arena_format(a, "disk_quota %s does not work here, no server starts: %s",
-	                      d->option, why);
+	*found =
+	        arena_format(a, "disk_quota %s does not work here; the server refuses to start: %s",
+	                     d->option, why);
 	return false;
 }
 
@@ -382,7 +384,7 @@ static bool look_disk_limit(struct arena *a, const char *data_dir, const char **
 	                       found);
 }
 
-/* Of several programs: which are there and which not. */
+/* Lists which of the programs are installed and which are missing. */
 static bool find_programs(struct arena *a, const char *const *names, const char **found)
 {
 	AUTO(buf_done) struct buf text = BUF(512);
@@ -447,7 +449,7 @@ static const struct diagnosis_check checks[] = {
         {"root", VERDICT_BAD, look_root, "the server that makes sandboxes needs root: use sudo"},
         {"kernel 5.19 or later", VERDICT_BAD, look_kernel, "layers cannot be id-mapped"},
         {"user namespaces", VERDICT_BAD, look_user_namespaces,
-         "root inside cannot be nobody outside; see sysctl user.max_user_namespaces"},
+         "root in a sandbox would be root on the host; see sysctl user.max_user_namespaces"},
         {"kernel features", VERDICT_BAD, look_native, "the kernel lacks what native needs"},
         {"overlay", VERDICT_BAD, look_overlay, "sandboxes cannot share a template's files"},
         {"id-mapped mounts", VERDICT_BAD, look_id_maps,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/server/diagnosis.h — what a host can do: a table of checks, most of which try the thing.
- * Private to this folder. */
+/* cli/server/diagnosis.h — the abilities of a host: a table of checks, most of which try the
+ * feature. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,16 +9,16 @@
 
 enum verdict {
 	VERDICT_GOOD,
-	VERDICT_LESS, /* Atoll runs, with less */
+	VERDICT_LESS, /* Atoll runs, with fewer features */
 	VERDICT_BAD,  /* no isolated sandboxes */
 };
 
 struct diagnosis_check {
 	const char *name;
-	enum verdict otherwise; /* the verdict when it fails */
-	/* True when all is well; *found says what was seen. */
+	enum verdict otherwise; /* the verdict if the check fails */
+	/* Returns true if the feature works; *found describes the finding. */
 	bool (*look)(struct arena *a, const char *data_dir, const char **found);
-	const char *without; /* what it means when it is not there */
+	const char *without; /* the consequence of a failure */
 };
 
 struct diagnosis {

@@ -20,7 +20,7 @@ static const char *const verdict_names[] = {
 struct examination {
 	const struct diagnosis *list;
 	unsigned count;
-	bool is_able; /* by the list */
+	bool is_able; /* according to the list */
 	struct readiness_report readiness;
 };
 
@@ -106,11 +106,11 @@ static const struct command_option options[] = {
 const struct cli_command command_doctor = {
         .name = "doctor",
         .usage = "[--data DIR]",
-        .about = "tell what this host can and cannot do, and what that means",
-        .more = "Most checks try the thing itself, in a child process. Then the server of\n"
-                "ATOLL_API_URL or of the data folder, or a temporary one when none answers,\n"
-                "makes and ends a sandbox of each kind of network. The exit status is 0 when\n"
-                "isolated sandboxes can be made here now, else 1.",
+        .about = "check what this host can and cannot do, and explain the consequences",
+        .more = "Most checks try the feature itself in a child process. Then the server of\n"
+                "ATOLL_API_URL or of the data folder, or else a temporary server,\n"
+                "makes and deletes a sandbox per kind of network. The exit status is 0 if\n"
+                "this host can make isolated sandboxes now, else 1.",
         .options = options,
         .run = run_doctor,
 };

@@ -16,7 +16,7 @@
 
 #define END_MS 60000
 #define ROUNDS_MAX 100
-#define IDLE_ROUNDS_MAX 3 /* one after another in which nothing has stopped */
+#define IDLE_ROUNDS_MAX 3 /* consecutive rounds without a stopped sandbox */
 #define STOP_ALL "/api/sandbox/stop-all?for_good=true"
 
 static int connect_local(struct cli *cli, struct local_server *local)
@@ -32,8 +32,8 @@ static int connect_local(struct cli *cli, struct local_server *local)
 	return http_client_open(server, &cli->client, cli->err);
 }
 
-/* The server answers after some seconds with what is left. From the first call on it makes and
- * starts no sandbox. */
+/* Each call returns after some seconds with the number of sandboxes left. From the first call on,
+ * the server makes and starts no sandbox. */
 static int stop_sandboxes(struct cli *cli, int64_t *ret_stopped)
 {
 	const struct server_call call = {.method = "POST", .path = STOP_ALL, .body = "{}"};
@@ -55,11 +55,11 @@ static int stop_sandboxes(struct cli *cli, int64_t *ret_stopped)
 			break;
 	}
 	(void)FAIL(cli->err, ERROR_CONFLICT, "some sandboxes did not stop");
-	error_hint(cli->err, "the server's log says why; it goes on");
+	error_hint(cli->err, "the server's log says why; the server keeps running");
 	return -1;
 }
 
-/* The supervisor writes its pid into the file that it holds locked. */
+/* The supervisor writes its pid into the file that it keeps locked. */
 static int find_server(struct cli *cli, const struct local_server *local, int *ret_pidfd)
 {
 	const char *path = arena_format(cli->arena, "%s/run/atolld.lock", local->data_dir);
@@ -86,7 +86,7 @@ static int end_server(struct cli *cli, const struct local_server *local)
 		return FAIL_CONTEXT(cli->err, "end the server");
 	ended = fd_wait(pidfd, POLLIN, deadline_after(END_MS), cli->err);
 	if (ended == 0)
-		return FAIL(cli->err, ERROR_TIMEOUT, "the server has not ended after %d s",
+		return FAIL(cli->err, ERROR_TIMEOUT, "the server did not end within %d s",
 		            END_MS / 1000);
 	return ended < 0 ? -1 : 0;
 }
@@ -120,8 +120,8 @@ const struct cli_command command_down = {
         .name = "down",
         .usage = "[--yes]",
         .about = "stop every sandbox of this data folder, and its server",
-        .more = "The data folder is ATOLL_DATA's, or the usual one. Files are kept: 'atoll start'\n"
-                "starts a sandbox again. A server that does not run is started for it.",
+        .more = "The data folder is that of ATOLL_DATA, or the default. Files are kept: 'atoll\n"
+                "start' starts a sandbox again. If no server runs, one is started first.",
         .options = options,
         .run = stop_everything,
 };

@@ -10,7 +10,7 @@
 #define TEXT_SIZE_MAX (256u * 1024)
 #define MIB (1024u * 1024)
 
-/* A plan only numbers its mounts; these stand for what the broker would hand over. */
+/* A plan numbers its mounts; these numbers stand for the broker's descriptors. */
 enum { ROOT_FD, DEV_FD, SYS_FD, USR_FD, SUDO_FD, SUDO_LIB_FD };
 
 static struct isolation_spec spec_of(const struct cli *cli, const struct sandbox_resources *r)
@@ -20,7 +20,7 @@ static struct isolation_spec spec_of(const struct cli *cli, const struct sandbox
 
 	return (struct isolation_spec){
 	        .hostname = arguments_text(&cli->args, "name", "sandbox"),
-	        .machine_id = "00000000000000000000000000000000", /* each has its own */
+	        .machine_id = "00000000000000000000000000000000", /* each sandbox has its own */
 	        .project_dir = "/home/user/project",
 	        .resolv_conf =
 	                arguments_has(&cli->args, "no-internet") ? "" : "nameserver 1.1.1.1\n",
@@ -78,7 +78,7 @@ static int run_plan(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTION_TEMPLATE,
-        {.name = "name", .value = "NAME", .about = "host name inside"},
+        {.name = "name", .value = "NAME", .about = "host name inside the sandbox"},
         OPTIONS_RESOURCES,
         OPTION_NO_INTERNET,
         {0},
@@ -87,11 +87,11 @@ static const struct command_option options[] = {
 const struct cli_command command_plan = {
         .name = "plan",
         .usage = "[OPTION...]",
-        .about = "print the steps that set a sandbox up, without taking them",
-        .more = "Needs neither root nor a server. The steps are those of process 1 inside: first\n"
-                "those that are the same for all sandboxes, then those of this one, with numbers\n"
-                "of their own. The\n"
-                "mounts they name by number are made by the broker beforehand.",
+        .about = "print the steps that set up a sandbox, without executing them",
+        .more = "Needs neither root nor a server. Process 1 of the sandbox takes the steps: first\n"
+                "those that all sandboxes share, then those of this sandbox, numbered\n"
+                "separately. The\n"
+                "broker has made the mounts with numbers beforehand.",
         .options = options,
         .run = run_plan,
 };

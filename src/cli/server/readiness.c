@@ -10,7 +10,7 @@
 #include "cli/server/trial.h"
 #include "config/config.h"
 
-#define ASK_MS 20000 /* a round of checks ends in 7 s */
+#define ASK_MS 20000 /* a round of checks takes at most 7 s */
 
 extern char **environ;
 
@@ -73,7 +73,7 @@ static void ask_trial(struct arena *a, const char *data_dir, const struct config
 	r->failure = err;
 }
 
-/* The address of the folder's server; NULL: none runs. */
+/* The address of the folder's server; NULL = none runs. */
 static const char *address_of(struct arena *a, const char *data_dir)
 {
 	const struct local_server local = {.socket = arena_format(a, "%s/run/api.sock", data_dir)};
@@ -103,7 +103,7 @@ void readiness_ask(struct cli *cli, const char *data_dir, bool is_given,
 	struct arena *a = cli->arena;
 	const char *const flags[] = {arena_format(a, "data=%s", data_dir), NULL};
 	const struct config_source source = {.flags = flags, .environment = environ};
-	char *absolute = realpath(data_dir, NULL); /* NULL while it does not exist */
+	char *absolute = realpath(data_dir, NULL); /* NULL if it does not exist */
 	const char *folder = arena_text(a, absolute ? absolute : data_dir);
 	struct config config;
 
@@ -161,7 +161,7 @@ void readiness_add_text(struct arena *a, const struct readiness_report *report, 
 	const struct json_value *warnings = json_get(report->answer, "warnings");
 
 	if (report->skipped)
-		buf_addf(out, "No answer of %s\n", text_out_safe(a, report->skipped));
+		buf_addf(out, "No answer from %s\n", text_out_safe(a, report->skipped));
 	if (report->asked && report->asked[0])
 		buf_addf(out, "The server at %s makes and ends sandboxes:\n",
 		         text_out_safe(a, report->asked));

@@ -27,7 +27,7 @@ static int recover_entry(struct cli *cli, const char *id)
 	return server_call(cli, &call, NULL);
 }
 
-/* Of a server that runs. */
+/* Recovers orphans through a running server. */
 static int recover_trash(struct cli *cli)
 {
 	const struct json_value *answer;
@@ -76,7 +76,7 @@ static const struct command_option *recover_options(void)
 {
 	static const struct command_option own[] = {
 	        {.name = "trash",
-	         .about = "list what a running server keeps in its trash, or bring back orphans"},
+	         .about = "list the trash of a running server, or recover the given orphans"},
 	        {0},
 	};
 	static const struct command_option *options;
@@ -89,7 +89,7 @@ static const struct command_option *recover_options(void)
 const struct cli_command command_recover = {
         .name = "recover",
         .usage = "[OPTION...] | --trash [ID...]",
-        .about = "run the server on a store that lost its rows, and make them again",
+        .about = "run the server on a store that lost its rows, and restore the rows",
         .more = "As 'atoll serve', with the same options; but for each sandbox, volume and "
                 "snapshot\n"
                 "of the data folder that the store does not know, it first makes a row from what\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/server/samples.h — measured times and their percentiles. Private to this folder. */
+/* cli/server/samples.h — measured times and their percentiles. */
 #pragma once
 
 #include <stdint.h>
@@ -12,5 +12,5 @@ void samples_done(struct time_samples *s);
 void samples_reset(struct time_samples *s);
 void samples_add(struct time_samples *s, int64_t value);
 void samples_sort(struct time_samples *s);
-/* Of sorted samples, nearest rank; 0 when there are none. */
+/* Needs sorted samples; nearest rank; 0 if there are none. */
 double samples_percentile(const struct time_samples *s, unsigned percent);

@@ -6,15 +6,15 @@
 #include "cli/commands.h"
 #include "cli/server/server_options.h"
 
-/* Of one start alone: no configuration has them. */
+/* Options of a single start, which the configuration does not have. */
 static const struct command_option start_options[] = {
         {.name = "adopt",
-         .about = "take a store that does not fit to the data folder: what it does not know goes "
+         .about = "use a store that does not match the data folder: files that it does not know go "
                   "to the trash"},
         {0},
 };
 
-/* Asked for several times, by help and by the parser. */
+/* Cached, because help and the parser ask several times. */
 static const struct command_option *serve_options(void)
 {
 	static const struct command_option *options;
@@ -24,7 +24,7 @@ static const struct command_option *serve_options(void)
 	return options;
 }
 
-/* Behind the flags of the configuration, for which the array has room. */
+/* Appends to the configuration's flags; the array has room for them. */
 static char **add_start_flags(struct cli *cli, char **argv)
 {
 	unsigned count = 1;
@@ -57,8 +57,9 @@ const struct cli_command command_serve = {
         .usage = "[OPTION...]",
         .about = "run the server in the foreground",
         .more = "The first start writes the admin key to DATA/admin.key. SIGTERM or Ctrl-C ends\n"
-                "it; sandboxes go on and are adopted by the next start. Every option may be in\n"
-                "DATA/atoll.yaml or in the environment as well: see 'atoll config'.",
+                "it; sandboxes keep running and the next start adopts them. Every option may be "
+                "in\n"
+                "DATA/atoll.yaml or in the environment, too: see 'atoll config'.",
         .make_options = serve_options,
         .run = run_serve,
 };

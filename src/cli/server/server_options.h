@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/server/server_options.h — the options of config/config.h as options of commands. Private to
- * this folder. */
+/* cli/server/server_options.h — the server's options (config/option.h) as options of commands. */
 #pragma once
 
 #include "cli/command.h"
 
-/* A table of them all, and --config; process lifetime. */
+/* A table of all options and --config; lives as long as the process. */
 const struct command_option *server_options(void);
-/* The same, and `own` behind them; of one call in a process. */
+/* The same table followed by `own`; may be called once per process. */
 const struct command_option *server_options_with(const struct command_option *own);
-/* Those that were given, from index 1 on, as PREFIX "name=value"; NULL-terminated. Index 0 is the
- * caller's. `json` and `help` are left out. */
+/* The given options as PREFIX "name=value" from index 1 on, NULL-terminated; index 0 is the
+ * caller's. Leaves out `json` and `help`. */
 char **server_options_flags(struct arena *a, const struct cli_arguments *args, const char *prefix);

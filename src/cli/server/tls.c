@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls init, tls renew: certificates of one's own for --tls-listen. */
+/* `atoll tls init` and `atoll tls renew`: self-made certificates for --tls-listen. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define DOMAIN_DEFAULT "e2b.localhost"
 #define FILE_MAX (256 * 1024)
 
-/* What is there already: another one trusts it. */
+/* An existing authority is kept, because clients trust it. */
 static const char *const authority_files[] = {"ca.pem", "ca.key"};
 static const char *const server_files[] = {"server.pem", "server.key"};
 
@@ -28,7 +28,7 @@ static const char *add_dns_name(struct cli *cli, struct certificate_names *names
 	return names->names[names->count++];
 }
 
-/* This machine by every name, and the domain with all below it. */
+/* All names of this machine, the domain and all names below it. */
 static int choose_names(struct cli *cli, struct certificate_names *ret)
 {
 	const char *domain = arguments_text(&cli->args, "domain", DOMAIN_DEFAULT), *more;
@@ -56,7 +56,7 @@ static int open_folder(struct cli *cli, const char **ret_path, int *ret_fd)
 	if (!path) {
 		if (local_data_dir(cli->arena, &data, cli->err) < 0)
 			return -1;
-		/* The server, when it starts first, sees to its own folder's mode. */
+		/* The server corrects the mode of its own folder when it starts. */
 		if (mkdir(data, 0755) < 0 && errno != EEXIST)
 			return FAIL_ERRNO(cli->err, "make the folder '%s'", data);
 		path = arena_format(cli->arena, "%s/tls", data);
@@ -82,7 +82,7 @@ static int refuse_existing(struct cli *cli, int folder, const char *path)
 		if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		(void)FAIL(cli->err, ERROR_CONFLICT, "'%s/%s' exists", path, name);
-		error_hint(cli->err, "'atoll tls renew' makes another certificate; --force another "
+		error_hint(cli->err, "'atoll tls renew' makes a new certificate; --force a new "
 		                     "authority, which clients do not trust yet");
 		return -1;
 	}
@@ -166,13 +166,13 @@ static int run_tls_renew(struct cli *cli)
 
 #define OUT                                                                                        \
 	{                                                                                          \
-		.name = "out", .value = "FOLDER", .about = "for the files (default DATA/tls)",     \
-		.completion = COMPLETE_FOLDER                                                      \
+		.name = "out", .value = "FOLDER",                                                  \
+		.about = "folder of the files (default DATA/tls)", .completion = COMPLETE_FOLDER   \
 	}
 #define DOMAIN                                                                                     \
 	{                                                                                          \
 		.name = "domain", .value = "NAME",                                                 \
-		.about = "a name, and all below it (default " DOMAIN_DEFAULT ")"                   \
+		.about = "a name and all names below it (default " DOMAIN_DEFAULT ")"              \
 	}
 #define NAME                                                                                       \
 	{                                                                                          \
@@ -180,20 +180,20 @@ static int run_tls_renew(struct cli *cli)
 		.about = "another name or address of the server"                                   \
 	}
 static const struct command_option init_options[] = {
-        DOMAIN, NAME, OUT, {.name = "force", .about = "replace what is there"}, {.name = NULL}};
+        DOMAIN, NAME, OUT, {.name = "force", .about = "replace existing files"}, {.name = NULL}};
 static const struct command_option renew_options[] = {DOMAIN, NAME, OUT, {.name = NULL}};
 
 static const struct cli_command init_it = {
         .name = "init",
         .usage = "[--domain NAME] [--name NAME]... [--out FOLDER] [--force]",
-        .about = "make an authority of this machine, and a certificate for --tls-cert",
+        .about = "make a certificate authority and a certificate for --tls-cert",
         .options = init_options,
         .run = run_tls_init,
 };
 static const struct cli_command renew_it = {
         .name = "renew",
         .usage = "[--domain NAME] [--name NAME]... [--out FOLDER]",
-        .about = "make another certificate by the same authority; a running server takes it up",
+        .about = "make a new certificate with the same authority; a running server loads it",
         .options = renew_options,
         .run = run_tls_renew,
 };
@@ -202,6 +202,6 @@ static const struct cli_command *const children[] = {&init_it, &renew_it, NULL};
 const struct cli_command command_tls = {
         .name = "tls",
         .usage = "COMMAND",
-        .about = "certificates for a server that speaks TLS itself",
+        .about = "make certificates for a server with --tls-listen",
         .children = children,
 };

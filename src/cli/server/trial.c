@@ -23,7 +23,7 @@
 
 #define START_MS 30000
 #define END_MS 30000   /* between SIGTERM and SIGKILL */
-#define ROUND_MS 10000 /* a round of /readyz ends in 7 s */
+#define ROUND_MS 10000 /* a round of /readyz takes at most 7 s */
 #define LOOK_MS 20
 #define DEPTH_MAX 64
 #define KEEPER_FD 3
@@ -52,7 +52,7 @@ static int remove_entries(int folder, dev_t device, unsigned depth)
 	return result;
 }
 
-/* Follows no link and enters no other file system. */
+/* Follows no link and stays on one filesystem. */
 static int remove_below(int parent, const char *name, dev_t device, unsigned depth)
 {
 	struct stat status;
@@ -87,7 +87,7 @@ static bool is_folder_on(const char *folder, dev_t device)
 	return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_dev == device;
 }
 
-/* Beside the data folder, or in it when it is a file system of its own. */
+/* Beside the data folder, or in it if it is a mount point. */
 static int choose_folder(struct arena *a, const char *data_dir, const char **ret, struct error *err)
 {
 	const char *parent = dirname(arena_text(a, data_dir));
@@ -126,7 +126,7 @@ static bool use_log(const char *path)
 	       dup2(log, 2) >= 0;
 }
 
-/* Blocked, not ignored: one that reaches the child before its exec must end it. */
+/* Blocks rather than ignores: a signal that reaches the child before its exec must end it. */
 static void set_signals(int how)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -140,7 +140,7 @@ static void set_signals(int how)
 	(void)sigprocmask(how, &set, NULL);
 }
 
-/* The variables of the environment are options too, and may name another server's database. */
+/* Clears the environment: its variables are options and may name another server's database. */
 static pid_t start_server(const char *program, char *const *argv)
 {
 	char *const environment[] = {
@@ -157,8 +157,8 @@ static pid_t start_server(const char *program, char *const *argv)
 	_exit(1);
 }
 
-/* A server that ends in the middle of a probe leaves its sandbox to the next one, which there will
- * not be: an answer tells that no round is under way. */
+/* Waits until no round of /readyz runs. A server that ends within a round leaves its sandbox to its
+ * next start, and there is none. */
 static void wait_for_round(const char *path, int pidfd)
 {
 	static const char question[] =
@@ -193,9 +193,8 @@ static void wait_for_either(int pidfd)
 		continue;
 }
 
-/* Makes the folder in a session of its own, where a signal to the doctor's group does not end it in
- * between. Its status is the errno of a folder that cannot be made. Writes a byte when the server
- * has ended by itself. */
+/* Makes the folder in its own session, where a signal to the doctor's group cannot interrupt. The
+ * exit status is the errno of a failed mkdir. Writes a byte if the server ends by itself. */
 static _Noreturn void keep_server(const struct local_server *server, const char *program,
                                   char *const *argv, int life_fd)
 {
@@ -237,12 +236,12 @@ static char **make_argv(struct arena *a, const struct local_server *server,
 	        arena_format(a, "--listen=unix:%s", server->socket),
 	        arena_format(a, "--provider=%s", config->provider),
 	        arena_format(a, "--ready-networks=%s", config->ready_networks),
-	        /* Its folder may be on another filesystem, which need not have quotas. */
+	        /* Its folder may be on another filesystem, without quotas. */
 	        arena_format(a, "--disk-quota=%s",
 	                     strcmp(config->disk_quota, "project") == 0 ? "auto"
 	                                                                : config->disk_quota),
 	        arena_format(a, "--disk-watch=%s", config->disk_watch),
-	        arena_text(a, "--ready-probe-every=1h"), /* one round */
+	        arena_text(a, "--ready-probe-every=1h"), /* a single round */
 	        arena_text(a, "--default-template=host"),
 	        arena_text(a, "--cells=0"),
 	        arena_text(a, "--drain=0s"),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/server/trial.h — a server for one question, on a new data folder beside the real one, and its
- * end. Private to this folder.
+/* cli/server/trial.h — a temporary server on a new data folder beside the real one.
  *
- * A child in a session of its own keeps the server. When its socket to us closes, by trial_close or
- * because this process has ended in whatever way, it ends the server and removes the folder. */
+ * A child process in its own session holds the server. When its socket to this process closes, by
+ * trial_close or by any end of this process, it ends the server and removes the folder. */
 #pragma once
 
 #include <sys/types.h>
@@ -18,9 +17,9 @@ struct trial_server {
 	pid_t keeper;
 	int keeper_fd;
 };
-/* Takes from the configuration what decides whether a sandbox can be made. Returns when the server
- * listens. */
+/* Starts the server with the options of `config` that decide whether sandboxes can be made. Returns
+ * when it listens. */
 MUST_CHECK int trial_open(struct arena *a, const char *data_dir, const struct config *config,
                           struct trial_server *ret, struct error *err);
-/* Waits until server and folder are gone. */
+/* Waits until the server has ended and the folder is removed. */
 MUST_CHECK int trial_close(struct trial_server *trial, struct error *err);

@@ -27,7 +27,7 @@ bool gitignore_has(const struct gitignore *g, const char *folder)
 
 /* ---- reading ---- */
 
-/* Spaces at the end count only when a backslash says so. */
+/* Trailing spaces count only after a backslash. */
 static struct span trim_pattern(struct span line)
 {
 	if (line.size > 0 && line.data[line.size - 1] == '\r')
@@ -78,7 +78,8 @@ void gitignore_add(struct gitignore *g, const char *folder, struct span text)
 
 /* ---- matching ---- */
 
-/* "[a-z!]" at the pattern's front against one byte; *ret_size is the class's, 0 when it is none. */
+/* Matches a byte against a class such as "[a-z!]" at the front of the pattern. *ret_size is the
+ * length of the class, 0 if there is none. */
 static bool class_fits(struct span p, unsigned char byte, size_t *ret_size)
 {
 	size_t at = 1;
@@ -102,7 +103,8 @@ static bool class_fits(struct span p, unsigned char byte, size_t *ret_size)
 	return fits != negated;
 }
 
-/* One byte of a name against the pattern's front; *ret_size is what that takes of the pattern. */
+/* Matches one byte of a name against the front of the pattern. *ret_size is the matched length of
+ * the pattern. */
 static bool byte_fits(struct span p, char byte, size_t *ret_size)
 {
 	*ret_size = 1;
@@ -128,8 +130,8 @@ static struct span span_after(struct span s, size_t size)
 	return (struct span){s.data + size, s.size - size};
 }
 
-/* One part of a pattern against one name. Only the last '*' is ever gone back to: an earlier one
- * that took more would leave less for it. */
+/* Matches one part of a pattern against one name. Backtracks only to the last '*': a longer match
+ * of an earlier '*' would leave less for the rest. */
 static bool name_fits(struct span p, struct span name)
 {
 	struct span star = {NULL, 0}, back = name;
@@ -169,7 +171,7 @@ static bool is_stars(struct span part)
 	return part.size == 2 && part.data[0] == '*' && part.data[1] == '*';
 }
 
-/* The same over parts, where "**" takes any number of them: at the end at least one. */
+/* Matches a pattern part by part. "**" matches any number of parts, at the end at least one. */
 static bool path_fits(struct span p, struct span path)
 {
 	struct span star = {NULL, 0}, back = path, p_rest, rest;
@@ -205,7 +207,7 @@ static bool rule_fits(const struct gitignore_rule *rule, const char *below, bool
 	                         : name_fits(rule->pattern, span_of(path_last(below)));
 }
 
-/* What the rules of a folder say of a path below it: 1 out, 0 in, -1 nothing. */
+/* The rules of a folder applied to a path below it: 1 ignored, 0 included, -1 no rule matches. */
 static int match_rules(const struct rules *rules, const char *below, bool is_folder)
 {
 	for (size_t i = rules ? rules->count : 0; i > 0; i--)
@@ -214,7 +216,7 @@ static int match_rules(const struct rules *rules, const char *below, bool is_fol
 	return -1;
 }
 
-/* This one path, its parents apart: the nearest folder that says something decides. */
+/* For this path, without its parents: the nearest folder with a matching rule decides. */
 static bool is_path_ignored(const struct gitignore *g, const char *path, bool is_folder)
 {
 	char folder[PATH_SIZE_MAX];

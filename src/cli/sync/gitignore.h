@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/sync/gitignore.h — which paths .gitignore files leave out, as git has it. Private to this
- * folder.
+/* cli/sync/gitignore.h — which paths .gitignore files exclude, with git's rules.
  *
- * Pure. Patterns may come out of a sandbox: matching takes time in proportion to pattern and path,
- * whatever they are. */
+ * Pure. Patterns may come from a sandbox: matching always takes time in proportion to pattern and
+ * path. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +18,8 @@ struct gitignore {
 	struct map folders; /* path, "" = the top -> struct rules */
 };
 void gitignore_done(struct gitignore *g);
-/* The .gitignore of a folder, "" or "a/b". The first one of a folder stays. */
+/* Adds the .gitignore of a folder, "" or "a/b". A second one for the same folder is ignored. */
 void gitignore_add(struct gitignore *g, const char *folder, struct span text);
 bool gitignore_has(const struct gitignore *g, const char *folder);
-/* The path itself, or a folder that it is in. */
+/* Whether the path or one of its parent folders is excluded. */
 bool gitignore_matches(const struct gitignore *g, const char *path, bool is_folder);

@@ -67,7 +67,7 @@ static void add_action(struct sync_plan *p, struct sync_action action)
 	p->items[p->count++] = action;
 }
 
-/* What one side has against what it had; `there`: -1 gone, 0 as it was, 1 new or changed. */
+/* Compares a side with its earlier state: -1 deleted, 0 unchanged, 1 new or changed. */
 static int change_of(const struct sync_file *now, const struct sync_file *before)
 {
 	if (!now)
@@ -116,7 +116,7 @@ void sync_plan_make(struct sync_plan *p, struct sync_list *local, struct sync_li
 			plan_file(p, remote->items[i].path, NULL, &remote->items[i], state);
 }
 
-/* Some filesystems take these for ".git", too. */
+/* Names that some filesystems treat as ".git". */
 static bool is_git(struct span name)
 {
 	while (name.size > 0 &&

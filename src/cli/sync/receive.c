@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the sandbox to here. Bytes come into a file of our own in the folder; it takes the place of
- * the one that it is for only when that is still as it was when the plan was made, else it stays
- * beside it. */
+/* From the sandbox to the local folder. Bytes are written to a temporary file in the folder. It
+ * replaces its target only if the target is as it was when the plan was made; otherwise it is kept
+ * beside the target. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,13 +19,13 @@
 #include "cli/server.h"
 #include "cli/sync/sync.h"
 
-/* Of one request, which takes a mebibyte: a byte of a name is two in JSON at most. */
+/* Limits of a request, whose body is at most 1 MiB: JSON at most doubles the bytes of a name. */
 #define NAMES_COUNT 10000
 #define NAMES_BYTES (400 * 1024)
 
 struct coming {
 	struct folder_sync *sync;
-	struct map wanted; /* path -> struct sync_action, of one request */
+	struct map wanted; /* of the current request: path -> struct sync_action */
 	struct sync_action *action;
 	struct sync_part part;
 	int64_t size;
@@ -67,7 +67,7 @@ static bool is_the_same(struct coming *c, int parent, const char *name)
 	       has_same_bytes(fd, c->part.fd);
 }
 
-/* Both sides have this, so it is not looked at again until one of them changes it. */
+/* Records that both sides have this content, so that it is skipped until one of them changes it. */
 static void record_state(struct coming *c, int parent, const char *name)
 {
 	struct folder_sync *s = c->sync;
@@ -83,10 +83,10 @@ static void record_state(struct coming *c, int parent, const char *name)
 static void skip_file(struct coming *c, const struct sync_action *action, const char *why)
 {
 	c->sync->skipped++;
-	(void)fprintf(stderr, "atoll: '%s' is left out: %s\n", action->path, why);
+	(void)fprintf(stderr, "atoll: '%s' is skipped: %s\n", action->path, why);
 }
 
-/* What is here, against what the plan has seen: 1 the same, 0 another one, -1 no file at all. */
+/* Compares the local file with the plan: 1 the same, 0 different, -1 not a file. */
 static int compare_with_plan(struct coming *c, int parent, const char *name)
 {
 	struct sync_file now;
@@ -99,7 +99,7 @@ static int compare_with_plan(struct coming *c, int parent, const char *name)
 	return found == 1 && sync_file_is_same(&now, c->action->local);
 }
 
-/* Who may read a file here is nothing that a sandbox decides: only whether it is a program. */
+/* Keeps the local permissions; the sandbox only decides whether the file is executable. */
 static void keep_mode(struct coming *c, int parent, const char *name)
 {
 	mode_t runs = c->action->remote->is_program ? 0111 : 0;
@@ -109,7 +109,7 @@ static void keep_mode(struct coming *c, int parent, const char *name)
 		(void)fchmod(c->part.fd, (st.st_mode & 0666) | ((st.st_mode & 0444) >> 2 & runs));
 }
 
-/* As sync_replace. */
+/* Returns what sync_replace returns. */
 static int move_into_place(struct coming *c, const struct sync_place *at, const struct stat *before,
                            struct error *err)
 {
@@ -122,12 +122,12 @@ static int move_into_place(struct coming *c, const struct sync_place *at, const 
 	return errno == EEXIST ? 0 : FAIL_ERRNO(err, "put '%s' in its place", at->path);
 }
 
-/* What is here wins its place there. */
+/* The local file stays; the sandbox's version is kept beside it. */
 static int keep_both(struct coming *c, const struct sync_place *at, struct error *err)
 {
 	if (!sync_part_is_ours(c->sync, &c->part)) {
 		/* The next run fetches it again. */
-		skip_file(c, c->action, "it was moved or replaced here meanwhile");
+		skip_file(c, c->action, "it was moved or replaced locally meanwhile");
 		return 0;
 	}
 	if (sync_keep_beside(c->sync, c->part.name, at, err) < 0)
@@ -144,7 +144,7 @@ static int place_file(struct coming *c, const struct sync_place *at, struct erro
 	(void)fstatat(at->parent, at->name, &before, AT_SYMLINK_NOFOLLOW);
 	found = compare_with_plan(c, at->parent, at->name);
 	if (found < 0) {
-		skip_file(c, c->action, "a link or a folder is in its place");
+		skip_file(c, c->action, "a link or a folder has its name");
 		return 0;
 	}
 	if (c->action->step == SYNC_BOTH && is_the_same(c, at->parent, at->name)) {
@@ -196,7 +196,8 @@ static int finish_file(struct coming *c, struct error *err)
 		        c,
 		        &(struct sync_place){parent, path_last(c->action->path), c->action->path},
 		        err);
-	/* Gone when it has found its place; else somebody's own file may have this name. */
+	/* After a successful rename the temporary name is free, or another program's file has
+	 * it. */
 	if (sync_part_is_ours(c->sync, &c->part))
 		(void)unlinkat(c->sync->folder, c->part.name, 0);
 	c->part.fd = -1;
@@ -251,7 +252,7 @@ static int fetch_file(struct coming *c, struct sync_action *action)
 	discard_file(c);
 	if (c->failed)
 		*err = c->failure;
-	/* It went meanwhile, or may not be read: the others come all the same. */
+	/* The file was deleted meanwhile or is unreadable: continues with the other files. */
 	if (!c->failed && (err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN)) {
 		skip_file(c, action, err->text);
 		error_clear(err);
@@ -345,7 +346,7 @@ static int fetch_stream(struct coming *c, const char *const *names)
 	(void)pthread_join(thread, NULL);
 	buf_done(&answer.body);
 	discard_file(c);
-	/* A pipe that was not taken is only what followed from the taker's failure. */
+	/* A broken pipe only follows from the receiver's failure, which is the real error. */
 	if (taking.result < 0 && (result == 0 || piping.failed)) {
 		*err = taking.err;
 		return -1;
@@ -355,7 +356,8 @@ static int fetch_stream(struct coming *c, const char *const *names)
 
 /* ---- what is wanted ---- */
 
-/* As many as one request may name, from the action `from` on; returns the one after the last. */
+/* Chooses as many files as a request may name, starting at action `from`. Returns the index after
+ * the last. */
 static size_t choose_files(struct coming *c, size_t from, const char **names)
 {
 	struct sync_plan *plan = &c->sync->plan;
@@ -386,7 +388,7 @@ static int fetch_chosen(struct coming *c, const char **names)
 		struct sync_action *action = map_remove(&c->wanted, *names);
 
 		if (action)
-			skip_file(c, action, "it went meanwhile, or may not be read");
+			skip_file(c, action, "it was deleted meanwhile or is not readable");
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a file that came takes the place of one that is here. */
+/* Replaces a local file by a received one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 
 /* ---- names of ours ---- */
 
-/* Nobody else gives such names. ".atoll-sync-ID" has bytes that come, and ".atoll-sync-ID-NAME" a
- * file that is being exchanged with NAME. */
+/* Names reserved for sync: ".atoll-sync-ID" holds received bytes, ".atoll-sync-ID-NAME" a file that
+ * is being exchanged with NAME. */
 static bool has_id(const char *name, char after)
 {
 	size_t size = strlen(SYNC_PART_PREFIX);
@@ -82,9 +82,10 @@ int sync_put_back(struct folder_sync *s, const struct sync_part *part, const str
 	if (renameat2(s->folder, part->name, at->parent, at->name, RENAME_EXCHANGE) == 0) {
 		if (sync_part_is_ours(s, part))
 			return 0;
-		/* What came was replaced meanwhile, by what now has the name of ours. */
+		/* The received file was replaced meanwhile by a file that now has the temporary
+		 * name. */
 	} else if (renameat2(s->folder, part->name, at->parent, at->name, RENAME_NOREPLACE) == 0) {
-		/* What came was removed or renamed meanwhile. */
+		/* The received file was removed or renamed meanwhile. */
 		return 0;
 	}
 	return sync_keep_beside(s, part->name, at, err);
@@ -95,12 +96,12 @@ int sync_replace(struct folder_sync *s, struct sync_part *part, const struct syn
 {
 	const char *name = arena_format(&s->arena, "%s-%.200s", part->name, at->name);
 
-	/* Whoever is killed from here on leaves what the next run keeps beside. */
+	/* If the process is killed after this, the next run keeps the file beside its place. */
 	if (renameat(s->folder, part->name, s->folder, name) < 0)
 		return FAIL_ERRNO(err, "put '%s' in its place", at->path);
 	part->name = name;
 	if (renameat2(s->folder, name, at->parent, at->name, RENAME_EXCHANGE) < 0) {
-		/* A file system that cannot. */
+		/* The filesystem does not support exchanging. */
 		if (errno == EINVAL && renameat(s->folder, name, at->parent, at->name) == 0)
 			return 1;
 		return FAIL_ERRNO(err, "put '%s' in its place", at->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is on either side. */
+/* Lists the files of both sides. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static int read_rules(struct folder_sync *s, int folder, const char *path)
 	AUTO_CLOSE int fd = -1;
 	struct error ignored = {0};
 
-	/* A link or a folder of that name is no rules. */
+	/* A link or a folder called .gitignore has no rules. */
 	if (fd_open_beneath(folder, ".gitignore", &options, &fd, &ignored) < 0)
 		return 0;
 	if (fd_read_to_end(fd, &text, s->cli->err) < 0)
@@ -98,8 +98,8 @@ static int scan_path(struct folder_sync *s, int folder, const char *path, unsign
 	return 0;
 }
 
-/* What a run left that was killed: bytes that came go; a file that was being exchanged may be the
- * only one, and gets a name that people see. 1: it was such a one. */
+/* Cleans up after a killed run. Received bytes are deleted. A file that was being exchanged may be
+ * the only copy and gets a visible name. Returns 1 if the name was such a leftover. */
 static int clean_leftover(struct folder_sync *s, const char *name)
 {
 	const char *exchanged = sync_exchanged_name(name);
@@ -129,7 +129,7 @@ static int scan_entry(struct folder_sync *s, int folder, const char *path, const
 	                 depth);
 }
 
-/* The descriptor is the listing's from here on. */
+/* The listing takes the descriptor. */
 static int scan_folder(struct folder_sync *s, int fd, const char *path, unsigned depth)
 {
 	DIR *listing = fdopendir(fd);
@@ -236,7 +236,7 @@ static int list_there(struct folder_sync *s, struct sync_list *ret)
 	if (server_get(s->cli, path, &answer) < 0) {
 		if (s->cli->err->code != ERROR_NOT_FOUND)
 			return FAIL_CONTEXT(s->cli->err, "list '%s'", s->remote);
-		/* The first upload makes it. */
+		/* The first upload creates the folder. */
 		error_clear(s->cli->err);
 		return 0;
 	}
@@ -254,7 +254,7 @@ static int list_there(struct folder_sync *s, struct sync_list *ret)
 	return 0;
 }
 
-/* The folder of a .gitignore; NULL when it is none. */
+/* The folder of a .gitignore; NULL if the path is not one. */
 static const char *rules_folder(struct arena *a, const char *path)
 {
 	size_t size = strlen(path) - strlen(path_last(path));
@@ -264,7 +264,7 @@ static const char *rules_folder(struct arena *a, const char *path)
 	return arena_copy(a, (struct span){path, size > 0 ? size - 1 : 0});
 }
 
-/* Where this side has no rules yet, those of the sandbox decide what comes. */
+/* Where the local side has no rules, the sandbox's rules apply to received files. */
 static int read_rules_there(struct folder_sync *s, const struct sync_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -301,7 +301,7 @@ int sync_look_there(struct folder_sync *s, struct sync_list *ret)
 
 	if (list_there(s, ret) < 0)
 		return -1;
-	/* They are told already. */
+	/* They were counted already. */
 	s->links = links;
 	s->skipped = skipped;
 	drop_ignored(s, ret);
@@ -311,7 +311,7 @@ int sync_look_there(struct folder_sync *s, struct sync_list *ret)
 
 int sync_look(struct folder_sync *s)
 {
-	/* Rules of this side come first, and hold in folders that have some. */
+	/* Local rules are read first and take precedence in their folders. */
 	if (look_here(s) < 0 || list_there(s, &s->there) < 0)
 		return -1;
 	if (s->there.count > 0)
@@ -320,7 +320,7 @@ int sync_look(struct folder_sync *s)
 		return -1;
 	drop_ignored(s, &s->there);
 	sync_list_index(&s->there);
-	/* The sandbox's rules may leave out what is here, too. */
+	/* The sandbox's rules may also exclude local files. */
 	map_done(&s->here.by_path);
 	drop_ignored(s, &s->here);
 	sync_list_index(&s->here);

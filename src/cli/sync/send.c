@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From here to the sandbox, and what is deleted on either side. The sandbox is looked at once more
- * before: what has changed there since the plan was made waits for the next round. */
+/* From the local folder to the sandbox, and deletions on both sides. The sandbox is listed again
+ * first: files that changed there since the plan was made wait for the next round. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -41,8 +41,8 @@ static void *pack_files(void *argument)
 	return NULL;
 }
 
-/* What changes in the sandbox while it unpacks is kept beside. The kernel's clock for files is
- * coarse, and a round may follow upon the last one at once. */
+/* Files that change in the sandbox during the unpacking are kept beside. The slack covers the
+ * coarse clock of file times and rounds in quick succession. */
 static const char *changed_since_query(struct folder_sync *s)
 {
 	return s->listed_ms > CLOCK_SLACK_MS
@@ -74,7 +74,7 @@ static int send_archive(struct folder_sync *s, struct archive_item *items, size_
 		return FAIL_ERRNO(s->cli->err, "start a thread");
 	}
 	result = http_client_call(s->cli->client, &call, &answer, s->cli->err);
-	(void)close(ends[0]); /* a packer that still writes fails now */
+	(void)close(ends[0]); /* makes a packer that still writes fail */
 	(void)pthread_join(thread, NULL);
 	buf_done(&answer.body);
 	if (result == 0 && packing.result < 0) {
@@ -96,7 +96,7 @@ static struct archive_item item_of(const struct sync_file *file)
 	};
 }
 
-/* What the sandbox has after it was sent: its agent gives files the times of the archive. */
+/* Records the state of a sent file: the agent gives files the times of the archive. */
 static void record_sent(struct folder_sync *s, const struct sync_file *file)
 {
 	AUTO(buf_done) struct buf time = BUF(64);
@@ -108,8 +108,8 @@ static void record_sent(struct folder_sync *s, const struct sync_file *file)
 	sync_list_add(&s->next.remote, &remote);
 }
 
-/* A folder in the place of the file, or a file or link in the place of one of its folders: the
- * archive would fail as a whole. */
+/* False if a folder has the file's name, or a file or link the name of one of its folders: the
+ * whole archive would fail. */
 static bool has_room(const struct folder_sync *s, const char *path, const struct sync_list *now)
 {
 	char part[PATH_SIZE_MAX];
@@ -178,7 +178,7 @@ static int delete_there(struct folder_sync *s, const struct sync_action *a)
 	return 0;
 }
 
-/* Folders that are empty now go with it. */
+/* Removes parent folders that became empty. */
 static void remove_empty_parents(struct folder_sync *s, const char *path)
 {
 	char *copy = arena_text(&s->arena, path);
@@ -207,7 +207,7 @@ static int delete_here(struct folder_sync *s, const struct sync_action *a)
 
 	if (sync_open_parent(s, a->path, false, &parent, &ignored) < 0)
 		return 0;
-	/* Somebody who has changed it meanwhile wants it. */
+	/* A file that changed meanwhile is kept. */
 	if (sync_stat_here(s, parent, path_last(a->path), &now) == 1 &&
 	    sync_file_is_same(&now, a->local) && unlinkat(parent, path_last(a->path), 0) == 0)
 		sync_say(s, "delete here", a->path, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both sides had when they last were the same: one file per pair of folders, outside of both.
- * A line per file: TIME SIZE PROGRAM TIME SIZE PROGRAM PATH, with tabs between; first this side. */
+/* The state after the last sync: one file per pair of folders, stored outside of both. A line per
+ * file, with tabs: TIME SIZE PROGRAM TIME SIZE PROGRAM PATH; the local side comes first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -63,7 +63,7 @@ int sync_state_open(struct folder_sync *s, const char *server)
 	crypto_hash_sha256(hash, (const unsigned char *)pair, strlen(pair));
 	sodium_bin2hex(name, sizeof(name), hash, (sizeof(name) - 1) / 2);
 	s->state_path = arena_format(s->cli->arena, "%s/%s", folder, name);
-	/* Held until the process ends. */
+	/* Locked until the process ends. */
 	fd = open(arena_format(s->cli->arena, "%s.lock", s->state_path),
 	          O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -95,7 +95,7 @@ static int take_line(struct folder_sync *s, struct span line)
 	struct sync_file local = {0}, remote = {0};
 
 	if (!take_side(&line, &local, &s->arena) || !take_side(&line, &remote, &s->arena))
-		return FAIL(s->cli->err, ERROR_INVALID, "'%s' is no state of a sync",
+		return FAIL(s->cli->err, ERROR_INVALID, "'%s' is not a state file of sync",
 		            s->state_path);
 	local.path = remote.path = arena_copy(&s->arena, line);
 	sync_list_add(&s->before.local, &local);
@@ -117,7 +117,7 @@ int sync_state_read(struct folder_sync *s)
 	}
 	rest = buf_span(&text);
 	if (!span_starts_with(rest, HEAD))
-		return FAIL(err, ERROR_INVALID, "'%s' is no state of a sync", s->state_path);
+		return FAIL(err, ERROR_INVALID, "'%s' is not a state file of sync", s->state_path);
 	rest = (struct span){rest.data + strlen(HEAD), rest.size - strlen(HEAD)};
 	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);

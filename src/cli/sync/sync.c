@@ -15,7 +15,7 @@
 #include "cli/text_out.h"
 
 #define SIZE_MAX_MB 256
-/* Deletions are suspicious from so many on, when they are more than half of a side. */
+/* From this number on, deletions of more than half of a side are refused. */
 #define DELETIONS_MIN 10
 #define AGAIN_S 2
 
@@ -56,7 +56,7 @@ static int check_deletions(struct folder_sync *s, enum sync_step step, const str
 		return 0;
 	(void)FAIL(s->cli->err, ERROR_CONFLICT, "%zu of %zu files would be deleted %s", count,
 	           side->count, where);
-	error_hint(s->cli->err, "look whether the other side is whole; --delete-all does it");
+	error_hint(s->cli->err, "check that the other side is complete; --delete-all deletes them");
 	return -1;
 }
 
@@ -74,7 +74,7 @@ static void tell_plan(struct folder_sync *s)
 		sync_say(s, words[s->plan.items[i].step], s->plan.items[i].path, NULL);
 }
 
-/* What this round does not touch is known as it was. */
+/* Files that this round does not touch keep their recorded state. */
 static void carry_over_unchanged(struct folder_sync *s)
 {
 	struct map touched = {0};
@@ -92,8 +92,8 @@ static void carry_over_unchanged(struct folder_sync *s)
 	map_done(&touched);
 }
 
-/* A file that was left for the next round is known as it was, too: else its deletion elsewhere
- * would be forgotten. */
+/* Files that were left for the next round keep their recorded state, too: otherwise deletions on
+ * the other side would be forgotten. */
 static void keep_unfinished(struct folder_sync *s)
 {
 	struct map done = {0};
@@ -125,8 +125,7 @@ static void print_report(struct folder_sync *s)
 		        counts[SYNC_DELETE_HERE], counts[SYNC_DELETE_THERE], s->conflicts,
 		        s->skipped, s->links);
 	} else if (s->skipped > 0) {
-		(void)fprintf(stderr, "atoll: %zu files were left out (names, sizes)\n",
-		              s->skipped);
+		(void)fprintf(stderr, "atoll: %zu files were skipped (names, sizes)\n", s->skipped);
 	}
 	(void)fflush(stdout);
 }
@@ -143,13 +142,13 @@ static int apply_plan(struct folder_sync *s)
 	return sync_state_write(s);
 }
 
-/* *ret_again: there is something new, which the next round sends. */
+/* *ret_again: a change appeared that the next round must send. */
 static int run_round(struct folder_sync *s, bool *ret_again)
 {
 	struct arena *lasting = s->cli->arena;
 	int result;
 
-	/* What the server answers lives as long as a round. */
+	/* Server answers live for one round. */
 	s->cli->arena = &s->arena;
 	result = sync_state_read(s);
 	if (result == 0)
@@ -192,7 +191,8 @@ static int follow_changes(struct folder_sync *s)
 			return -1;
 		if (run_rounds(s) == 0)
 			continue;
-		/* A server that restarts, a file that changed while it was sent: next time. */
+		/* The server restarted, or a file changed while it was sent: tries again in the
+		 * next round. */
 		(void)fprintf(stderr, "atoll: %s\n", s->cli->err->text);
 		if (s->cli->err->code != ERROR_UNAVAILABLE && s->cli->err->code != ERROR_CONFLICT)
 			return -1;
@@ -201,7 +201,7 @@ static int follow_changes(struct folder_sync *s)
 	}
 }
 
-/* The sandbox by its id, and the folder by its whole path: both name the state. */
+/* Resolves the sandbox's id and the folder's absolute path, which identify the state file. */
 static int find_there(struct folder_sync *s, const struct path_argument *place)
 {
 	const struct json_value *sandbox, *entry;
@@ -213,7 +213,7 @@ static int find_there(struct folder_sync *s, const struct path_argument *place)
 	path = escaped_path(s->cli->arena, "/files/stat?follow=true&path=", path, "");
 	if (server_get(s->cli, instance_path(s->cli->arena, s->sandbox, path), &entry) == 0 &&
 	    strcmp(json_text(json_get(entry, "type"), ""), "directory") != 0)
-		return FAIL(s->cli->err, ERROR_INVALID, "'%s' is no folder", place->path);
+		return FAIL(s->cli->err, ERROR_INVALID, "'%s' is not a folder", place->path);
 	if (s->cli->err->code == ERROR_NOT_FOUND && place->path[0] == '/') {
 		error_clear(s->cli->err);
 		s->remote = place->path;
@@ -285,21 +285,22 @@ static int sync_folders(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "watch", .letter = 'w', .about = "go on: whatever changes on either side"},
-        {.name = "dry-run", .letter = 'n', .about = "only say what would be done"},
-        {.name = "max-size", .value = "SIZE", .about = "leave larger files out (256m)"},
-        {.name = "delete-all", .about = "delete even when that is most of a side"},
+        {.name = "watch", .letter = 'w', .about = "keep syncing changes of both sides"},
+        {.name = "dry-run", .letter = 'n', .about = "print the actions without executing them"},
+        {.name = "max-size", .value = "SIZE", .about = "skip larger files (256m)"},
+        {.name = "delete-all", .about = "delete even if most files of a side would go"},
         {.name = NULL},
 };
 
 const struct cli_command command_sync = {
         .name = "sync",
         .usage = "FOLDER SANDBOX[:PATH]",
-        .about = "keep a folder here and one in a sandbox the same, both ways",
-        .more = "What .gitignore leaves out stays where it is, and so do .git and links. Where "
+        .about = "synchronize a local folder and a folder of a sandbox in both directions",
+        .more = "Files excluded by .gitignore, .git and links are not synchronized. If both "
                 "both\n"
-                "sides changed a file, this one's stays and the sandbox's is kept beside it as\n"
-                "NAME.conflict-TIME. Only what was the same before is ever deleted.",
+                "sides changed a file, the local one stays and the sandbox's is saved beside it "
+                "as\n"
+                "NAME.conflict-TIME. Only files that were the same on both sides are ever deleted.",
         .options = options,
         .arguments_min = 2,
         .arguments_max = 2,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for a change on either side: the kernel tells of this one, a stream of the sandbox, read
- * by a thread of its own, of the other. Neither is believed for more than "look again". */
+/* Waits for a change on either side. inotify reports local changes; a thread reads a stream of the
+ * sandbox's changes. Both only trigger a new scan. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include "cli/server.h"
 #include "cli/sync/sync.h"
 
-/* Changes come in crowds: what comes within so long is one. */
+/* Changes often come in groups; this pause ends a group. */
 #define QUIET_MS 250
 #define CROWDS_MAX 8
 #define LOOK_EVERY_MS 30000
@@ -29,12 +29,12 @@ static bool on_event(void *context, UNUSED struct span piece)
 {
 	struct sync_watch *w = context;
 
-	/* A full pipe tells enough. */
+	/* A full pipe wakes the reader just as well. */
 	(void)!write(w->told[1], "x", 1);
 	return true;
 }
 
-/* For as long as the process lives. */
+/* Runs until the process ends. */
 static void *listen_there(void *argument)
 {
 	struct sync_watch *w = argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request makes a template and is answered when it is there, minutes later: a thread with a
- * client of its own asks meanwhile how far it is. */
+/* The request that makes a template is answered minutes later. Meanwhile a thread with its own
+ * client asks for the progress. */
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "cli/progress.h"
 #include "cli/template/template.h"
 
-#define LOOK_MS 500 /* what is quicker needs no progress */
+#define LOOK_MS 500 /* shorter builds show no progress */
 #define LOOK_TIMEOUT_MS 5000
 
 struct builder {
 	const struct http_client_options *server;
 	const char *template;
-	int stop_fd; /* readable when the call is answered */
+	int stop_fd; /* readable once the call is answered */
 	struct progress_line progress;
 };
 
@@ -42,7 +42,7 @@ static void *watch_build(void *argument)
 {
 	struct builder *b = argument;
 	AUTO(arena_done) struct arena arena = {0};
-	struct error ignored; /* no news is told by nothing */
+	struct error ignored; /* failures only mean that no progress is shown */
 	struct cli cli = {.arena = &arena, .server = b->server, .err = &ignored};
 	struct pollfd stop = {.fd = b->stop_fd, .events = POLLIN};
 

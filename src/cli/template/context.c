@@ -23,7 +23,7 @@ _Static_assert(2 * crypto_hash_sha256_BYTES == CONTEXT_HASH_SIZE, "a SHA-256");
 
 /* ---- the ignore file ---- */
 
-/* "**" crosses folders, "*" does not. */
+/* "**" matches across folders, "*" does not. */
 static bool pattern_fits(const char *pattern, const char *path)
 {
 	char flat[PATH_SIZE_MAX];
@@ -31,7 +31,7 @@ static bool pattern_fits(const char *pattern, const char *path)
 
 	if (!strstr(pattern, "**"))
 		return fnmatch(pattern, path, FNM_PATHNAME) == 0;
-	/* Any number of folders, none included. */
+	/* Two stars before a slash match any number of folders, or none. */
 	if (strncmp(pattern, "**/", 3) == 0 && pattern_fits(pattern + 3, path))
 		return true;
 	for (const char *c = pattern; *c && size + 1 < sizeof(flat); c++)
@@ -41,7 +41,7 @@ static bool pattern_fits(const char *pattern, const char *path)
 	return fnmatch(flat, path, 0) == 0;
 }
 
-/* The path, or a folder that it is in. */
+/* Matches the path itself or one of its parent folders. */
 static bool rule_fits(const char *pattern, const char *path)
 {
 	char part[PATH_SIZE_MAX];
@@ -116,7 +116,7 @@ bool ignore_matches(const char *rules, const char *path)
 struct context_walk {
 	struct context *context;
 	const char *rules;
-	bool has_exceptions; /* in a folder that is ignored there may be something that is not */
+	bool has_exceptions; /* an ignored folder may contain files that are not ignored */
 };
 
 static int add_entry(struct context_walk *w, const struct context_entry *entry, struct error *err)
@@ -179,7 +179,7 @@ static int visit_entry(struct context_walk *w, int folder, const char *path, uns
 	return walk_subfolder(w, folder, &entry, depth, err);
 }
 
-/* The descriptor is the listing's from here on. */
+/* The listing takes the descriptor. */
 static int walk_folder(struct context_walk *w, int fd, const char *path, unsigned depth,
                        struct error *err)
 {
@@ -286,7 +286,7 @@ static void add_item(struct context *c, struct context_files *files,
 	};
 }
 
-/* What is in it, below no name of its own. */
+/* Adds the contents of the folder with names relative to it. */
 static void add_content(struct context *c, struct context_files *files, const char *folder)
 {
 	size_t size = strlen(folder);
@@ -301,7 +301,7 @@ static void add_content(struct context *c, struct context_files *files, const ch
 	}
 }
 
-/* Without '/' around it; "." is all. */
+/* Removes '/' at both ends; "." is the whole context. */
 static int clean_source(struct context *c, const char *source, const char **ret, struct error *err)
 {
 	struct span text = skip_prefix(span_of(source), "/");
@@ -313,7 +313,7 @@ static int clean_source(struct context *c, const char *source, const char **ret,
 	return 0;
 }
 
-/* What sources mean. */
+/* The entries that the sources match. */
 struct context_matches {
 	const struct context_entry **items;
 	size_t count, capacity;
@@ -358,7 +358,8 @@ static int match_source(struct context *c, const char *source, struct context_ma
 	            "'%s' is not in the context, or is excluded by its ignore file", pattern);
 }
 
-/* Whether they go into the target; else it is what the only one becomes. */
+/* Whether the target is a folder that receives the entries; otherwise the only entry becomes the
+ * target. */
 static bool is_folder(const struct context_matches *m, const char *target)
 {
 	const char *last = path_last(target);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/template/context.h — the folder that copy steps take their files from. Private to this
- * folder.
+/* cli/template/context.h — the folder that copy steps take their files from.
  *
- * It is looked through once: what .atollignore (or, without one, .dockerignore) excludes is not
- * there. Nothing outside of it is ever read; symbolic links are copied as links. */
+ * It is scanned once, without the files that .atollignore (or else .dockerignore) excludes. Nothing
+ * outside the folder is read; symbolic links are copied as links. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +16,7 @@
 #define CONTEXT_HASH_SIZE 64 /* hexadecimal digits */
 
 struct context_entry {
-	const char *path; /* below the context */
+	const char *path; /* relative to the context */
 	const char *link; /* of a symbolic link */
 	mode_t mode;
 	int64_t size, modified_s;
@@ -29,21 +28,21 @@ struct context {
 	size_t count, capacity;
 };
 MUST_CHECK int context_open(struct context *c, const char *path, struct error *err);
-void context_close(struct context *c); /* zeroed is fine */
+void context_close(struct context *c); /* zeroed is allowed */
 
-/* What a copy step of these sources (patterns with *, ? and [] are fine) to this target copies, as
- * Docker has it: a folder's content; several, or one with a '/' at the end of the target, into the
- * folder; a single file becomes the target. */
+/* Selects the files that a copy step copies, with Docker's rules. Sources may have patterns with *,
+ * ? and []. A folder's contents, several sources, or a target that ends in '/' go into the folder
+ * `target`; a single file becomes the target. */
 struct context_files {
-	const char *path;           /* the folder that they go to */
+	const char *path;           /* the folder that receives the files */
 	struct archive_item *items; /* by name */
 	size_t count, capacity;
 };
 MUST_CHECK int context_select(struct context *c, const char *const *sources, const char *target,
                               struct context_files *ret, struct error *err);
-/* Of names, modes, links and bytes; times and owners are nobody's business. */
+/* Hashes names, modes, links and bytes, but not times and owners. */
 MUST_CHECK int context_hash(const struct context *c, const struct context_files *files,
                             char ret[CONTEXT_HASH_SIZE + 1], struct error *err);
 
-/* Pure: the rules of an ignore file over a path; the last that fits decides. */
+/* Pure. Applies the rules of an ignore file to a path; the last matching rule decides. */
 bool ignore_matches(const char *rules, const char *path);

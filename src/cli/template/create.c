@@ -8,7 +8,7 @@
 
 #define BODY_MAX (4u * 1024 * 1024)
 
-/* The limits of a template, when only some of them are given now. */
+/* The template's present limits, needed if only some are given. */
 static int find_limits(struct cli *cli, const char *template, const struct json_value **ret)
 {
 	const struct json_value *found = NULL;
@@ -31,7 +31,7 @@ static void print_outcome(struct cli *cli, const struct json_value *template, co
 		(void)printf("%s %s\n", text_out_safe(cli->arena, cli->args.words[0]), news);
 }
 
-/* `head` is the begun object. */
+/* `head` is the beginning of the object. */
 static int write_body(struct cli *cli, const char *head, const struct json_value *limits,
                       struct buf *body)
 {
@@ -50,7 +50,7 @@ static int write_body(struct cli *cli, const char *head, const struct json_value
 	return 0;
 }
 
-/* Wrong options are told before a server is asked, or even started. */
+/* Checks the options before a server is asked or started. */
 static int make_body(struct cli *cli, const char *head, const char *template, struct buf *body)
 {
 	const struct json_value *limits;
@@ -106,9 +106,11 @@ static int template_set(struct cli *cli)
 static const struct command_option create_options[] = {
         {.name = "from",
          .value = "TEMPLATE",
-         .about = "whose root filesystem it shares, and whose recipe it begins with",
+         .about = "template whose root filesystem is shared and whose recipe is copied",
          .completion = COMPLETE_TEMPLATE},
-        {.name = "image", .value = "REF", .about = "in a registry: docker.io/library/debian:12"},
+        {.name = "image",
+         .value = "REF",
+         .about = "image in a registry: docker.io/library/debian:12"},
         TEMPLATE_LOGIN_OPTION,
         OPTIONS_RECIPE,
         {0},
@@ -116,8 +118,9 @@ static const struct command_option create_options[] = {
 static const struct command_option set_options[] = {OPTIONS_RECIPE, {0}};
 
 #define ABOUT_RECIPE                                                                               \
-	"The words after -- are the entrypoint. What is not given stays as the template, or the\n" \
-	"image, has it; --env and --port replace all that there were, a limit only itself."
+	"The words after -- are the entrypoint. Options that are not given keep the value of "     \
+	"the\n"                                                                                    \
+	"template or image. --env and --port replace all earlier values, a limit only itself."
 
 const struct cli_command command_template_create = {
         .name = "create",
@@ -134,7 +137,7 @@ const struct cli_command command_template_create = {
 const struct cli_command command_template_set = {
         .name = "set",
         .usage = "TEMPLATE OPTION... [-- ENTRYPOINT [ARG...]]",
-        .about = "change what a template gives sandboxes that are made from now on",
+        .about = "change a template; this affects sandboxes that are made later",
         .more = ABOUT_RECIPE,
         .options = set_options,
         .arguments_min = 1,

@@ -24,7 +24,7 @@ static const struct listing_column columns[] = {
         {"MISSES", "misses", NULL},    {"STATE", "state", NULL}, {0},
 };
 
-/* Below the table, on stderr: a program that reads the table meets no other line. */
+/* Printed to stderr, so that programs read only the table on stdout. */
 static void print_problem(struct arena *a, const struct json_value *pool)
 {
 	const struct json_value *problem = json_get(pool, "problem");
@@ -75,15 +75,16 @@ static int pool_set(struct cli *cli)
 static const struct cli_command list = {
         .name = "ls",
         .usage = "",
-        .about = "list pools, and how often they had what was asked for",
+        .about = "list pools with their hits and misses",
         .run = pool_ls,
 };
 static const struct cli_command set = {
         .name = "set",
         .usage = "TEMPLATE TARGET[:MIN[:MAX]]",
-        .about = "how many sandboxes of a template are prepared; 0 = none",
-        .more = "TARGET is held while the pool is used, MIN (by default TARGET) even when nobody\n"
-                "asks, and creates that find the pool empty let it grow to MAX (twice TARGET).",
+        .about = "set the number of ready sandboxes of a template; 0 = none",
+        .more = "The pool holds TARGET sandboxes while it is used and MIN (default TARGET) while "
+                "it\n"
+                "is not. It grows to MAX (default twice TARGET) when creates find it empty.",
         .arguments_min = 2,
         .arguments_max = 2,
         .completion = COMPLETE_TEMPLATE,
@@ -94,6 +95,6 @@ static const struct cli_command *const children[] = {&list, &set, NULL};
 const struct cli_command command_pool = {
         .name = "pool",
         .usage = "COMMAND",
-        .about = "sandboxes that are prepared before anybody asks",
+        .about = "manage pools: sandboxes that are made ready in advance",
         .children = children,
 };

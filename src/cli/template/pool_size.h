@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/template/pool_size.h — "TARGET[:MIN[:MAX]]" as the body of a request. Private to this folder.
- */
+/* cli/template/pool_size.h — parses "TARGET[:MIN[:MAX]]" into the body of a request. */
 #pragma once
 
 #include "base/arena.h"

@@ -9,7 +9,7 @@
 #define PORTS_MAX 64
 #define PORT_MAX 65535
 
-/* What can be emptied, by the name of its option where it has one. */
+/* The fields that --clear can empty, with their options. */
 static const struct recipe_field {
 	const char *name, *option, *empty;
 } fields[] = {
@@ -98,13 +98,13 @@ static int write_cleared(const struct cli_arguments *args, struct buf *out, stru
 
 		if (!field) {
 			(void)FAIL(err, ERROR_INVALID,
-			           "option '--clear': '%.64s' cannot be emptied", name);
+			           "option '--clear': '%.64s' cannot be cleared", name);
 			error_hint(err, "one of description, runtime, user, workdir, env, ports, "
 			                "entrypoint, warm, resources, pool, idle");
 			return -1;
 		}
 		if (is_given(args, field))
-			return FAIL(err, ERROR_INVALID, "'%s' is both given and emptied", name);
+			return FAIL(err, ERROR_INVALID, "'%s' is both set and cleared", name);
 		if (is_named_before(args, i))
 			continue;
 		begin_member(out, name);
@@ -157,7 +157,7 @@ static int write_ports(const struct cli_arguments *args, struct buf *out, struct
 	return 0;
 }
 
-/* "python=numpy,pandas" */
+/* Parses "python=numpy,pandas". */
 static int write_warm_one(struct span text, struct buf *out, struct error *err)
 {
 	struct span language, name;

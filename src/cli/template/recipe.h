@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/template/recipe.h — the options that say what a template gives its sandboxes, as members of a
- * body. Private to this folder. */
+/* cli/template/recipe.h — options for a template's recipe, as members of a request body. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,17 +9,17 @@
 #include "json/json.h"
 
 #define OPTIONS_RECIPE                                                                             \
-	{.name = "description", .value = "TEXT", .about = "for people"},                           \
-	        {.name = "runtime", .value = "TEXT", .about = "what it is for: a label"},          \
+	{.name = "description", .value = "TEXT", .about = "description for people"},               \
+	        {.name = "runtime", .value = "TEXT", .about = "label of the template's purpose"},  \
 	        {.name = "isolation",                                                              \
 	         .value = "NAME",                                                                  \
-	         .about = "refused unless it is what the server gives"},                           \
+	         .about = "required isolation; refused if the server has another one"},            \
 	        OPTION_USER, OPTION_WORKDIR, OPTION_ENV,                                           \
 	        {.name = "port",                                                                   \
 	         .letter = 'p',                                                                    \
 	         .value = "NUMBER",                                                                \
 	         .repeats = true,                                                                  \
-	         .about = "a server inside is expected to listen there"},                          \
+	         .about = "port that a server in the sandbox listens on"},                         \
 	        {.name = "warm",                                                                   \
 	         .value = "LANGUAGE[=MODULE,...]",                                                 \
 	         .repeats = true,                                                                  \
@@ -28,17 +27,17 @@
 	        OPTIONS_RESOURCES,                                                                 \
 	        {.name = "pool",                                                                   \
 	         .value = "TARGET[:MIN[:MAX]]",                                                    \
-	         .about = "sandboxes that are prepared; see 'atoll help pool set'"},               \
+	         .about = "number of ready sandboxes; see 'atoll help pool set'"},                 \
 	        OPTIONS_IDLE,                                                                      \
 	{                                                                                          \
 		.name = "clear", .value = "FIELD", .repeats = true,                                \
-		.about = "empty description, runtime, user, workdir, env, ports, entrypoint, "     \
+		.about = "clear description, runtime, user, workdir, env, ports, entrypoint, "     \
 		         "warm, resources, pool or idle"                                           \
 	}
 
-/* True when some limit was given, but not all: the server replaces limits together, so that
- * recipe_write wants those that there are. */
+/* Whether some but not all limits are given. The server replaces all limits together, so
+ * recipe_write then needs the present ones. */
 bool recipe_needs_limits(const struct cli_arguments *args);
-/* Appends a member for each option that was given to the object begun in `out`; the inner command
- * is the entrypoint. `limits` is what the template has so far, NULL = none. */
+/* Appends a member for each given option to the object in `out`; the inner command is the
+ * entrypoint. `limits` holds the template's present limits; NULL = none. */
 MUST_CHECK int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A build by steps: the file becomes the body of one request, the files of its copy steps go up
- * first, once for each content, and then the log is shown until the build has ended. */
+/* A build by steps: translates the file into the body of one request, uploads the files of its copy
+ * steps once per content, and shows the log until the build ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@
 
 struct steps {
 	struct cli *cli;
-	struct context context; /* opened by the first who copies */
+	struct context context; /* opened by the first copy step */
 	bool has_context;
 	struct buf body;
 };
@@ -116,7 +116,7 @@ static int upload_files(struct steps *s, const struct context_files *files, cons
 	return result;
 }
 
-/* They go up unless the server has them. */
+/* Uploads the files unless the server has them. */
 static int put_files(struct steps *s, const struct context_files *files, const char **ret_hash)
 {
 	struct cli *cli = s->cli;
@@ -161,7 +161,7 @@ static void add_text(struct buf *body, const char *name, const char *value)
 	json_write_text(body, span_of(value));
 }
 
-/* "source" becomes "files", and "path" the folder that they go to. */
+/* Replaces "source" by "files", and "path" by the folder that receives them. */
 static int add_copy(struct steps *s, const struct json_value *step)
 {
 	struct cli *cli = s->cli;
@@ -208,7 +208,7 @@ static int add_steps(struct steps *s, const struct json_value *steps)
 	return 0;
 }
 
-/* What the command line says comes in place of what the file says. */
+/* Whether the command line overrides a member of the file. */
 static bool is_overruled(struct cli *cli, const char *name)
 {
 	static const struct {
@@ -275,7 +275,7 @@ struct canceller {
 static void cancel_build(struct canceller *c)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct error ignored; /* the state of the build tells */
+	struct error ignored; /* the build's state reports failures */
 	struct cli cli = {.arena = &arena, .server = c->server, .err = &ignored};
 	const struct server_call call = {.method = "POST",
 	                                 .path = arena_format(&arena, "%s/cancel", c->path)};
@@ -303,7 +303,7 @@ static void *watch_interrupt(void *argument)
 /* ---- the log ---- */
 
 struct build_log_follower {
-	struct buf pending; /* a begun line */
+	struct buf pending; /* an incomplete line */
 	int64_t next;
 	bool as_json;
 };
@@ -364,7 +364,7 @@ static bool has_ended(const struct json_value *build)
 	return strcmp(status, "waiting") != 0 && strcmp(status, "building") != 0;
 }
 
-/* A server that has gone may come back: the build has failed then, and says so. */
+/* Survives a restart of the server: the build has failed then, and its state says so. */
 static int follow_build(struct cli *cli, const char *path, const struct json_value **ret)
 {
 	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
@@ -423,7 +423,7 @@ static int tell_end(struct cli *cli, const struct json_value *build)
 	           json_text(json_get(build, "message"), status));
 	if (exit_code < 1 || exit_code > 255)
 		return -1;
-	/* As with a command that ran here. */
+	/* As if the command had run here. */
 	(void)fprintf(stderr, "atoll: %s\n", text_out_safe(cli->arena, cli->err->text));
 	error_clear(cli->err);
 	return (int)exit_code;
@@ -451,19 +451,21 @@ const struct command_option template_build_options[] = {
         {.name = "file",
          .letter = 'f',
          .value = "FILE",
-         .about = "a Dockerfile, or the steps as JSON",
+         .about = "a Dockerfile, or steps as JSON",
          .completion = COMPLETE_FILE},
-        {.name = "name", .value = "NAME", .about = "of the template"},
+        {.name = "name", .value = "NAME", .about = "name of the template"},
         {.name = "from",
          .value = "TEMPLATE",
-         .about = "to begin with, in place of what the file says",
+         .about = "base template, instead of the file's",
          .completion = COMPLETE_TEMPLATE},
         {.name = "build-arg",
          .value = "NAME=VALUE",
-         .about = "for an ARG of the Dockerfile",
+         .about = "value of an ARG in the Dockerfile",
          .repeats = true},
-        {.name = "no-cache", .about = "execute every step"},
+        {.name = "no-cache", .about = "execute every step, even if it is cached"},
         {.name = "no-internet", .about = "run steps without the internet"},
-        {.name = "timeout", .value = "DURATION", .about = "of the whole build; default 1h"},
+        {.name = "timeout",
+         .value = "DURATION",
+         .about = "time limit of the whole build (default 1h)"},
         {0},
 };

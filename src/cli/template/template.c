@@ -24,7 +24,7 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-/* For completion: pressing TAB must not start a server. */
+/* For completion; TAB must not start a server. */
 static int print_names(struct cli *cli)
 {
 	const struct json_value *answer, *items;
@@ -76,7 +76,7 @@ static int template_rm(struct cli *cli)
 	return server_delete_each(cli, TEMPLATES "/", "template");
 }
 
-/* A template is built when its first sandbox is made: so make one, and delete it. */
+/* The first sandbox of a template builds it, so this makes one and deletes it. */
 static int build_seed(struct cli *cli)
 {
 	struct create_options options = {.template = cli->args.words[0]};
@@ -149,7 +149,7 @@ static int import_file(struct cli *cli, const char *name, const char *source, co
 	return transfer_send(cli, "POST", escaped_path(cli->arena, path, format, ""), source);
 }
 
-/* What is a file here is a file; everything else is the name of an image in a registry. */
+/* A source that is a local file is imported as one; anything else is an image name. */
 static int template_import(struct cli *cli)
 {
 	const char *name = cli->args.words[0], *source = cli->args.words[1], *format;
@@ -175,7 +175,7 @@ static int template_import(struct cli *cli)
 }
 
 static const struct command_option ls_options[] = {
-        {.name = "names", .about = "only names, for completion; starts no server"},
+        {.name = "names", .about = "print only names, for completion; does not start a server"},
         {0},
 };
 static const struct command_option import_options[] = {
@@ -209,10 +209,10 @@ static const struct cli_command seed = {
 static const struct cli_command build = {
         .name = "build",
         .usage = "-f FILE --name NAME [OPTION...] [CONTEXT] | TEMPLATE",
-        .about = "build a template by the steps of a file, or one now instead of on first use",
-        .more = "FILE is a Dockerfile (FROM is a template; see docs/use/builds.md for what is "
-                "known),\n"
-                "or, when its name ends with .json, the body of a build, with \"source\": [\"…\"]\n"
+        .about = "build a template from a file, or a default template before its first use",
+        .more = "FILE is a Dockerfile (FROM names a template; docs/use/builds.md lists what is "
+                "supported)\n"
+                "or, if its name ends in .json, the body of a build with \"source\": [\"…\"]\n"
                 "in copy steps. CONTEXT is the folder that files are copied from, else the "
                 "current\n"
                 "one; .atollignore or .dockerignore in it says what is left out. Ctrl-C ends the\n"
@@ -256,6 +256,6 @@ static const struct cli_command *const children[] = {&list,
 const struct cli_command command_template = {
         .name = "template",
         .usage = "COMMAND",
-        .about = "list, make, change and remove what sandboxes start from",
+        .about = "list, make, change and remove templates of sandboxes",
         .children = children,
 };

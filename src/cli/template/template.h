@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/template/template.h — the parts of `atoll template`. Private to this folder. */
+/* cli/template/template.h — the parts of `atoll template`. */
 #pragma once
 
 #include "cli/command.h"
@@ -12,15 +12,17 @@ extern const struct cli_command command_template_create, command_template_set;
 extern const struct command_option template_build_options[];
 MUST_CHECK int template_build_steps(struct cli *cli);
 
-/* ,"login":{…} of a body, or "". The password is no argument: those are everybody's to read. */
+/* The member ,"login":{…} of a body, or "". The password is not an option, because other users can
+ * read command lines. */
 #define TEMPLATE_PASSWORD "ATOLL_REGISTRY_PASSWORD"
 #define TEMPLATE_LOGIN_OPTION                                                                      \
 	{                                                                                          \
 		.name = "login", .value = "USER",                                                  \
-		.about = "at the image's registry; the password is in " TEMPLATE_PASSWORD          \
+		.about = "user at the image's registry; the password is in " TEMPLATE_PASSWORD     \
 	}
 MUST_CHECK int template_login(struct cli *cli, const char **ret);
 
-/* A call during which the server builds `template`, which is told on the way; ret may be NULL. */
+/* Makes a call during which the server builds `template`, and shows the progress; ret may be
+ * NULL. */
 MUST_CHECK int template_call(struct cli *cli, const struct server_call *call, const char *template,
                              const struct json_value **ret);

@@ -13,9 +13,9 @@ int cast_parse_head(struct arena *a, struct span line, int64_t *ret_columns, int
 	const struct json_value *head;
 
 	if (json_load(a, line, &head, err) < 0)
-		return FAIL_CONTEXT(err, "the first line is no head of a recording");
+		return FAIL_CONTEXT(err, "the first line is not the header of a recording");
 	if (json_whole(json_get(head, "version"), 0) != 2)
-		return FAIL(err, ERROR_INVALID, "it is no asciicast of version 2");
+		return FAIL(err, ERROR_INVALID, "not an asciicast of version 2");
 	*ret_columns = json_whole(json_get(head, "width"), 80);
 	*ret_rows = json_whole(json_get(head, "height"), 24);
 	return 0;
@@ -34,7 +34,7 @@ int cast_parse_event(struct arena *a, struct span line, struct cast_event *ret, 
 	seconds = json_number(time, -1);
 	if (!(seconds >= 0 && seconds <= SECONDS_MAX) || !json_text(kind, NULL) ||
 	    !json_text(data, NULL))
-		return FAIL(err, ERROR_INVALID, "an event is [seconds, kind, data]");
+		return FAIL(err, ERROR_INVALID, "expected an event [seconds, kind, data]");
 	*ret = (struct cast_event){.at_us = (int64_t)(seconds * 1e6)};
 	if (strcmp(json_text(kind, ""), "o") == 0)
 		ret->bytes = span_of(json_text(data, ""));

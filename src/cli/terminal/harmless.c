@@ -27,7 +27,8 @@ static void end_sequence(struct harmless *h, bool passes, struct buf *out)
 	begin_state(h, HARMLESS_TEXT);
 }
 
-/* Modes of the screen; not those of keys, mouse, focus and paste, which stay when it is over. */
+/* Only modes of the screen pass. Modes of keys, mouse, focus and paste would outlast the
+ * recording. */
 static bool modes_draw(const struct harmless *h)
 {
 	static const int private[] = {3, 5, 6, 7, 12, 25, 40, 45, 47, 1047, 1048, 1049};
@@ -51,8 +52,8 @@ static bool modes_draw(const struct harmless *h)
 	return true;
 }
 
-/* Those that draw: cursor, erasing, scrolling, modes, colours, margins. Not the ones that are
- * answered (n c x, $p, "t" of windows) nor those that only some terminals know. */
+/* Only sequences that draw pass: cursor, erasing, scrolling, modes, colours, margins. Sequences
+ * that terminals answer (n c x, $p, "t" of windows) and rare ones do not. */
 static bool csi_draws(const struct harmless *h)
 {
 	char last = h->held[h->size - 1];
@@ -64,11 +65,11 @@ static bool csi_draws(const struct harmless *h)
 			return false;
 	if (last == 'h' || last == 'l')
 		return modes_draw(h);
-	/* The keyboard's modes (>, <, =) and "?u", which is answered, are not among them. */
+	/* Keyboard modes (>, <, =) and "?u", which terminals answer, do not pass. */
 	return last != 'u' || h->size == 3;
 }
 
-/* Character sets, cursor, tabs, a reset. */
+/* Character sets, cursor, tabs and reset pass. */
 static bool escape_draws(const struct harmless *h)
 {
 	if (h->size == 2)
@@ -92,7 +93,7 @@ static void take_escape(struct harmless *h, char c, struct buf *out)
 	}
 }
 
-/* The control U+0080 to U+009F that is ESC and `c` - 0x40 in seven bits. */
+/* Handles a control U+0080 to U+009F, which means ESC and `c` - 0x40 in seven bits. */
 static void take_c1(struct harmless *h, unsigned char c)
 {
 	if (strchr("\x90\x98\x9d\x9e\x9f", (int)c)) {
@@ -125,13 +126,13 @@ static void take_c2(struct harmless *h, unsigned char c, struct buf *out)
 		take_c1(h, c);
 		return;
 	}
-	/* Alone it is no character, and what is left out behind it must not make it one. */
+	/* A lone 0xc2 is not a character; dropped bytes after it must not complete it. */
 	if (c >= 0xa0 && c < 0xc0)
 		buf_add_byte(out, (char)0xc2);
 	take_text(h, c, out);
 }
 
-/* BEL ends one, or ST: ESC \ or U+009C. Another sequence breaks it off. */
+/* BEL or ST (ESC \ or U+009C) ends a string; another sequence aborts it. */
 static void take_string(struct harmless *h, unsigned char c, struct buf *out)
 {
 	bool was_c2 = h->state == HARMLESS_STRING_C2;
@@ -156,7 +157,7 @@ static void take_string(struct harmless *h, unsigned char c, struct buf *out)
 		h->state = HARMLESS_STRING_C2;
 }
 
-/* Within a sequence: another one begins, or it is called off. */
+/* Within a sequence, ESC begins another one, CAN and SUB abort it. */
 static bool is_aborted_by(struct harmless *h, unsigned char c)
 {
 	if (c == ESC) {
@@ -190,7 +191,7 @@ static void take_byte(struct harmless *h, unsigned char c, struct buf *out)
 		if (c >= 0x40 && c < 0x7f)
 			end_sequence(h, csi_draws(h), out);
 		else if (c < 0x20 || c >= 0x7f)
-			h->is_long = true; /* what terminals do about it differs */
+			h->is_long = true; /* terminals differ in how they handle it */
 		break;
 	case HARMLESS_STRING:
 	case HARMLESS_STRING_ESCAPE:

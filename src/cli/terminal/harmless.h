@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/terminal/harmless.h — terminal output that only draws. Private to this folder.
+/* cli/terminal/harmless.h — filters terminal output so that it only draws.
  *
- * What was recorded in a sandbox may be meant for the terminal of whoever looks at it: it can ask
- * the terminal for an answer, which is typed into his shell, or write his clipboard, his title, his
- * files. What moves, colours and clears goes through, all else that begins with ESC does not. */
+ * A recording from a sandbox may attack the viewer's terminal. It can request an answer, which
+ * appears as typed input in the viewer's shell, or write the clipboard, the title or files.
+ * Sequences that move, colour and clear pass; all others that begin with ESC are dropped. */
 #pragma once
 
 #include "base/buf.h"
@@ -11,19 +11,19 @@
 
 enum harmless_state {
 	HARMLESS_TEXT,
-	HARMLESS_C2,     /* the first byte of U+0080 to U+00BF, of which some are controls */
-	HARMLESS_ESCAPE, /* ESC, and bytes between it and its last one */
+	HARMLESS_C2,     /* after the first byte of U+0080 to U+00BF, some of which are controls */
+	HARMLESS_ESCAPE, /* after ESC, before the final byte */
 	HARMLESS_CSI,
 	HARMLESS_STRING, /* OSC, DCS, APC, PM, SOS */
 	HARMLESS_STRING_ESCAPE,
 	HARMLESS_STRING_C2,
 };
-/* Zeroed to begin with. */
+/* Starts zeroed. */
 struct harmless {
 	enum harmless_state state;
-	char held[64]; /* of a sequence that is not whole yet */
+	char held[64]; /* an incomplete sequence */
 	size_t size;
-	bool is_long; /* more than there is room for */
+	bool is_long; /* the sequence is longer than `held` */
 };
-/* Pieces of any size. */
+/* Filters a piece of any size. */
 void harmless_take(struct harmless *h, struct span in, struct buf *out);

@@ -17,8 +17,8 @@
 
 struct player {
 	double speed;
-	int64_t idle_max_us; /* 0 = none */
-	int64_t at_us;       /* of the last event */
+	int64_t idle_max_us; /* 0 = no limit */
+	int64_t at_us;       /* of the previous event */
 	struct harmless harmless;
 };
 
@@ -67,7 +67,7 @@ static int play_recording(struct cli *cli, struct player *p, struct span text)
 		if (play_event(p, &event, cli->err) < 0)
 			return -1;
 	}
-	/* As it was before: modes of a program that was cut off would stay. */
+	/* Resets modes that an interrupted program left set. */
 	if (isatty(STDOUT_FILENO))
 		(void)!write(STDOUT_FILENO, AFTERWARDS, sizeof(AFTERWARDS) - 1);
 	return 0;
@@ -134,16 +134,16 @@ static const struct command_option options[] = {
         {.name = "idle-limit",
          .letter = 'i',
          .value = "DURATION",
-         .about = "the longest pause, such as 2s"},
+         .about = "longest pause, such as 2s"},
         {0},
 };
 
 const struct cli_command command_replay = {
         .name = "replay",
         .usage = "[OPTION...] FILE|RECORDING",
-        .about = "show a recording of a terminal again",
-        .more = "FILE is an asciicast of version 2; else it is a recording of the server, by its\n"
-                "id ('atoll terminal recordings').",
+        .about = "replay a recording of a terminal",
+        .more = "FILE is an asciicast of version 2, or the id of a recording on the server\n"
+                "('atoll terminal recordings').",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 1,

@@ -25,7 +25,7 @@ static int run_shell(struct cli *cli)
 	if (cli_connect(cli) < 0 || terminal_run(cli, &options, &status, &detached) < 0)
 		return -1;
 	if (detached)
-		(void)fprintf(stderr, "\r\nDetached; the shell goes on in '%s'.\n",
+		(void)fprintf(stderr, "\r\nDetached; the shell keeps running in '%s'.\n",
 		              options.sandbox);
 	return status;
 }
@@ -41,7 +41,7 @@ const struct cli_command command_shell = {
         .name = "shell",
         .usage = "[OPTION...] SANDBOX [-- COMMAND [ARG...]]",
         .about = "open a terminal in a sandbox",
-        .more = "Ctrl-\\ detaches: what runs in the terminal goes on.",
+        .more = "Ctrl-\\ detaches; programs in the terminal keep running.",
         .options = options,
         .arguments_min = 1,
         .arguments_max = 1,

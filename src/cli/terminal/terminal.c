@@ -112,7 +112,7 @@ static int send_size(struct local_terminal *t)
 	return http_websocket_send(t->ws, true, span_of(text), t->cli->err);
 }
 
-/* What was typed before a Ctrl-\ still goes out. */
+/* Input before Ctrl-\ is still sent. */
 static int on_typed(struct local_terminal *t)
 {
 	char room[READ_SIZE];
@@ -143,7 +143,7 @@ static int on_signal(struct local_terminal *t)
 		return 0;
 	if (info.ssi_signo == SIGWINCH)
 		return send_size(t);
-	t->detached = true; /* SIGTERM, SIGHUP: our side ends, the command goes on */
+	t->detached = true; /* SIGTERM, SIGHUP: this side ends, the command keeps running */
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static int relay_terminal(struct local_terminal *t)
 	        {.fd = t->signals, .events = POLLIN},
 	};
 
-	/* Messages may have come along with the answer to the upgrade. */
+	/* Messages may have arrived with the answer to the upgrade. */
 	entries[0].revents = POLLIN;
 	while (!t->ended && !t->detached && !t->write_failed) {
 		if (entries[0].revents) {
@@ -217,7 +217,7 @@ static const char *body_of(struct cli *cli, const struct terminal_options *optio
 	return arena_text(cli->arena, buf_text(&body));
 }
 
-/* TERM first, so that -e TERM=… wins: the server takes each name once. */
+/* Sets TERM unless -e sets it; the server accepts each name once. */
 static int env_of(struct cli *cli, const char *const *given, const char **ret)
 {
 	const char *term = getenv("TERM");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/terminal/terminal.h — a terminal in a sandbox, shown in this one. Private to this folder. */
+/* cli/terminal/terminal.h — shows a terminal of a sandbox in the local terminal. */
 #pragma once
 
 #include "cli/command.h"
@@ -12,11 +12,12 @@ struct terminal_options {
 	const char *const *env;
 	bool takes_over, read_only, record;
 };
-/* Until the command ends or Ctrl-\ detaches: then it goes on, and *ret_detached is set. */
+/* Runs until the command ends or Ctrl-\ detaches. Then the command keeps running and *ret_detached
+ * is set. */
 MUST_CHECK int terminal_run(struct cli *cli, const struct terminal_options *options,
                             int *ret_status, bool *ret_detached);
-/* Standard input and output are a terminal. */
+/* Whether standard input and output are a terminal. */
 bool terminal_is_here(void);
 
-/* One shell line that runs exactly these words. */
+/* Quotes the words as one shell line that runs exactly them. */
 const char *terminal_quote(struct arena *a, const char *const *args);

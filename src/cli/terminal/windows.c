@@ -9,7 +9,7 @@
 #include "cli/text_out.h"
 
 #define STATUS_RUNNING 124
-#define SLACK_MS 30000 /* of the network, beyond what is waited for */
+#define SLACK_MS 30000 /* for the network, beyond the requested wait */
 
 static const char *window_path(struct cli *cli, const char *suffix)
 {
@@ -85,7 +85,7 @@ static int window_open(struct cli *cli)
 	if (cli_connect(cli) < 0 || terminal_run(cli, &options, &status, &detached) < 0)
 		return -1;
 	if (detached)
-		(void)fprintf(stderr, "\r\nDetached; the window goes on in '%s'.\n",
+		(void)fprintf(stderr, "\r\nDetached; the window stays open in '%s'.\n",
 		              options.sandbox);
 	return status;
 }
@@ -183,31 +183,34 @@ static const struct command_option open_options[] = {
         OPTION_ENV,
         OPTION_WORKDIR,
         OPTION_USER,
-        {.name = "take-over", .about = "the others can only look from now on"},
-        {.name = "read-only", .about = "only look"},
-        {.name = "record", .about = "keep what it shows, from now on"},
+        {.name = "take-over", .about = "make the other viewers read-only"},
+        {.name = "read-only", .about = "attach read-only"},
+        {.name = "record", .about = "record the window from now on"},
         {0},
 };
 static const struct command_option screen_options[] = {
-        {.name = "ansi", .about = "with colours and cursor"},
+        {.name = "ansi", .about = "include colours and cursor"},
         {0},
 };
 static const struct command_option run_options[] = {
         {.name = "wait",
          .letter = 'w',
          .value = "DURATION",
-         .about = "leave it running after so long (30s): exit status 124"},
+         .about = "stop waiting after this time (30s): exit status 124"},
         {0},
 };
 static const struct command_option keys_options[] = {
-        {.name = "until", .letter = 'u', .value = "TEXT", .about = "wait until the screen has it"},
+        {.name = "until",
+         .letter = 'u',
+         .value = "TEXT",
+         .about = "wait until the screen shows TEXT"},
         {.name = "quiet",
          .value = "DURATION",
-         .about = "wait until there is no output for so long (300ms without --until)"},
+         .about = "wait until there was no output for this time (300ms without --until)"},
         {.name = "wait",
          .letter = 'w',
          .value = "DURATION",
-         .about = "at most (10s): exit status 124"},
+         .about = "longest wait (10s): exit status 124"},
         {0},
 };
 
@@ -224,7 +227,7 @@ static const struct cli_command open_ = {
         .name = "open",
         .usage = "[OPTION...] SANDBOX WINDOW [-- COMMAND [ARG...]]",
         .about = "open a window, or attach to it",
-        .more = "Ctrl-\\ detaches: what runs in the window goes on.",
+        .more = "Ctrl-\\ detaches; programs in the window keep running.",
         .options = open_options,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -237,7 +240,7 @@ static const struct cli_command run_ = {
         .name = "run",
         .usage = "[OPTION...] SANDBOX WINDOW [COMMAND]",
         .about = "run a shell line in a window, and print its output",
-        .more = "What runs there already is cancelled first; without COMMAND it is waited for.",
+        .more = "A running command is cancelled first; without COMMAND it is awaited instead.",
         .options = run_options,
         .arguments_min = 2,
         .arguments_max = 3,
@@ -248,7 +251,7 @@ static const struct cli_command keys_ = {
         .name = "keys",
         .usage = "[OPTION...] SANDBOX WINDOW [KEY...]",
         .about = "type keys into a window, and print its screen",
-        .more = "KEY: C-c, M-x, S-Tab, Up, Enter, Escape, F5, ...; what is no key is typed.",
+        .more = "KEY: C-c, M-x, S-Tab, Up, Enter, Escape, F5, ...; other words are typed as text.",
         .options = keys_options,
         .arguments_min = 2,
         .arguments_max = 1000,
@@ -258,7 +261,7 @@ static const struct cli_command keys_ = {
 static const struct cli_command screen_ = {
         .name = "screen",
         .usage = "[--ansi] SANDBOX WINDOW",
-        .about = "print what a window shows",
+        .about = "print the screen of a window",
         .options = screen_options,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -268,7 +271,7 @@ static const struct cli_command screen_ = {
 static const struct cli_command viewers = {
         .name = "viewers",
         .usage = "SANDBOX WINDOW",
-        .about = "who looks at a window, and who types",
+        .about = "list the viewers of a window",
         .arguments_min = 2,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX,
@@ -277,7 +280,7 @@ static const struct cli_command viewers = {
 static const struct cli_command close_ = {
         .name = "close",
         .usage = "SANDBOX WINDOW",
-        .about = "close a window and end what runs in it",
+        .about = "close a window and end its programs",
         .arguments_min = 2,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX,
@@ -295,6 +298,6 @@ static const struct cli_command *const children[] = {
 const struct cli_command command_terminal = {
         .name = "terminal",
         .usage = "COMMAND",
-        .about = "windows: terminals with names",
+        .about = "manage windows: terminals with names",
         .children = children,
 };

@@ -8,7 +8,7 @@
 
 #define APPROVALS "/v1/approvals"
 
-/* "slack C0123 1700000000.000100": its type, then what says where there. */
+/* "slack C0123 1700000000.000100": the origin's type and its address there. */
 static const char *origin_cell(struct arena *a, const struct json_value *value)
 {
 	const struct json_value *member;
@@ -74,20 +74,20 @@ static const struct command_option ls_options[] = {
         {0},
 };
 static const struct command_option decide_options[] = {
-        {.name = "note", .value = "TEXT", .about = "for who asked"},
+        {.name = "note", .value = "TEXT", .about = "message to the caller"},
         {0},
 };
 static const struct cli_command list = {
         .name = "ls",
         .usage = "[--state STATE]",
-        .about = "list the calls that wait for somebody's word",
+        .about = "list the calls that wait for approval",
         .options = ls_options,
         .run = approval_ls,
 };
 static const struct cli_command approve = {
         .name = "approve",
         .usage = "[--note TEXT] APPROVAL",
-        .about = "let that very call run, once, within a quarter of an hour",
+        .about = "allow this one call to run once within 15 minutes",
         .options = decide_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -96,7 +96,7 @@ static const struct cli_command approve = {
 static const struct cli_command refuse = {
         .name = "refuse",
         .usage = "[--note TEXT] APPROVAL",
-        .about = "do not let it run",
+        .about = "refuse a call",
         .options = decide_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -107,7 +107,7 @@ static const struct cli_command *const children[] = {&list, &approve, &refuse, N
 const struct cli_command command_approval = {
         .name = "approval",
         .usage = "COMMAND",
-        .about = "tool calls that need somebody's word",
-        .more = "Approving needs another key than the one that made the call.",
+        .about = "manage tool calls that need approval",
+        .more = "The approving key must differ from the key that made the call.",
         .children = children,
 };

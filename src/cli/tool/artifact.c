@@ -69,7 +69,7 @@ static bool on_body(void *context, struct span piece)
 	return fd_write_all(STDOUT_FILENO, piece.data, piece.size, cli->err) == 0;
 }
 
-/* The name that it had is a sandbox's choice: nothing here is written over by it. */
+/* The sandbox chose the artifact's name, so it must not name a local file. */
 static int get_to_stdout(struct cli *cli, const char *path)
 {
 	const struct http_call call = {
@@ -77,8 +77,8 @@ static int get_to_stdout(struct cli *cli, const char *path)
 	struct http_answer answer = {0};
 
 	if (isatty(STDOUT_FILENO)) {
-		(void)FAIL(cli->err, ERROR_INVALID, "a sandbox's file is not for a terminal");
-		error_hint(cli->err, "name a file, or lead the output elsewhere");
+		(void)FAIL(cli->err, ERROR_INVALID, "an artifact is not written to a terminal");
+		error_hint(cli->err, "name a file, or redirect the output");
 		return -1;
 	}
 	error_clear(cli->err);
@@ -110,26 +110,28 @@ static const struct command_option ls_options[] = {
         {.name = "sandbox",
          .letter = 's',
          .value = "SANDBOX",
-         .about = "only those of this one; by its id when it is gone",
+         .about = "only artifacts of this sandbox; a deleted one by its id",
          .completion = COMPLETE_SANDBOX},
-        {.name = "run", .value = "RUN", .about = "only those of this run"},
+        {.name = "run", .value = "RUN", .about = "only artifacts of this run"},
         {0},
 };
 static const struct command_option keep_options[] = {
-        {.name = "for", .value = "TIME", .about = "how long (24h, 7d); else as the project has it"},
+        {.name = "for",
+         .value = "TIME",
+         .about = "lifetime, such as 24h or 7d (default: the project's)"},
         {0},
 };
 static const struct cli_command list = {
         .name = "ls",
         .usage = "[OPTION...]",
-        .about = "list the files that are kept",
+        .about = "list artifacts",
         .options = ls_options,
         .run = artifact_ls,
 };
 static const struct cli_command keep = {
         .name = "keep",
         .usage = "[--for TIME] SANDBOX PATH",
-        .about = "keep a file of a sandbox; prints the artifact's id",
+        .about = "save a file of a sandbox as an artifact and print its id",
         .options = keep_options,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -139,7 +141,7 @@ static const struct cli_command keep = {
 static const struct cli_command get = {
         .name = "get",
         .usage = "ARTIFACT [FILE]",
-        .about = "its content, as a file or on stdout",
+        .about = "write an artifact to a file or to stdout",
         .arguments_min = 1,
         .arguments_max = 2,
         .completion = COMPLETE_FILE,
@@ -148,7 +150,7 @@ static const struct cli_command get = {
 static const struct cli_command rm = {
         .name = "rm",
         .usage = "ARTIFACT...",
-        .about = "remove them",
+        .about = "remove artifacts",
         .arguments_min = 1,
         .arguments_max = ANY_NUMBER,
         .run = artifact_rm,
@@ -158,6 +160,6 @@ static const struct cli_command *const children[] = {&list, &keep, &get, &rm, NU
 const struct cli_command command_artifact = {
         .name = "artifact",
         .usage = "COMMAND",
-        .about = "files that are kept when their sandbox is gone",
+        .about = "manage artifacts: saved files that outlive their sandbox",
         .children = children,
 };

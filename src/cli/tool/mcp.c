@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MCP over stdin and stdout: each line is a message, passed on to the server's /mcp. Calls may take
- * long, so several are under way at once, each on a thread with a connection of its own. What needs
- * no answer, such as the word that a call is not wanted any more, overtakes the calls that wait. */
+/* MCP over stdin and stdout: each line is a message and is forwarded to the server's /mcp. Calls
+ * may take long, so several threads forward them, each with its own connection. Notifications, such
+ * as the cancellation of a call, overtake waiting calls. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 struct bridge {
 	const struct http_client_options *server;
 	const char *path;
-	pthread_mutex_t mutex; /* over all below, and over stdout */
+	pthread_mutex_t mutex; /* protects all members below, and stdout */
 	pthread_cond_t changed;
 	char *lines[WAITING_MAX]; /* a ring */
 	unsigned first, count;
@@ -36,7 +36,7 @@ static void write_line(struct bridge *b, struct span text)
 	pthread_mutex_unlock(&b->mutex);
 }
 
-/* What nobody answered is answered here, if it was asked. */
+/* Answers a request that the server did not answer with an error. */
 static void answer_failure(struct bridge *b, const char *line, const struct error *err)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
@@ -59,10 +59,10 @@ static void answer_failure(struct bridge *b, const char *line, const struct erro
 
 struct mcp_answer {
 	struct bridge *bridge;
-	struct buf rest; /* of a line that is not whole yet */
+	struct buf rest; /* of an incomplete line */
 };
 
-/* A message is a line, with "data: " before it in a stream of events. */
+/* A message is a line; in an event stream it begins with "data: ". */
 static void write_message(struct bridge *b, struct span line)
 {
 	static const char data[] = "data: ";
@@ -118,7 +118,7 @@ static void forward_line(struct bridge *b, struct http_client *client, const cha
 
 /* ---- what waits ---- */
 
-/* NULL when there will be no more. */
+/* Returns NULL when there are no more lines. */
 static char *take_line(struct bridge *b)
 {
 	char *line = NULL;
@@ -159,7 +159,7 @@ static bool has_id(const char *line, struct span id)
 	return span_equals(buf_span(&own), id);
 }
 
-/* A request that was not passed on yet need not be. */
+/* Drops a cancelled request that was not forwarded yet. */
 static void drop_waiting(struct bridge *b, struct span id)
 {
 	pthread_mutex_lock(&b->mutex);
@@ -192,7 +192,7 @@ static void *forward_lines(void *context)
 	return NULL;
 }
 
-/* Whether it is one; then it has been passed on. */
+/* Forwards a notification; returns false if the line is not one. */
 static bool pass_notification(struct bridge *b, struct http_client **client, const char *line)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
@@ -300,9 +300,11 @@ static const struct command_option options[] = {
         {.name = "lease",
          .value = "KEY",
          .about = "the lease whose sandbox they use, made on first use (default: the key's own)"},
-        {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
-        {.name = "conversation", .value = "ID", .about = "whom background jobs belong to"},
-        {.name = "origin", .value = "JSON", .about = "where the turn came from"},
+        {.name = "config", .value = "NAME", .about = "sandbox config that limits the tools"},
+        {.name = "conversation", .value = "ID", .about = "conversation that owns background jobs"},
+        {.name = "origin",
+         .value = "JSON",
+         .about = "origin of the calls, for reports of jobs and approvals"},
         {0},
 };
 

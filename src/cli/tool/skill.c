@@ -26,7 +26,7 @@ struct bundle {
 	struct cli *cli;
 	struct buf files; /* the items of a JSON list */
 	size_t count, size;
-	const char *main_text; /* of SKILL.md; NULL = not there */
+	const char *main_text; /* of SKILL.md; NULL = missing */
 };
 
 static int add_file(struct bundle *b, int folder, const char *path)
@@ -75,7 +75,7 @@ static int add_entry(struct bundle *b, int folder, const char *path, unsigned de
 	return add_folder(b, fd, path, depth + 1);
 }
 
-/* The descriptor is the listing's from here on. */
+/* The listing takes the descriptor. */
 static int add_folder(struct bundle *b, int fd, const char *path, unsigned depth)
 {
 	DIR *listing = fdopendir(fd);
@@ -113,7 +113,7 @@ static int read_bundle(struct bundle *b, const char *folder)
 	return FAIL(b->cli->err, ERROR_INVALID, "'%s' has no file " MAIN_FILE, folder);
 }
 
-/* "description: …" of the lines between two "---" that SKILL.md begins with. */
+/* The value of "description:" in the front matter of SKILL.md, between two "---" lines. */
 static const char *own_description(struct arena *a, const char *text)
 {
 	static const char name[] = "description:";
@@ -203,22 +203,25 @@ static int skill_rm(struct cli *cli)
 /* ---- the table ---- */
 
 static const struct command_option add_options[] = {
-        {.name = "name", .letter = 'n', .value = "NAME", .about = "else the folder's"},
+        {.name = "name",
+         .letter = 'n',
+         .value = "NAME",
+         .about = "name of the skill (default: the folder's)"},
         {.name = "description",
          .value = "TEXT",
-         .about = "when to use it; else what " MAIN_FILE " says at its beginning"},
+         .about = "when to use the skill (default: the description in " MAIN_FILE ")"},
         {0},
 };
 static const struct cli_command list = {
         .name = "ls",
         .usage = "",
-        .about = "list the skills that load_skill can load",
+        .about = "list the skills that the tool load_skill can load",
         .run = skill_ls,
 };
 static const struct cli_command add = {
         .name = "add",
         .usage = "[OPTION...] FOLDER",
-        .about = "keep a folder with a " MAIN_FILE " as a skill, in place of one of its name",
+        .about = "save a folder with a " MAIN_FILE " as a skill; replaces a skill of the same name",
         .options = add_options,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -228,7 +231,7 @@ static const struct cli_command add = {
 static const struct cli_command rm = {
         .name = "rm",
         .usage = "SKILL...",
-        .about = "remove them",
+        .about = "remove skills",
         .arguments_min = 1,
         .arguments_max = ANY_NUMBER,
         .run = skill_rm,
@@ -238,6 +241,6 @@ static const struct cli_command *const children[] = {&list, &add, &rm, NULL};
 const struct cli_command command_skill = {
         .name = "skill",
         .usage = "COMMAND",
-        .about = "folders of instructions and scripts for agents",
+        .about = "manage skills: folders of instructions and scripts for agents",
         .children = children,
 };

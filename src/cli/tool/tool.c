@@ -10,7 +10,7 @@
 #define TOOLS "/v1/tools"
 #define BODY_MAX ((size_t)16 << 20)
 #define LEASE_DEFAULT "tool"
-#define PENDING_STATUS 75 /* EX_TEMPFAIL: nothing was done, and may be later */
+#define PENDING_STATUS 75 /* EX_TEMPFAIL: nothing was done; a later call may succeed */
 
 static int list_tools(struct cli *cli)
 {
@@ -54,12 +54,12 @@ static int fail_argument(struct cli *cli, const struct json_value *schema, const
 
 	for (size_t i = 0; json_member_at(schema, i, &key); i++)
 		buf_addf(&known, "%s%s", i > 0 ? ", " : "", key);
-	(void)FAIL(cli->err, ERROR_INVALID, "'%.100s' is no argument of this tool", word);
-	error_hint(cli->err, "KEY=VALUE with one of: %s", buf_text(&known));
+	(void)FAIL(cli->err, ERROR_INVALID, "'%.100s' is not an argument of this tool", word);
+	error_hint(cli->err, "use KEY=VALUE with one of: %s", buf_text(&known));
 	return -1;
 }
 
-/* "path=a.txt" as text, "limit=5" as the number that the schema says it is. */
+/* Adds "path=a.txt" as text, "limit=5" as a number, as the schema says. */
 static int add_argument(struct cli *cli, const struct json_value *schema, const char *word,
                         struct buf *input)
 {
@@ -80,7 +80,7 @@ static int add_argument(struct cli *cli, const struct json_value *schema, const 
 		return 0;
 	}
 	if (json_load(cli->arena, value, &parsed, cli->err) < 0)
-		return FAIL_CONTEXT(cli->err, "%s: JSON of type %s", name, type);
+		return FAIL_CONTEXT(cli->err, "%s: expected JSON of type %s", name, type);
 	buf_add_span(input, value);
 	return 0;
 }
@@ -187,9 +187,11 @@ static const struct command_option options[] = {
         {.name = "lease",
          .value = "KEY",
          .about = "the lease whose sandbox to use, made on first use (default " LEASE_DEFAULT ")"},
-        {.name = "config", .value = "NAME", .about = "of reusable configs: what tools may do"},
-        {.name = "conversation", .value = "ID", .about = "whom background jobs belong to"},
-        {.name = "origin", .value = "JSON", .about = "where the turn came from"},
+        {.name = "config", .value = "NAME", .about = "sandbox config that limits the tools"},
+        {.name = "conversation", .value = "ID", .about = "conversation that owns background jobs"},
+        {.name = "origin",
+         .value = "JSON",
+         .about = "origin of the call, for reports of jobs and approvals"},
         {0},
 };
 
@@ -200,7 +202,7 @@ const struct cli_command command_tool = {
         .more = "  atoll tool write path=a.txt content=hello\n"
                 "  atoll tool bash command='cat a.txt'\n"
                 "\n"
-                "Exits as the command did; 75 when the call waits for approval.",
+                "The exit status is the command's; 75 if the call waits for approval.",
         .options = options,
         .arguments_max = ANY_NUMBER,
         .run = run_tool,
