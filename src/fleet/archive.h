@@ -6,6 +6,7 @@
 #pragma once
 
 #include "fleet/backup.h"
+#include "sandbox/expiry.h"
 
 /* From STOPPED to ARCHIVED. On a thread of the lane of backups, as the next. */
 MUST_CHECK int archive_create(struct operation *op, struct error *err);

@@ -14,7 +14,6 @@
 #include "fleet/shared_work.h"
 #include "fleet/snapshot.h"
 #include "provider/compute.h"
-#include "sandbox/expiry.h"
 
 #define SWEEP_EVERY_MS 60000
 #define PING_TIMEOUT_MS 2000
