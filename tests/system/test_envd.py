@@ -148,7 +148,7 @@ def test_the_host_says_the_sandbox_too_and_must_not_say_another_one(server, envd
     assert envd.call("GET", "/health", Host=f"49983-aaaaaaaaaaaaaaaaaaaa.{DOMAIN}", **plain)[0] == 502
     for other in (f"49983-aaaaaaaaaaaaaaaaaaaa.{DOMAIN}", f"8000-{envd.id}.{DOMAIN}"):
         status, body, _ = envd.call("GET", "/health", Host=other)
-        assert status == 400 and b"different places" in body
+        assert status == 400 and b"different sandboxes" in body
     assert envd.call("GET", "/health", Host="evil.example")[0] == 421
     # The server itself, below the same domain.
     for name in ("api", "sandbox"):

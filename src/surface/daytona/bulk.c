@@ -410,9 +410,8 @@ static int finish_part(struct bulk_download *d, struct relay *relay, struct erro
 	return 0;
 }
 
-static void download_on_start(struct stream *s, struct relay *relay)
+static void download_on_start(UNUSED struct stream *s, struct relay *relay)
 {
-	(void)s;
 	relay_begin(relay, 200, "multipart/form-data; boundary=" BOUNDARY, -1);
 }
 

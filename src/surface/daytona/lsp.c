@@ -489,12 +489,11 @@ static void end_failed_server(struct request *rq, const struct lsp_server *s)
 		await_end(&t);
 }
 
-static int start_server(struct request *rq, const void *body, struct reply *reply,
+static int start_server(struct request *rq, const void *body, UNUSED struct reply *reply,
                         struct error *err)
 {
 	SERVER s = {.count = 0};
 
-	(void)reply;
 	if (find_project(rq, body, &s, err) < 0 || find_process_alone(rq, &s, err) < 0)
 		return -1;
 	if (s.process.process)

@@ -222,12 +222,9 @@ struct pty_view {
 	bool wants_exit; /* also as a message, before the close frame */
 };
 
-static int view_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
-                          struct error *err)
+static int view_on_client(UNUSED struct stream *s, struct relay *relay, struct span bytes,
+                          UNUSED bool last, UNUSED struct error *err)
 {
-	(void)s;
-	(void)last;
-	(void)err;
 	if (bytes.size > 0)
 		stream_send_bytes(relay, AGENT_STDIN, bytes);
 	return 0;

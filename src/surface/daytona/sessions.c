@@ -181,14 +181,9 @@ static int follow_on_message(struct stream *s, struct relay *relay, uint16_t typ
 }
 
 /* The client's messages on a WebSocket are ignored. */
-static int follow_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
-                            struct error *err)
+static int follow_on_client(UNUSED struct stream *s, UNUSED struct relay *relay,
+                            UNUSED struct span bytes, UNUSED bool last, UNUSED struct error *err)
 {
-	(void)s;
-	(void)relay;
-	(void)bytes;
-	(void)last;
-	(void)err;
 	return 0;
 }
 

@@ -260,14 +260,13 @@ static const char *upload_url(struct request *rq, const struct build_upload *fil
 	                    (long long)expires_s, token);
 }
 
-static int find_build_files(struct request *rq, const void *body, struct reply *reply,
+static int find_build_files(struct request *rq, UNUSED const void *body, struct reply *reply,
                             struct error *err)
 {
 	const struct build_upload files = {api_project(rq), request_param(rq, "hash")};
 	struct e2b_files_answer out = {.url = NULL};
 	int64_t size;
 
-	(void)body;
 	if (build_files_check(files.hash, err) < 0 ||
 	    fleet_build_files_find(api_of(rq)->fleet, files.project_id, files.hash, &out.present,
 	                           &size, err) < 0)
@@ -292,14 +291,13 @@ static const struct json_member upload_query_members[] = {
 static JSON_SHAPE(upload_query, "E2bUploadQuery", e2b_upload_query,
                   "A signed permission to upload");
 
-static int upload_build_files(struct request *rq, const void *body, struct reply *reply,
+static int upload_build_files(struct request *rq, UNUSED const void *body, struct reply *reply,
                               struct error *err)
 {
 	const struct e2b_upload_query *q = rq->query;
 	const struct build_upload files = {q->project, request_param(rq, "hash")};
 	const char *permit = permit_of(rq->arena, &files, q->expires);
 
-	(void)body;
 	if (!fleet_access_check(api_of(rq)->fleet, permit, FLEET_ACCESS_UPLOAD,
 	                        span_of(q->token)) ||
 	    q->expires * 1000 < clock_unix_ms())
@@ -609,7 +607,7 @@ static int find_build(struct request *rq, struct e2b_announced_build *announced,
 	return 0;
 }
 
-static int get_build_status(struct request *rq, const void *body, struct reply *reply,
+static int get_build_status(struct request *rq, UNUSED const void *body, struct reply *reply,
                             struct error *err)
 {
 	const struct e2b_build_status_query *q = rq->query;
@@ -619,7 +617,6 @@ static int get_build_status(struct request *rq, const void *body, struct reply *
 	struct build_record r;
 	const struct e2b_log_line *lines;
 
-	(void)body;
 	if (find_build(rq, &announced, &r, err) < 0 ||
 	    fill_lines(rq, &announced, q->logs_offset, &out.entries, err) < 0)
 		return -1;
@@ -645,7 +642,7 @@ static const struct json_member logs_shape_members[] = {
 };
 static JSON_SHAPE(logs_shape, "E2bBuildLogs", e2b_build_logs, "Lines of a build's log");
 
-static int get_build_logs(struct request *rq, const void *body, struct reply *reply,
+static int get_build_logs(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct e2b_build_status_query *q = rq->query;
@@ -653,7 +650,6 @@ static int get_build_logs(struct request *rq, const void *body, struct reply *re
 	struct e2b_announced_build announced;
 	struct build_record r;
 
-	(void)body;
 	if (find_build(rq, &announced, &r, err) < 0 ||
 	    fill_lines(rq, &announced, q->logs_offset, &out.logs, err) < 0)
 		return -1;

@@ -222,11 +222,11 @@ static int find_logs(struct request *rq, struct json_list *ret, struct error *er
 	return 0;
 }
 
-static int get_logs_v1(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_logs_v1(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	struct e2b_logs_answer out = {.logs = {.count = 0}};
 
-	(void)body;
 	if (find_logs(rq, &out.logs, err) < 0)
 		return -1;
 	out.entries = out.logs;
@@ -234,11 +234,11 @@ static int get_logs_v1(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-static int get_logs_v2(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_logs_v2(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	struct e2b_logs_answer out = {.logs = {.count = 0}};
 
-	(void)body;
 	if (find_logs(rq, &out.logs, err) < 0)
 		return -1;
 	reply_json(reply, &v2_shape, &out);

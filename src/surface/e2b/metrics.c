@@ -60,7 +60,8 @@ static const struct json_member metrics_query_members[] = {
 static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query,
                        "The period, in unix seconds");
 
-static int get_metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	const struct metrics_query *q = rq->query;
 	/* The end includes its whole second. */
@@ -69,7 +70,6 @@ static int get_metrics(struct request *rq, const void *body, struct reply *reply
 	struct sandbox_record record;
 	struct fleet_history found;
 
-	(void)body;
 	if (q->end && q->start > q->end)
 		return FAIL(err, ERROR_INVALID, "start is after end");
 	if (e2b_sandbox_find(rq, &record, err) < 0 ||
@@ -120,7 +120,7 @@ static void add_sample(struct request *rq, struct span id, struct buf *out)
 	json_write(out, &metric_shape, &metric);
 }
 
-static int get_many_metrics(struct request *rq, const void *body, struct reply *reply,
+static int get_many_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
                             struct error *err)
 {
 	const struct many_metrics_query *q = rq->query;
@@ -128,7 +128,6 @@ static int get_many_metrics(struct request *rq, const void *body, struct reply *
 	struct span rest = span_of(q->ids), id;
 	unsigned count = 0;
 
-	(void)body;
 	buf_add_text(out, "{\"sandboxes\":{");
 	while (rest.size > 0) {
 		(void)span_split(&rest, ',', &id);

@@ -310,12 +310,12 @@ static int fill_shown_mounts(struct request *rq, struct e2b_sandbox_detail *ret,
 	return 0;
 }
 
-static int get_sandbox(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	struct sandbox_record record;
 	struct e2b_sandbox_detail out;
 
-	(void)body;
 	if (e2b_sandbox_find(rq, &record, err) < 0)
 		return -1;
 	out = detail_of(rq, &record);
@@ -325,12 +325,11 @@ static int get_sandbox(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-static int delete_sandbox(struct request *rq, const void *body, struct reply *reply,
+static int delete_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	struct fleet_ref ref = e2b_ref_of(rq);
 
-	(void)body;
 	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)
 		return -1;
@@ -512,14 +511,13 @@ static int begin_listing(struct request *rq, struct e2b_listing *ret, struct err
 	return 0;
 }
 
-static int list_sandboxes_v2(struct request *rq, const void *body, struct reply *reply,
+static int list_sandboxes_v2(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
 	const struct e2b_list_query *q = rq->query;
 	struct e2b_listing l;
 	const char *next;
 
-	(void)body;
 	if (begin_listing(rq, &l, err) < 0 || parse_states(q->state, &l, err) < 0)
 		return -1;
 	l.limit = q->limit ? (size_t)q->limit : E2B_PAGE_MAX;
@@ -537,13 +535,12 @@ static int list_sandboxes_v2(struct request *rq, const void *body, struct reply 
 /* Lists all running sandboxes in one page. */
 #define LIST_V1_MAX 1000
 
-static int list_sandboxes_v1(struct request *rq, const void *body, struct reply *reply,
+static int list_sandboxes_v1(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
 	struct e2b_listing l;
 	const char *next;
 
-	(void)body;
 	if (begin_listing(rq, &l, err) < 0)
 		return -1;
 	l.running = true;

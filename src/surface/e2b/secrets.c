@@ -160,7 +160,7 @@ static JSON_OPEN_SHAPE(secrets_query, "E2bSecretsQuery", secrets_query, "The sec
 
 /* Sorted by name; a page starts after the last name of the previous one. All secrets are loaded,
  * because a project has few. */
-static int list_secrets(struct request *rq, const void *body, struct reply *reply,
+static int list_secrets(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
 	const struct secrets_query *q = rq->query;
@@ -168,7 +168,6 @@ static int list_secrets(struct request *rq, const void *body, struct reply *repl
 	struct buf *out = reply_buf(reply, "application/json");
 	struct vault_list found;
 
-	(void)body;
 	if (store_vault_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	while (q->next_token && first < found.count &&
@@ -189,11 +188,11 @@ static int list_secrets(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-static int get_secret(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_secret(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct vault_record record;
 
-	(void)body;
 	if (find_secret(rq, &record, err) < 0)
 		return -1;
 	reply_secret(rq, reply, &record);
@@ -219,12 +218,11 @@ static int update_secret(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-static int delete_secret(struct request *rq, const void *body, struct reply *reply,
+static int delete_secret(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
 	struct vault_record record;
 
-	(void)body;
 	if (find_secret(rq, &record, err) < 0 ||
 	    store_vault_remove(api_of(rq)->store, record.project_id, record.id, err) < 0)
 		return -1;

@@ -132,13 +132,12 @@ static int list_snapshots_page(struct request *rq, const struct snapshots_query 
 	return 0;
 }
 
-static int list_snapshots(struct request *rq, const void *body, struct reply *reply,
+static int list_snapshots(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct snapshots_query *q = rq->query;
 	struct buf *out = reply_buf(reply, "application/json");
 
-	(void)body;
 	buf_add_byte(out, '[');
 	if ((q->name ? list_named_snapshot(rq, q->name, out, err)
 	             : list_snapshots_page(rq, q, reply, out, err)) < 0)

@@ -129,13 +129,12 @@ static int find_template(struct request *rq, const char *text, struct template_r
 	               : e2b_template_find(rq, &name, ret, err);
 }
 
-static int list_templates(struct request *rq, const void *body, struct reply *reply,
+static int list_templates(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct template_list found;
 
-	(void)body;
 	if (store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
@@ -151,14 +150,13 @@ static int list_templates(struct request *rq, const void *body, struct reply *re
 }
 
 /* Shows the current build only; the native API lists earlier ones. */
-static int get_template(struct request *rq, const void *body, struct reply *reply,
+static int get_template(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
 	struct template_record t;
 	struct e2b_template_answer out;
 	struct e2b_build_answer build;
 
-	(void)body;
 	if (find_template(rq, request_param(rq, "id"), &t, err) < 0)
 		return -1;
 	out = answer_of(rq, &t);
@@ -177,14 +175,13 @@ static int get_template(struct request *rq, const void *body, struct reply *repl
 }
 
 /* E2B's clients delete snapshots with this call, too. */
-static int delete_template(struct request *rq, const void *body, struct reply *reply,
+static int delete_template(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
 	struct fleet_ref ref = {.project_id = api_project(rq)};
 	struct template_record t;
 	struct e2b_name name;
 
-	(void)body;
 	if (e2b_name_parse(rq->arena, request_param(rq, "id"), &name, err) < 0)
 		return -1;
 	ref.id_or_name = name.own;
@@ -247,12 +244,12 @@ static const struct json_member alias_shape_members[] = {
 };
 static JSON_SHAPE(alias_shape, "E2bAlias", alias_answer, "The template of an alias");
 
-static int get_alias(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_alias(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
 {
 	struct template_record t;
 	struct alias_answer out;
 
-	(void)body;
 	if (find_template(rq, request_param(rq, "alias"), &t, err) < 0)
 		return -1;
 	out = (struct alias_answer){e2b_name_short(rq->arena, t.name), t.project_id[0] == '\0'};
@@ -373,13 +370,13 @@ static const struct json_member tag_shape_members[] = {
 };
 static JSON_SHAPE(tag_shape, "E2bTag", tag_answer, "A tag of a template");
 
-static int list_tags(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_tags(struct request *rq, UNUSED const void *body, struct reply *reply,
+                     struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct template_list found;
 	struct e2b_name name, other;
 
-	(void)body;
 	if (e2b_name_parse(rq->arena, request_param(rq, "id"), &name, err) < 0 ||
 	    store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;

@@ -165,30 +165,29 @@ static int answer_files_call(struct request *rq, struct files_call *call, bool f
 	return files_answer(rq, &t, call, (struct span){NULL, 0}, reply, err);
 }
 
-static int get_stat(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_stat(struct request *rq, UNUSED const void *body, struct reply *reply,
+                    struct error *err)
 {
 	struct files_call call = {.type = AGENT_STAT, .path = {.flags = AGENT_PATH_NO_FOLLOW}};
 
-	(void)body;
 	return answer_files_call(rq, &call, false, reply, err);
 }
 
-static int delete_path(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int delete_path(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	struct files_call call = {
 	        .type = AGENT_REMOVE, .path = {.flags = AGENT_PATH_RECURSIVE}, .status = 204};
 
-	(void)body;
 	return answer_files_call(rq, &call, true, reply, err);
 }
 
-static int download_file(struct request *rq, const void *body, struct reply *reply,
+static int download_file(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct files_call call = {.type = AGENT_READ};
 
-	(void)body;
 	if (open_volume(rq, false, &t, &call, err) < 0)
 		return -1;
 	return files_download(rq, &t, &call, reply, err);
@@ -218,7 +217,8 @@ static int on_entry(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-static int list_folder(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int list_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	const struct content_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -238,7 +238,6 @@ static int list_folder(struct request *rq, const void *body, struct reply *reply
 	        .context = &l,
 	};
 
-	(void)body;
 	if (open_volume(rq, false, &t, &call, err) < 0)
 		return -1;
 	l.folder = strcmp(call.path.path, ".") == 0
@@ -320,7 +319,8 @@ static int patch_path(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
-static int make_folder(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int make_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	const struct content_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -329,7 +329,6 @@ static int make_folder(struct request *rq, const void *body, struct reply *reply
 	                 .flags = q->force ? AGENT_PATH_PARENTS | AGENT_PATH_MAY_EXIST : 0}};
 	struct agent_file file;
 
-	(void)body;
 	if (open_volume(rq, true, &t, &call, err) < 0 ||
 	    call_for_file(rq, &t, &call, AGENT_MKDIR, &file, err) < 0 ||
 	    change_attributes(rq, &t, &call, q, err) < 0 ||
@@ -340,7 +339,8 @@ static int make_folder(struct request *rq, const void *body, struct reply *reply
 	return 0;
 }
 
-static int upload_file(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int upload_file(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	const struct content_query *q = rq->query;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -352,7 +352,6 @@ static int upload_file(struct request *rq, const void *body, struct reply *reply
 	        .status = 201,
 	};
 
-	(void)body;
 	if (has_row(q, CONTENT_UID) || has_row(q, CONTENT_GID)) {
 		(void)FAIL(err, ERROR_UNSUPPORTED, "uid and gid of an upload are not supported");
 		error_hint(err, "change them after the upload: PATCH /volumecontent/ID/path");

@@ -62,13 +62,12 @@ static int create_volume(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-static int list_volumes(struct request *rq, const void *body, struct reply *reply,
+static int list_volumes(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct volume_list found;
 
-	(void)body;
 	if (store_volume_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	buf_add_byte(out, '[');
@@ -84,11 +83,11 @@ static int list_volumes(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-static int get_volume(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_volume(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct volume_record record;
 
-	(void)body;
 	if (store_volume_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                      request_param(rq, "id"), &record, err) < 0)
 		return -1;
@@ -96,12 +95,11 @@ static int get_volume(struct request *rq, const void *body, struct reply *reply,
 	return 0;
 }
 
-static int delete_volume(struct request *rq, const void *body, struct reply *reply,
+static int delete_volume(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
 	struct fleet_ref ref = e2b_ref_of(rq);
 
-	(void)body;
 	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_volume_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;

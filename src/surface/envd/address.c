@@ -88,13 +88,11 @@ struct http_host envd_host_find(struct api *api, const struct request *rq, struc
 
 /* ---- headers that are not right ---- */
 
-static int refuse_mismatch(struct request *rq, const void *body, struct reply *reply,
+static int refuse_mismatch(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                            struct error *err)
 {
 	struct envd_address address;
 
-	(void)body;
-	(void)reply;
 	if (envd_address_find(rq, &address, err) < 0)
 		return -1;
 	return FAIL(err, ERROR_NOT_FOUND, "no route for this request");

@@ -123,7 +123,7 @@ static int read_request(struct compose *c, struct error *err)
 	return provider_require(c->target.hold.provider, PROVIDER_CAN_FILES, err);
 }
 
-static int compose_files(struct request *rq, const void *body, struct reply *reply,
+static int compose_files(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
 	AUTO(compose_done) struct compose c = {.rq = rq};
@@ -131,7 +131,6 @@ static int compose_files(struct request *rq, const void *body, struct reply *rep
 	const char *made;
 	struct buf *out;
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	if (read_request(&c, err) < 0 || join_sources(&c, &made, err) < 0 ||

@@ -143,13 +143,12 @@ static int serve_file(struct request *rq, struct reply *reply, const char *id, s
 	                               : download_file(rq, &t, q, reply, err);
 }
 
-static int handle_files(struct request *rq, const void *body, struct reply *reply,
+static int handle_files(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
 	struct envd_address address;
 	int found;
 
-	(void)body;
 	found = envd_address_require(rq, reply, &address, err);
 	if (found != 0)
 		return found < 0 ? -1 : 0;
@@ -209,12 +208,11 @@ static int search_signer(struct request *rq, const char **ret, struct error *err
 	return result;
 }
 
-static int handle_signed_files(struct request *rq, const void *body, struct reply *reply,
+static int handle_signed_files(struct request *rq, UNUSED const void *body, struct reply *reply,
                                struct error *err)
 {
 	const char *id;
 
-	(void)body;
 	if (request_may_block(rq, err) < 0 || search_signer(rq, &id, err) < 0)
 		return -1;
 	return serve_file(rq, reply, id, err);

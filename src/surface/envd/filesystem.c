@@ -220,7 +220,8 @@ static int reply_exists(struct reply *reply, const struct error *err)
 	return 0;
 }
 
-static int handle_call(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int handle_call(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	static const struct {
 		const char *name;
@@ -232,7 +233,6 @@ static int handle_call(struct request *rq, const void *body, struct reply *reply
 	const char *name = path_last(rq->route->path);
 	size_t i = 0;
 
-	(void)body;
 	while (i < COUNT_OF(calls) && strcmp(calls[i].name, name) != 0)
 		i++;
 	assert(i < COUNT_OF(calls)); /* every route row has a call */

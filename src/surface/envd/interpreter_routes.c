@@ -93,7 +93,7 @@ static void write_defaults(struct request *rq, const struct code_list *list, con
 	}
 }
 
-static int list_contexts(struct request *rq, const void *body, struct reply *reply,
+static int list_contexts(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -102,7 +102,6 @@ static int list_contexts(struct request *rq, const void *body, struct reply *rep
 	struct code_at at;
 	struct buf *out;
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	at = at_of(rq, &t);
@@ -138,7 +137,7 @@ static int read_language(const struct json_value *body, enum code_language *ret,
 	return name ? code_language_parse(name, ret, err) : 0;
 }
 
-static int create_context(struct request *rq, const void *body, struct reply *reply,
+static int create_context(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -149,7 +148,6 @@ static int create_context(struct request *rq, const void *body, struct reply *re
 	const char *cwd;
 	int opened;
 
-	(void)body;
 	if (envd_read_json(rq, &given, err) < 0 || read_language(given, &open.language, err) < 0)
 		return -1;
 	opened = open_sandbox(rq, reply, false, &t, err);
@@ -183,7 +181,7 @@ static int fail_without_context(const char *id, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "Context %.40s not found", id);
 }
 
-static int restart_context(struct request *rq, const void *body, struct reply *reply,
+static int restart_context(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -192,7 +190,6 @@ static int restart_context(struct request *rq, const void *body, struct reply *r
 	struct code_context made;
 	struct code_at at;
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	at = at_of(rq, &t);
@@ -203,7 +200,7 @@ static int restart_context(struct request *rq, const void *body, struct reply *r
 	return 0;
 }
 
-static int delete_context(struct request *rq, const void *body, struct reply *reply,
+static int delete_context(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -211,7 +208,6 @@ static int delete_context(struct request *rq, const void *body, struct reply *re
 	const char *id = request_param(rq, "context");
 	struct code_at at;
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	at = at_of(rq, &t);
@@ -326,9 +322,8 @@ static void write_event(const struct code_outcome *outcome, const struct code_ev
 	}
 }
 
-static void write_end(const struct code_outcome *outcome, struct buf *out)
+static void write_end(UNUSED const struct code_outcome *outcome, struct buf *out)
 {
-	(void)outcome;
 	buf_add_text(out, "{\"type\":\"end_of_execution\"}\n");
 }
 
@@ -408,7 +403,7 @@ static int find_context(struct request *rq, const struct api_target *t,
 	            e->context);
 }
 
-static int execute_code(struct request *rq, const void *body, struct reply *reply,
+static int execute_code(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
@@ -416,7 +411,6 @@ static int execute_code(struct request *rq, const void *body, struct reply *repl
 	struct code_context context;
 	int opened;
 
-	(void)body;
 	if (read_execute(rq, &e, err) < 0)
 		return -1;
 	opened = open_sandbox(rq, reply, true, &t, err);
@@ -438,13 +432,13 @@ static int execute_code(struct request *rq, const void *body, struct reply *repl
 
 /* ---- /health ---- */
 
-static int get_health(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_health(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct fleet_ref ref = {.project_id = NULL};
 	struct sandbox_record r;
 	struct envd_address address;
 
-	(void)body;
 	if (envd_address_find(rq, &address, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
 	ref.id_or_name = address.id;

@@ -36,13 +36,13 @@ bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const 
 	return true;
 }
 
-static int serve_port(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int serve_port(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct preview_view view = {.rest = rq->raw_path, .query = rq->raw_query};
 	struct envd_address address;
 	int found;
 
-	(void)body;
 	found = envd_address_require(rq, reply, &address, err);
 	if (found != 0)
 		return found < 0 ? -1 : 0;

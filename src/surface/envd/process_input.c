@@ -345,13 +345,12 @@ static int send_input(struct request *rq, struct reply *reply, struct api_target
 	return 0;
 }
 
-static int handle_send_input(struct request *rq, const void *body, struct reply *reply,
+static int handle_send_input(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	int opened = envd_target_open(rq, reply, &t, err);
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	return send_input(rq, reply, &t, err);
@@ -376,13 +375,12 @@ static int stream_input(struct request *rq, struct reply *reply, struct api_targ
 	return 0;
 }
 
-static int handle_stream_input(struct request *rq, const void *body, struct reply *reply,
+static int handle_stream_input(struct request *rq, UNUSED const void *body, struct reply *reply,
                                struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	int opened = connect_stream_open(rq, reply, &t, err);
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	return stream_input(rq, reply, &t, err) == 0 ? 0 : connect_stream_refuse(rq, reply, err);

@@ -253,17 +253,15 @@ static int run_stream_call(struct request *rq, struct reply *reply, stream_call 
 	return connect_stream_refuse(rq, reply, err);
 }
 
-static int handle_start(struct request *rq, const void *body, struct reply *reply,
+static int handle_start(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	(void)body;
 	return run_stream_call(rq, reply, start_process, err);
 }
 
-static int handle_connect(struct request *rq, const void *body, struct reply *reply,
+static int handle_connect(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	(void)body;
 	return run_stream_call(rq, reply, attach_process, err);
 }
 

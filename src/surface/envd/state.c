@@ -17,13 +17,13 @@ static bool is_reachable(const struct sandbox_record *r)
 }
 
 /* Does not wake the sandbox: a sleeping sandbox that its next use wakes counts as healthy. */
-static int get_health(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_health(struct request *rq, UNUSED const void *body, struct reply *reply,
+                      struct error *err)
 {
 	struct envd_address address;
 	struct fleet_ref ref = {.project_id = NULL};
 	struct sandbox_record r;
 
-	(void)body;
 	if (envd_address_find(rq, &address, err) < 0 || request_may_block(rq, err) < 0)
 		return -1;
 	ref.id_or_name = address.id;
@@ -41,12 +41,12 @@ static int get_health(struct request *rq, const void *body, struct reply *reply,
 
 /* ---- /envs ---- */
 
-static int get_envs(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_envs(struct request *rq, UNUSED const void *body, struct reply *reply,
+                    struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	int opened = envd_target_open(rq, reply, &t, err);
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	envd_write_pairs(reply_buf(reply, "application/json"), t.defaults.env);
@@ -83,14 +83,14 @@ static void write_metrics(struct buf *out, const struct sandbox_record *r,
 }
 
 /* The CPU usage is the difference of two samples. */
-static int get_metrics(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int get_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	const struct timespec pause = {.tv_nsec = SAMPLE_MS * 1000000L};
 	struct provider_stats first, second;
 	int opened = envd_target_open(rq, reply, &t, err);
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	if (fleet_stats(api_of(rq)->fleet, &t.record, &first, err) < 0)

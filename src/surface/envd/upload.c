@@ -64,11 +64,10 @@ static int begin_file(struct envd_upload *u, struct span path, struct error *err
 	return stream_send(u->relay, AGENT_WRITE, agent_path_shape, &message, err);
 }
 
-static int add_bytes(void *context, struct span bytes, struct error *err)
+static int add_bytes(void *context, struct span bytes, UNUSED struct error *err)
 {
 	struct envd_upload *u = context;
 
-	(void)err;
 	if (u->in_file)
 		stream_send_bytes(u->relay, AGENT_DATA, bytes);
 	return 0;

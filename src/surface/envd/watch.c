@@ -101,13 +101,12 @@ static int start_watch(struct request *rq, struct reply *reply, struct api_targe
 	        err);
 }
 
-static int handle_watch(struct request *rq, const void *body, struct reply *reply,
+static int handle_watch(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	int opened = connect_stream_open(rq, reply, &t, err);
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	return start_watch(rq, reply, &t, err) == 0 ? 0 : connect_stream_refuse(rq, reply, err);

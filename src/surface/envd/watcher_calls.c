@@ -75,7 +75,8 @@ static int remove_watcher(struct watcher_call *c, struct error *err)
 	return watchers_remove(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), err);
 }
 
-static int handle_call(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static int handle_call(struct request *rq, UNUSED const void *body, struct reply *reply,
+                       struct error *err)
 {
 	static const struct {
 		const char *name;
@@ -89,7 +90,6 @@ static int handle_call(struct request *rq, const void *body, struct reply *reply
 	int opened = envd_target_open(rq, reply, &c.target, err);
 	size_t i = 0;
 
-	(void)body;
 	if (opened != 0)
 		return opened < 0 ? -1 : 0;
 	if (request_may_block(rq, err) < 0 || envd_read_json(rq, &c.body, err) < 0)
