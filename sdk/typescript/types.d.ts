@@ -419,7 +419,7 @@ export interface ArtifactKeep {
   keep_seconds?: number;
 }
 
-/** A file of a sandbox that is kept */
+/** A stored file of a sandbox */
 export interface StoredArtifact {
   id: string;
   project: string;
@@ -428,7 +428,7 @@ export interface StoredArtifact {
   sandbox_name: string;
   /** of Atoll-Run */
   run: string | null;
-  /** number of the command that made it; 0 = not told */
+  /** number of the command that made it; 0 = not known */
   process: number;
   /** of the background job that made it */
   resultId: string | null;
@@ -440,7 +440,7 @@ export interface StoredArtifact {
   size: number;
   sha256: string;
   created_at: string | null;
-  /** then it is removed; null = it is kept */
+  /** time of its removal; null = it is not removed */
   expires_at: string | null;
   /** path on this server that gives its bytes without a key; null for a key without sandbox:write */
   url: string | null;

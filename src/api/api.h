@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api/api.h — the HTTP surfaces: route tables, one folder per surface, and what they share.
+/* api/api.h — opens and closes the API: all surfaces and their shared state.
  *
- * A handler is parse, one call, answer: the route row has parsed already, the call goes to fleet,
- * store or compute. Rules that two surfaces need live below this folder. */
+ * A handler makes one call to fleet, store or compute, and writes the answer; its route row has
+ * parsed the request. Rules that two surfaces need are in src/edge and src/calls. */
 #pragma once
 
 #include "edge/api.h"
 
-MUST_CHECK int api_open(struct api *api, struct error *err); /* makes what it owns */
-/* Cancels the calls that outlive their request: after server_close and before the workers stop. */
+MUST_CHECK int api_open(struct api *api, struct error *err); /* makes the state that it owns */
+/* Cancels calls that outlive their request. Call it after server_close and before the workers stop.
+ */
 void api_cancel_calls(struct api *api);
-/* Ends what goes on behind its handlers (recordings, uploads): after server_close and before the
- * provider and the blob store close. */
+/* Ends recordings and uploads. Call it after server_close and before the provider and the blob
+ * store close. */
 void api_stop_background(struct api *api);
 void api_close(struct api *api); /* after server_close */
-/* Measures the store, for /metrics and /readyz; on a worker, every few seconds. */
+/* Measures a call to the store, for /metrics and /readyz. Call it on a worker, every few seconds.
+ */
 void api_measure_store(struct api *api);
 
-/* After a change of keys or roles that was made behind the handlers' back. */
+/* Call it after a change of keys or roles that no handler made. */
 void api_forget_keys(struct api *api);
 
 /* Every surface's table, NULL-terminated: for server_options.routes. */
 extern const struct route *const api_routes[];
-/* The paths under which some of them are known as well: for server_options.aliases. */
+/* Further paths of some routes, for server_options.aliases. */
 extern const struct path_alias api_aliases[];
 /* For server_options. */
 bool api_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out);

@@ -112,8 +112,8 @@ const struct path_alias api_aliases[] = {
         {NULL, NULL},
 };
 
-/* A name that leads here but is not ours may be that of a page, which would read our answers as its
- * own (DNS rebinding). Nobody's browser comes over a unix socket. */
+/* Another party's name that points at this server could let a page read our answers as its own (DNS
+ * rebinding). Browsers do not use unix sockets, so such requests are not checked. */
 struct http_host api_find_host(void *context, const struct request *rq)
 {
 	const char *name = request_header(rq, "Host");
@@ -126,7 +126,7 @@ struct http_host api_find_host(void *context, const struct request *rq)
 	return host.is_refused ? host : envd_host_find(context, rq, host);
 }
 
-/* The surfaces whose failures have a form of their own; each knows its paths. */
+/* Surfaces with their own form of a failure; each recognises its routes. */
 static bool (*const failure_writers[])(const struct request *rq, struct http_failure *failure,
                                        struct buf *out) = {
         daytona_write_failure,

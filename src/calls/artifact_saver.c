@@ -87,7 +87,7 @@ static int save_artifact(struct artifact_saver *s, const struct sandbox_record *
 	struct error err = {0};
 
 	if (fleet_artifact_keep(s->options.api->fleet, &s->arena, &keep, &made, &err) < 0) {
-		log_warning("a command's file is not kept", TEXT("sandbox", sandbox->id),
+		log_warning("a file of a command is not stored", TEXT("sandbox", sandbox->id),
 		            TEXT("path", path), FAILURE(&err));
 		return -1;
 	}
@@ -105,7 +105,7 @@ static void save_artifacts(struct artifact_saver *s)
 	struct error err = {0};
 
 	if (fleet_hold(s->options.api->fleet, &s->arena, &ref, &sandbox, &hold, &err) < 0) {
-		log_warning("a command's files are not kept",
+		log_warning("files of a command are not stored",
 		            TEXT("sandbox", s->options.sandbox_id), FAILURE(&err));
 		return;
 	}
@@ -151,7 +151,7 @@ bool artifact_saver_start(struct artifact_saver *s, uint64_t process,
 		return false;
 	if (worker_submit(s->options.api->workers, &s->task, &err) == 0)
 		return true;
-	log_warning("a command's files are not kept", TEXT("sandbox", s->options.sandbox_id),
+	log_warning("files of a command are not stored", TEXT("sandbox", s->options.sandbox_id),
 	            FAILURE(&err));
 	return false;
 }

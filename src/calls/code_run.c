@@ -19,7 +19,7 @@
 
 #define TICK_MS 500
 #define GRACE_MS 5000      /* from an interrupt until the kernel is ended */
-#define INTERRUPT_MS 30000 /* of one whose client has gone; a kernel may have to start first */
+#define INTERRUPT_MS 30000 /* after a client has disconnected; a kernel may have to start first */
 #define RESULTS_MAX ((size_t)32 * 1024 * 1024) /* of a collected answer */
 #define ERROR_MAX ((size_t)2 * 1024 * 1024)
 #define OUT_MAX ((size_t)6 * CODE_MESSAGE_MAX + RESULTS_MAX + (size_t)12 * OUTPUT_LIMIT_MAX)
@@ -44,7 +44,7 @@ struct code_run {
 	struct code_outcome outcome;
 	struct buf request, out;
 	struct artifacts artifacts;
-	struct artifact_saver *saver; /* NULL: nothing is kept */
+	struct artifact_saver *saver; /* NULL: no file is stored */
 	int64_t timeout_max_ms;       /* of the sandbox's config; 0 = none */
 	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
 	bool is_sent, is_over, is_saving;
@@ -86,7 +86,7 @@ static void interrupt_block(struct worker_task *task)
 	struct error err = {0};
 
 	if (code_block_end(&at, &place->sent, &err) < 0)
-		log_warning("a block of code goes on without its client",
+		log_warning("a block of code runs on without its client",
 		            TEXT("sandbox", place->turn.sandbox), FAILURE(&err));
 	fleet_unhold(&place->hold);
 	loop_post(place->api->loop, &place->interrupted);
@@ -108,7 +108,7 @@ static void interrupt_on_worker(struct code_run_place *place, struct fleet_hold 
 	place->interrupted = (struct loop_task){.run = on_interrupted};
 	if (worker_submit(waiters ? waiters : place->api->workers, &place->task, &err) == 0)
 		return;
-	log_warning("a block of code goes on without its client",
+	log_warning("a block of code runs on without its client",
 	            TEXT("sandbox", place->turn.sandbox), FAILURE(&err));
 	fleet_unhold(&place->hold);
 	on_interrupted(&place->interrupted);

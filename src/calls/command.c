@@ -118,7 +118,7 @@ struct command_stream {
 	struct output_events events;
 	struct output_collector collector;
 	struct artifacts artifacts;
-	struct artifact_saver *saver; /* NULL: nothing is kept */
+	struct artifact_saver *saver; /* NULL: no file is stored */
 	struct agent_process exit;    /* of the command, while its files are stored; numbers only */
 	struct relay *relay;          /* while files are stored */
 	struct buf out;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file's bytes or lines inside JSON, in pages. */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static void add_piece(struct file_read *r, struct span piece)
 	const struct files_read_options *o = &r->options;
 	bool wanted = r->line >= o->first_line && r->line - o->first_line < o->line_count;
 
+	assert(piece.size > 0);
 	if (wanted && !r->full) {
 		if (r->bytes.size + piece.size > o->bytes_max)
 			end_page(r, piece);

@@ -76,7 +76,7 @@ int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd
 struct file_download {
 	struct stream stream;
 	uint64_t offset, size_max; /* of the request; 0 = all */
-	uint64_t left;             /* of what was announced; UINT64_MAX = nothing was */
+	uint64_t left;             /* rest of the announced length; UINT64_MAX = no length */
 	bool is_tar, is_range, begun, folder_is_invalid;
 	struct compressor *compressor; /* NULL: as it is */
 	struct buf packed;

@@ -196,6 +196,7 @@ void output_events_bytes(struct output_events *e, struct buf *out, const struct 
 	if (e->partial_size[stream] > 0 && !complete_partial(e, out, stream, &bytes))
 		return;
 	begun = span_begun(bytes);
+	assert(begun < sizeof(e->partial[0]));
 	bytes.size -= begun;
 	write_bytes(e, out, stream, bytes);
 	if (begun > 0)

@@ -74,6 +74,7 @@ static void uncount_upload(struct receiver_upload *u)
 
 	pthread_mutex_lock(&r->mutex);
 	if (!list_is_empty(&u->counted)) {
+		assert(r->counts.uploads > 0);
 		list_remove(&u->counted);
 		r->counts.uploads--;
 	}

@@ -14,7 +14,7 @@ static const struct json_member stored_artifact_shape_members[] = {
         JSON_TEXT_MEMBER(stored_artifact, sandbox_name),
         JSON_TEXT_MEMBER(stored_artifact, run, .flags = JSON_NULLABLE, .about = "of Atoll-Run"),
         JSON_WHOLE_MEMBER(stored_artifact, process,
-                          .about = "number of the command that made it; 0 = not told"),
+                          .about = "number of the command that made it; 0 = not known"),
         JSON_TEXT_MEMBER(stored_artifact, job, .name = "resultId", .flags = JSON_NULLABLE,
                          .about = "of the background job that made it"),
         JSON_TEXT_MEMBER(stored_artifact, path, .about = "inside the sandbox"),
@@ -24,15 +24,14 @@ static const struct json_member stored_artifact_shape_members[] = {
         JSON_TEXT_MEMBER(stored_artifact, sha256),
         JSON_TIME_MEMBER(stored_artifact, created_at),
         JSON_TIME_MEMBER(stored_artifact, expires_at,
-                         .about = "then it is removed; null = it is kept"),
+                         .about = "time of its removal; null = it is not removed"),
         JSON_TEXT_MEMBER(stored_artifact, url, .flags = JSON_NULLABLE,
                          .about = "path on this server that gives its bytes without a key; null "
                                   "for a key without sandbox:write"),
         JSON_TIME_MEMBER(stored_artifact, url_expires_at, .flags = JSON_NULLABLE),
         JSON_END,
 };
-JSON_SHAPE(stored_artifact_shape, "StoredArtifact", stored_artifact,
-           "A file of a sandbox that is kept");
+JSON_SHAPE(stored_artifact_shape, "StoredArtifact", stored_artifact, "A stored file of a sandbox");
 
 struct stored_artifact stored_artifact_of(struct arena *a, const struct artifact_record *r,
                                           int64_t seconds)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls/stream.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,8 +14,10 @@
 
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 {
-	struct stream *s = calloc(1, ops->size);
+	struct stream *s;
 
+	assert(ops->size >= sizeof(*s)); /* the struct begins with struct stream */
+	s = calloc(1, ops->size);
 	if (!s)
 		abort();
 	s->ops = ops;

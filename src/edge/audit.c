@@ -6,7 +6,7 @@
 
 #define ADMINISTRATIVE (SCOPE_ADMIN | SCOPE_PROJECT_WRITE | SCOPE_KEY_WRITE | SCOPE_TEMPLATE_WRITE)
 
-/* Whether the route changes who may do what, or what new sandboxes start from. */
+/* Whether the route changes permissions, or what new sandboxes start from. */
 static bool is_administrative(const struct route *route)
 {
 	return route->method != HTTP_GET && (route->scope & ADMINISTRATIVE) != 0;

@@ -83,8 +83,8 @@ MUST_CHECK int api_admit_request(struct request *rq, const char *id, struct api_
 
 /* How a call of a route with this path is metered; USAGE_EXEC unless the path says more. */
 enum usage_reason api_use_reason(const char *path);
-/* Who uses a sandbox and why: by the header Atoll-Run, the called tool, or the path. The texts are
- * the request's. */
+/* Describes the use of a sandbox for the meter: by the header Atoll-Run, the called tool, or the
+ * path. The texts are the request's. */
 MUST_CHECK int api_describe_use(const struct request *rq, struct fleet_use *ret, struct error *err);
 
 /* The id of the sandbox that a filter names. A valid id is returned as it is, because deleted

@@ -14,7 +14,7 @@ void csv_text(struct buf *out, const char *text)
 	bool is_formula = text[0] && strchr("=+-@\t\r", text[0]);
 
 	add_separator(out);
-	/* Always with quotes: a row whose first cell is empty must not look like an empty row,
+	/* Always with quotes: a row that starts with an empty cell must not look like an empty row,
 	 * because add_separator looks at the last byte. */
 	buf_add_text(out, is_formula ? "\"'" : "\"");
 	for (; *text; text++) {

@@ -97,7 +97,7 @@ static void answer_failure(void *state, struct relay *relay, int status, const s
 	};
 
 	error_context(&named, "node '%s'", hop->node);
-	error_hint(&named, "what was asked for may have been done");
+	error_hint(&named, "the request may have taken effect");
 	if (!api_of(hop->rq)->write_failure(hop->rq, &failure, &out)) {
 		buf_reset(&out);
 		http_write_error(&out, &named, relay_request_id(relay));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/limiter.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,7 @@ void api_limiter_give(struct api_limiter *l, struct api_limiter_slot *slot)
 	if (!slot)
 		return;
 	(void)pthread_mutex_lock(&l->lock);
+	assert(slot->running > 0);
 	if (--slot->running == 0) {
 		(void)map_remove(&l->slots, slot->key_id);
 		free(slot);

@@ -272,7 +272,7 @@ int git_check_name(const char *name, const char *what, struct error *err)
 
 static const char *const schemes[] = {"https://", "http://", "ssh://", "git://", "file://"};
 
-/* Behind "SCHEME://"; NULL for what is no such address. */
+/* The text after "SCHEME://"; NULL for an address without a scheme. */
 static const char *behind_scheme(const char *url)
 {
 	for (size_t i = 0; i < COUNT_OF(schemes); i++)

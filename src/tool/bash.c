@@ -187,7 +187,8 @@ const struct tool bash_tool = {
                 "Runs a shell line (bash, else sh) in the sandbox and returns stdout and stderr "
                 "together. It starts in the workspace: use relative paths, such as src/main.c. "
                 "Each call is a new shell: a cd or an export does not last, files do. Long output "
-                "loses its middle. What takes long goes on with background, for async_status. To "
+                "loses its middle. Start long commands with background, and check them with "
+                "async_status. To "
                 "look at or change files, read, edit, write, glob and grep "
                 "are better.",
         .input = &bash_input,

@@ -38,7 +38,7 @@ static const struct json_member edit_output_members[] = {
         JSON_WHOLE_MEMBER(edit_output, line, .about = "of the first replacement"),
         JSON_END,
 };
-static JSON_SHAPE(edit_output, "EditOutput", edit_output, "What was replaced");
+static JSON_SHAPE(edit_output, "EditOutput", edit_output, "The replacements");
 
 /* ---- the rule ---- */
 
@@ -108,7 +108,7 @@ static int replace_text(struct span content, const struct text_edit *e, struct b
 	if (done.count > 1 && !e->all) {
 		(void)FAIL(err, ERROR_CONFLICT, "old_string is in the file %" PRId64 " times",
 		           done.count);
-		error_hint(err, "give more of what is around the one, or replace_all");
+		error_hint(err, "give more context around the one to replace, or set replace_all");
 		return -1;
 	}
 	if (out->overflowed)

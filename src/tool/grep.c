@@ -83,7 +83,7 @@ static const struct json_member grep_output_members[] = {
         JSON_BOOL_MEMBER(grep_output, truncated, .about = "there is more"),
         JSON_END,
 };
-static JSON_SHAPE(grep_output, "GrepOutput", grep_output, "What was found");
+static JSON_SHAPE(grep_output, "GrepOutput", grep_output, "Matching lines or files");
 
 /* ---- answer ---- */
 

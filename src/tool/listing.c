@@ -233,7 +233,7 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 const struct tool list_files_tool = {
         .name = "list_files",
         .title = "List a folder",
-        .description = "Lists what is in a folder of the workspace, hidden files too; folders "
+        .description = "Lists the content of a folder of the workspace, also hidden files; folders "
                        "end in a slash.",
         .input = &list_input,
         .output = &files_output,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "webhook/webhook.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -81,6 +82,7 @@ static void finish_attempt(struct webhooks *w, struct delivery_attempt *a)
 	struct hook *hook = hook_find(w, a->delivery.webhook_id);
 	int64_t pause;
 
+	assert(w->under_way > 0);
 	w->under_way--;
 	if (!hook)
 		return;

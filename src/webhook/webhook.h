@@ -34,7 +34,7 @@ void webhooks_wake(struct webhooks *w);
 
 #define WEBHOOK_SECRET_MIN 16
 #define WEBHOOK_SECRET_MAX 128
-#define WEBHOOK_SECRET_SIZE 38 /* of one that is made here */
+#define WEBHOOK_SECRET_SIZE 38 /* of a generated secret */
 void webhook_secret_generate(char ret[WEBHOOK_SECRET_SIZE + 1]);
 MUST_CHECK int webhook_secret_check(const char *secret, struct error *err);
 

@@ -455,7 +455,7 @@ class ArtifactKeep(TypedDict):
 
 
 class StoredArtifact(TypedDict):
-    """A file of a sandbox that is kept"""
+    """A stored file of a sandbox"""
 
     id: str
     project: str
@@ -464,7 +464,7 @@ class StoredArtifact(TypedDict):
     sandbox_name: str
     # of Atoll-Run
     run: str | None
-    # number of the command that made it; 0 = not told
+    # number of the command that made it; 0 = not known
     process: int
     # of the background job that made it
     resultId: str | None
@@ -476,7 +476,7 @@ class StoredArtifact(TypedDict):
     size: int
     sha256: str
     created_at: str | None
-    # then it is removed; null = it is kept
+    # time of its removal; null = it is not removed
     expires_at: str | None
     # path on this server that gives its bytes without a key; null for a key without sandbox:write
     url: str | None

@@ -16,7 +16,7 @@ static struct span name_of(struct span text)
 	return text;
 }
 
-/* What is empty names nothing. */
+/* False for empty names. */
 static bool is_same(struct span a, struct span b)
 {
 	return a.size > 0 && span_is_same_word(a, b);
