@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/cause.h — why a command failed, beside its exit code: what the kernel refused the sandbox
- * while the command ran.
+/* agent/cause.h — why a command failed, beside its exit code: which limit of the sandbox the kernel
+ * enforced while the command ran.
  *
- * The counters are those of the sandbox's own cgroups; the broker hands their files over, open for
- * reading. They are read when a command has been started, while it begins, and again when one
- * ended by a signal or with an exit code other than 0; never at the end of a command that did well.
+ * The counters are those of the sandbox's own cgroups. The broker passes their files, open for
+ * reading. The agent reads them when a command starts, and again when a command ends by a signal or
+ * with an exit code other than 0.
  */
 #pragma once
 

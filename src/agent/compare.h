@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/compare.h — what differs between two trees of a sandbox's layers.
+/* agent/compare.h — finds the differences between two trees of a sandbox's layers.
  *
- * Whoever wrote the trees is hostile, and may be changing one of them meanwhile: folders are opened
- * by their parent's descriptor and never through a link, contents are compared byte by byte (a
- * file's time can be set to anything), and what cannot be compared within the limits counts as
- * different. */
+ * The trees are hostile input, and one of them may change meanwhile. So folders are opened by their
+ * parent's descriptor and never through a link, and contents are compared byte by byte, because a
+ * file's time can be set to any value. Files beyond the limits count as different. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,30 +15,31 @@
 
 enum tree { TREE_BASE, TREE_NOW, TREE_OVER_0, TREE_OVER_1, TREE_COUNT };
 
-/* A folder in all trees; -1 where it is not. */
+/* One folder in all trees; -1 where it does not exist. */
 struct tree_folders {
 	int fds[TREE_COUNT];
 };
 
 struct difference {
 	const char *path, *name;
-	const struct tree_folders *folders; /* that hold it */
+	const struct tree_folders *folders; /* the folders that contain the entry */
 	enum agent_difference_kind kind;
 	bool is_cut;           /* see AGENT_IS_CUT */
-	struct stat status[2]; /* TREE_BASE and TREE_NOW; st_mode 0: not there */
+	struct stat status[2]; /* TREE_BASE and TREE_NOW; st_mode 0: it does not exist */
 };
 
 struct compare {
-	/* 0 = go on, 1 = that was enough, -1 = failed. */
+	/* 0 = continue, 1 = stop, -1 = failed. */
 	int (*on_difference)(struct compare *c, const struct difference *d, struct error *err);
 	void *context;
-	uint64_t read_max; /* bytes of contents; what lies beyond counts as different */
-	/* its own */
+	uint64_t read_max; /* bytes of contents; files beyond count as different */
+	/* private */
 	struct buf path;
 	unsigned depth;
 };
 
-/* All below `path` ("" = everything), or it itself, that comes after the path `after` ("" = from
- * the beginning). ERROR_NOT_FOUND when neither tree has it. 0 = all, 1 = enough, -1. */
+/* Compares `path` and everything below it ("" = the whole trees), from behind the path `after` on
+ * ("" = from the start). ERROR_NOT_FOUND when neither tree has `path`. 0 = complete, 1 = stopped by
+ * on_difference, -1 = failed. */
 MUST_CHECK int compare_run(struct compare *c, const struct tree_folders *roots, const char *path,
                            const char *after, struct error *err);

@@ -2,9 +2,9 @@
 /* agent/files.h — a file worker from the inside: one connection, one user, blocking calls.
  *
  * A row per message (files.c), a file per kind of operation. An operation sends its reply and
- * returns 1, or returns -1 and the caller sends AGENT_FAILED. When the client has gone the process
- * ends on the spot (files_send does not return), as it does on SIGTERM: a temporary file is the
- * only thing that could be left behind, and its name is known to the handler (replace.h). */
+ * returns 1, or returns -1 and the caller sends AGENT_FAILED. When the client
+ * disconnects the process ends at once (files_send does not return), as on SIGTERM. Only a
+ * temporary file could be left behind; the signal handler knows its name (replace.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -32,11 +32,11 @@ struct worker_rest {
 struct files_options {
 	int connection, root;
 	uint64_t resolve;
-	const char *host; /* the host folder's own path, where whoever is named is us; or NULL */
+	const char *host; /* the host folder's own path; every user is the agent's there; or NULL */
 	struct span bytes;
 	struct worker_rest *rest;
-	/* Of the standby process (standby.h): ends a call in place of the process, and does not
-	 * return; NULL in a worker. */
+	/* Set in the standby process (standby.h): ends the call but not the process, and does not
+	 * return. NULL in a worker. */
 	void (*renew)(int status);
 };
 
@@ -45,18 +45,18 @@ struct files {
 	struct base_dir_rules rules;
 	struct buf in;
 	size_t taken;       /* of `in` */
-	struct buf out;     /* DATA that is not a whole frame yet */
+	struct buf out;     /* DATA below the size of a frame */
 	struct arena arena; /* of one request */
 	bool no_users, is_user, is_standby;
 	char user[257];
 	char home[BASE_DIR_PATH_MAX]; /* that user's */
-	struct user owner;            /* of the request at hand, if it says one */
+	struct user owner;            /* of the current request, if it names one */
 	struct worker_rest *rest;
 };
 
 NORETURN void files_serve(const struct files_options *options);
 
-/* 1 = a frame, 0 = the client has closed. The payload is good until the next call. */
+/* 1 = a frame, 0 = the client has closed. The payload is valid until the next call. */
 MUST_CHECK int files_next(struct files *f, uint16_t *ret_type, struct span *ret_payload,
                           struct error *err);
 void files_send(struct files *f, uint16_t type, const struct wire_member *shape,
@@ -66,7 +66,7 @@ void files_send_failed(struct files *f, const struct error *err);
 /* Bytes of a DATA sequence; sent when a frame is full, the rest by files_flush. */
 void files_add_data(struct files *f, struct span bytes);
 void files_flush(struct files *f);
-/* Queues an AGENT_FILE; sent together with others, by files_flush at the latest. */
+/* Queues an AGENT_FILE; files_flush sends it at the latest. */
 MUST_CHECK int files_add_file(struct files *f, const struct agent_file *file, struct error *err);
 
 struct stat;
@@ -76,8 +76,8 @@ uint32_t file_type_of(const struct stat *status);
 /* Target of a symbolic link, "" when it cannot be read. */
 const char *file_link(struct arena *a, int folder, const char *name);
 
-/* The client's DATA up to DATA_END. `take` gets each; once it fails AGENT_FAILED is sent at once
- * and the rest is dropped: the client may notice or not. 1 = all taken, 0 = it failed. */
+/* Receives the client's DATA up to DATA_END; `take` gets each. When `take` fails, AGENT_FAILED is
+ * sent at once and the remaining DATA is dropped. 1 = complete, 0 = `take` failed. */
 struct files_sink {
 	int (*take)(void *context, struct span bytes, struct error *err);
 	void *context;
@@ -99,8 +99,8 @@ int files_search(struct files *f, const struct agent_path *m, struct error *err)
 int files_inspect(struct files *f, const struct agent_path *m, struct error *err);
 /* files_attributes.c */
 int files_set_attributes(struct files *f, const struct agent_path *m, struct error *err);
-/* Those of the file at `path`, whose names begin so, as "name=value" without that beginning. Never
- * NULL: what cannot be read is left out. */
+/* The file's attributes with this prefix, as "name=value" without the prefix. Unreadable ones are
+ * left out; never NULL. */
 const char **file_attributes(struct arena *a, const char *path, const char *beginning);
 /* files_change.c */
 int files_mkdir(struct files *f, const struct agent_path *m, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/folder_names.h — the names in a folder, sorted by their bytes, without "." and "..". */
+/* agent/folder_names.h — reads the names in a folder, sorted by bytes, without "." and "..". */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 struct folder_names {
-	struct buf text;   /* one after the other */
+	struct buf text;   /* the names, NUL-terminated, in a row */
 	const char **list; /* into it */
 	size_t count;
 };

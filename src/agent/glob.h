@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/glob.h — does a relative path match a pattern?
+/* agent/glob.h — matches a relative path with a pattern.
  *
- * `*` and `?` stay within a name, `**` as a whole name stands for any number of folders, `[a-z]`
- * and
- * `[!a-z]` for one character, `\` takes the next one as it is. A name that starts with a dot is
- * matched only by a pattern name that does. Time is at most the product of both lengths.
+ * `*` and `?` match within a name, `**` as a whole name matches any number of folders, `[a-z]` and
+ * `[!a-z]` match one character, and `\` quotes the next one. Only a pattern name that begins with a
+ * dot matches a name that begins with a dot. Time is at most the product of both lengths.
  *
- * `{a,b/c}` stands for each of its parts and may lie in another one: such a pattern is taken apart
- * into patterns without braces first. Braces without a comma, and those that are left open, are
- * characters like others. */
+ * `{a,b/c}` matches each of its parts and may be nested; globs_parse expands it into patterns
+ * without braces. Braces without a comma and unclosed braces are plain characters. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,9 +25,9 @@ struct globs {
 	const char *patterns[GLOBS_MAX]; /* in the arena */
 	size_t count;
 };
-/* Refuses what stands for more than GLOBS_MAX patterns. */
+/* Refuses a pattern that expands to more than GLOBS_MAX patterns. */
 int globs_parse(struct arena *a, const char *pattern, struct globs *ret, struct error *err);
-/* Whether one of them does. */
+/* Whether any pattern matches. */
 bool globs_match(const struct globs *g, const char *path);
-/* Of the one that reaches deepest; 0 = any depth. */
+/* The largest glob_depth; 0 = any depth. */
 unsigned globs_depth(const struct globs *g);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/orphan.h — the end of a sandbox whose server never comes back.
  *
- * The broker tells each agent now and then that it lives, and for how long the agent may go without
- * hearing of a server (AGENT_BEAT); a connection of the server counts, too. After that time the
- * agent ends all that runs inside, and itself. An agent that was never told goes on for ever.
+ * The broker sends each agent a beat regularly, with the time that the agent may run without one
+ * (AGENT_BEAT). A connection of the server counts as a beat. After that time the agent ends all
+ * processes and itself. An agent that never got a beat runs for ever.
  *
- * Time is counted in ticks while the agent runs: a sandbox that is frozen does not age, and has
- * time to hear of its server when it is thawed. */
+ * Time is counted in ticks while the agent runs: a frozen sandbox does not age, and gets a beat in
+ * time when it is thawed. */
 #pragma once
 
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/process.h — one command: its reaper, its streams, its rings, who watches it.
+/* agent/process.h — one command: its reaper, streams, rings and viewers.
  *
  *   starting ──> running ──> main process ended ──> over (EXIT is sent) ──> forgotten
  *
- * STARTED is sent with the first output, with the end, or after PROCESS_ANNOUNCE_MS: to a short
- * command two messages would cost two wake-ups, on its way and on the client's.
- * It is over when both output pipes are at their end, or PROCESS_GRACE_MS after the main process:
- * `sh -c 'server &'` leaves somebody behind who holds the pipe open for ever. What such a one still
- * writes goes to the ring until the process is forgotten. */
+ * STARTED is sent with the first output, with the end, or after PROCESS_ANNOUNCE_MS: for a short
+ * command a separate message would cost another wake-up of the client. The process is over when
+ * both output pipes are at their end, or PROCESS_GRACE_MS after its main process has ended, because
+ * `sh -c 'server &'` leaves a process that holds the pipe open. Later output goes to the ring until
+ * the process is forgotten. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,8 +24,8 @@
 #define PROCESS_RUNNING_MAX 384 /* above the default of requests_per_key_max */
 #define PROCESS_ENDED_MAX 64
 #define PROCESS_GRACE_MS 50
-#define PROCESS_ANNOUNCE_MS 2 /* until a silent command that goes on is told to have started */
-#define PROCESS_STDIN_MAX (256 * 1024) /* bytes kept for a command that does not read them */
+#define PROCESS_ANNOUNCE_MS 2          /* until STARTED is sent for a silent command */
+#define PROCESS_STDIN_MAX (256 * 1024) /* unread bytes kept for a command */
 #define PROCESS_RINGS_MAX (32 * 1024 * 1024)
 
 struct connection;
@@ -43,7 +43,7 @@ struct process {
 	struct agent *agent;
 	struct agent_process info; /* texts in `arena` */
 	struct arena arena;
-	struct arena spawn_arena; /* what only the start needs */
+	struct arena spawn_arena; /* used only for the start */
 	struct spawn spawn;
 	struct user *user;     /* in spawn_arena */
 	struct reaper *reaper; /* NULL once it has ended */
@@ -57,21 +57,21 @@ struct process {
 	bool stdin_ends; /* close after the bytes */
 	int pty;         /* master, or -1; also in out[0] */
 
-	struct job *job;            /* NULL: it is none */
-	struct service *service;    /* the same */
+	struct job *job;            /* NULL: not a job */
+	struct service *service;    /* NULL: not a service's */
 	struct list viewers;        /* struct connection, attached */
-	struct connection *starter; /* waits for the start; NULL when it has gone */
+	struct connection *starter; /* waits for the start; NULL after it or when closed */
 	int64_t started_ms;         /* monotonic, like what follows; or DEADLINE_NEVER */
 	int64_t look_at, deadline, over_at, kill_at;
 	int64_t reaper_kill_at; /* when the reaper is killed, which then has nothing left to wait
 	                           for */
 	struct cause_counts before; /* when it was started */
-	uint64_t signals_asked;     /* bit n: a caller has sent it signal n */
-	int64_t look_again_at;      /* whether a viewer still holds the output back */
-	int64_t warm_until;         /* then the warm interpreter has had its time to begin */
-	struct warm *warm;          /* whose that is; NULL = was executed */
+	uint64_t signals_asked;     /* bit n: a caller has sent signal n */
+	int64_t look_again_at;      /* when to check whether a viewer still blocks output */
+	int64_t warm_until;         /* until when the warm interpreter may begin */
+	struct warm *warm;          /* that interpreter; NULL = the command was executed */
 	struct process_idle {
-		int64_t ms, at; /* how long a terminal may stand idle, and when it will have */
+		int64_t ms, at; /* idle limit of a terminal, and when it is reached */
 	} idle;
 };
 
@@ -82,9 +82,9 @@ struct process *process_find(struct agent *a, uint64_t id);
 /* Drops an ended process; freed by process_free_forgotten, between events. */
 void process_forget(struct process *p);
 void process_free_forgotten(struct agent *a);
-/* What lists and replies tell about it, now. */
+/* The current state, for lists and replies. */
 struct agent_process process_info(const struct process *p);
-/* Looks whether the command has been executed meanwhile. */
+/* Checks whether the command has been executed by now. */
 void process_look_for_start(struct process *p);
 /* True when the pid was one of our reapers. */
 bool process_on_reaper_exit(struct agent *a, pid_t pid, int status);
@@ -97,15 +97,15 @@ MUST_CHECK int process_resize(struct process *p, const struct agent_resize *size
 MUST_CHECK int process_set_terminal(struct process *p, const struct agent_terminal *change,
                                     struct error *err);
 struct agent_terminal_state process_terminal(const struct process *p);
-/* Input or output: its idle time begins again. */
+/* Restarts the idle time after input or output. */
 void process_touch(struct process *p);
 void process_run_idle(struct process *p, int64_t now);
 
 int64_t process_next_deadline(struct agent *a);
 void process_run_timers(struct agent *a, int64_t now);
 
-/* spawn.c: what a command of that user gets for an environment, and where its program is looked
- * for; in the arena. */
+/* spawn.c: the environment of a command of that user, and the paths where its program may lie; in
+ * the arena. */
 const char **spawn_env(struct arena *arena, const struct agent *a, const struct user *user,
                        const struct agent_exec *exec);
 const char **spawn_paths(struct arena *arena, const char *name, const char *const *env);
@@ -118,12 +118,12 @@ bool process_stdin_is_full(const struct process *p);
 void process_feed(struct process *p, struct span bytes);
 void process_end_stdin(struct process *p);
 void process_watch_output(struct process *p);
-/* A reader has taken something: reading may go on. */
+/* A viewer has read output: reading from the pipe may continue. */
 void process_resume(struct process *p);
-/* Reads what is there; once the process is over, its readers learn of it. */
+/* Reads available output; once the process is over, tells its viewers. */
 void process_drain(struct process *p);
-/* Gives back the rings' unused memory. */
+/* Frees unused memory of the rings. */
 void process_trim(struct process *p);
 bool process_output_has_ended(const struct process *p);
-/* Something waits in a pipe for a slow reader to make room. */
+/* Output waits in a pipe until a slow viewer has read more. */
 bool process_output_is_held(const struct process *p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/raw.h — system calls without the C library.
  *
- * A reaper and a command before its exec share the agent's memory, its thread pointer included: a
- * failing call of the C library there would overwrite the errno of the agent, which runs at the
- * same time. These return -errno and touch nothing. */
+ * A reaper, and a command before its exec, share the agent's memory including its thread pointer. A
+ * failing call of the C library there would overwrite the agent's errno. These functions return
+ * -errno and change no memory. */
 #pragma once
 
 #include <sys/syscall.h>

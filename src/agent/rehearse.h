@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/rehearse.h — what makes the first command of a prepared sandbox as fast as the next ones.
+/* agent/rehearse.h — makes the first command of a prepared sandbox as fast as later ones.
  *
- * Of the sandbox's own nothing runs, and nothing is read: names are looked up that almost every
- * command needs, so that the kernel knows them, and a command is started that does not exist, so
- * that our own pages are there. */
+ * It looks up names that almost every command needs, so that the kernel caches them, and starts a
+ * command that does not exist, so that the agent's own pages are mapped. No program of the sandbox
+ * runs, and no file is read. */
 #pragma once
 
-/* Before the agent takes requests. Whatever fails in it, the first command will tell. */
+/* Call before the agent takes requests. Failures are ignored: the first command reports them. */
 void rehearse_first_command(void);

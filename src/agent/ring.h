@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/ring.h — the last bytes of one output stream, each known by its offset from the start.
  *
- * Memory grows with what was written, up to capacity_max; then the oldest bytes give way, but never
- * ones at or past `floor`, which a reader still has to get. */
+ * Memory grows with the bytes written, up to capacity_max; then the oldest bytes are dropped, but
+ * never bytes at or past `floor`, which a reader has not got yet. */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct ring {
 };
 
 void ring_done(struct ring *r);
-/* The capacity that ring_fill would want next; `capacity` when it needs no more. */
+/* The capacity that ring_fill needs next; `capacity` when it needs no more. */
 size_t ring_wants(const struct ring *r);
 size_t ring_used(const struct ring *r);
 /* Keeps all bytes; `capacity` is at least what is used. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/service.h — commands that are kept running: started again when they end, by their rules.
+/* agent/service.h — services: commands that the agent restarts by rules when they end.
  *
  *   starting ──> running ──> (its leftovers end) ──> backoff ──> starting …
  *                   │                            └──> exited, failed
  *                   └──> stopping ──> stopped, or starting as it is to be now
  *
- * A service is what the server has said of it last, and the process that it has now. Its output
- * lies in the rings of that process and goes with it from run to run, so that offsets count over
- * all of them. The main process is watched by a pidfd: what it leaves behind has to end before
- * there is another one, or the next would find its port taken. One that was removed stays as a name
- * and a generation for a while: what is said late does not bring it back. */
+ * A service is the server's last description and the current process. Its output lies in the rings
+ * of that process, which the next run inherits, so that offsets count over all runs. A pidfd
+ * watches the main process: its leftover processes must end before the next run, which would find
+ * its port taken. A removed service keeps its id and generation for a while, so that a late message
+ * does not bring it back. */
 #pragma once
 
 #include <stdint.h>
@@ -22,7 +22,7 @@
 
 struct process;
 
-/* What was said of it, with the arena that the texts are in. */
+/* A description, with the arena of its texts. */
 struct service_spec {
 	struct arena arena;
 	struct agent_service says;
@@ -33,34 +33,34 @@ struct service {
 	struct agent *agent;
 	char id[64 + 1];
 	uint64_t generation;
-	struct service_spec now, next; /* next: from the end of its process on */
+	struct service_spec now, next; /* next: applies when the process has ended */
 	bool has_next, is_removed;
 	enum agent_service_phase phase;
-	struct process *process; /* NULL: it has none */
+	struct process *process; /* NULL: not running */
 	struct watch main;       /* a pidfd of the command itself */
-	struct ring rings[2];    /* while it has no process */
+	struct ring rings[2];    /* the output while no process runs */
 	int64_t start_at;        /* monotonic, or DEADLINE_NEVER */
 	int64_t begun_ms;        /* monotonic */
 	uint64_t restarts;
-	struct agent_service_state last; /* how its last run went; no texts */
+	struct agent_service_state last; /* of the last run; no texts */
 	uint32_t failures;
 	char error[ERROR_TEXT_MAX];
 };
 
 /* ---- service.c ---- */
 
-/* What is new is done; takes the arena of the message then. */
+/* Applies a newer generation, and takes the arena of the message then. */
 MUST_CHECK int service_set(struct agent *a, const struct agent_service *message,
                            struct arena *arena, struct service **ret, struct error *err);
 struct service *service_find(struct agent *a, const char *id);
 struct agent_service_state service_state(const struct service *s);
 const struct ring *service_ring(const struct service *s, unsigned stream);
 
-/* Of a process that is a service's. */
+/* Called for a process of a service. */
 void service_on_started(struct process *p);
-/* It is over and forgotten when this returns. */
+/* The process is forgotten when this returns. */
 void service_on_process_end(struct process *p);
-/* It could not be executed; `p` is about to be forgotten. */
+/* The command could not be executed; `p` is about to be forgotten. */
 void service_on_start_failed(struct process *p, const struct error *err);
 
 int64_t services_next_deadline(const struct agent *a);

@@ -14,29 +14,29 @@
 
 struct agent;
 
-/* A descriptor in the epoll set; -1 once it is closed. Embedded in what it belongs to. */
+/* A descriptor in the epoll set; -1 once it is closed. Embedded in its owner. */
 struct watch {
 	int fd;
 	bool added;      /* to the set */
-	uint32_t events; /* asked for; EPOLLHUP and EPOLLERR come always */
+	uint32_t events; /* wanted; EPOLLHUP and EPOLLERR always come */
 	void (*on_event)(struct agent *a, struct watch *w, uint32_t events);
 };
 
 /* See listener.h. */
 struct listener {
 	struct watch watch;
-	int (*accept)(int listener); /* accept4, or what a test puts in its place */
+	int (*accept)(int listener); /* accept4, or a test's function */
 	int spare;
-	int64_t resume_at; /* it rests until then */
+	int64_t resume_at; /* paused until then */
 };
 
 /* The standby process, see standby.h. */
 struct standby {
-	struct watch watch; /* our end; -1: there is none */
-	int far_fd;         /* the other end, as long as it shares our descriptors */
-	pid_t pid;          /* 0: there is none */
+	struct watch watch; /* the agent's end; -1: none */
+	int far_fd;         /* the other end, while the process shares the agent's descriptors */
+	pid_t pid;          /* 0: none */
 	int64_t again_at;   /* when to start it again */
-	int64_t look_at;    /* when a connection that waits for a process looks again */
+	int64_t look_at;    /* when to retry connections that wait for a process */
 	struct stops stops;
 };
 
@@ -44,24 +44,24 @@ struct agent {
 	int epoll;
 	struct listener listener;
 	struct watch signals;
-	struct watch claim; /* until it is somebody's; only then is the listener watched */
+	struct watch claim; /* of a prepared sandbox; the listener is watched after the claim */
 
 	/* Paths are resolved from `root` by the rules `resolve` (RESOLVE_*): "/", or the folder
 	 * of a sandbox that has no namespaces, whose path `home` is then. */
 	int root;
 	uint64_t resolve;
-	const char *home;                     /* NULL in a sandbox of its own */
+	const char *home;                     /* NULL in a sandbox with namespaces */
 	int memory_events_fd, pids_events_fd; /* see cause.h; -1 = none */
 
 	struct list connections, closed; /* struct connection */
 	unsigned connection_count, worker_count;
 	struct standby standby;
 	int64_t stops_at;      /* see stops.h */
-	bool has_more_ended;   /* children, than one look has reaped */
+	bool has_more_ended;   /* children than one round reaps */
 	bool has_waiting;      /* among the connections */
 	struct list processes; /* struct process, oldest first */
 	struct list forgotten; /* struct process, freed when no event can name them any more */
-	struct warm *warm;     /* the first; NULL until somebody wants one */
+	struct warm *warm;     /* list of interpreters; NULL = none */
 	struct list posts;     /* struct post of job.c */
 	struct list services;  /* struct service */
 	unsigned post_count;
@@ -72,7 +72,7 @@ struct agent {
 	struct views views;
 	int64_t started_ms;
 	struct id boot_id;
-	int64_t orphan_tick_ms, orphan_tick_at; /* see orphan.h; 0 = it is not counted */
+	int64_t orphan_tick_ms, orphan_tick_at; /* see orphan.h; 0 = not counted */
 	unsigned orphan_ticks_left;
 	bool stopping;
 	int64_t stop_deadline;
@@ -80,9 +80,9 @@ struct agent {
 };
 
 /* loop.c */
-void watch_set(struct agent *a, struct watch *w, uint32_t events); /* adds when it is not there */
-/* Takes it out of the set: events may be asked for again, none come meanwhile, not even a hangup.
- */
+void watch_set(struct agent *a, struct watch *w,
+               uint32_t events); /* adds it to the set if needed */
+/* Removes it from the set: no events come, not even a hangup, until watch_set. */
 void watch_pause(struct agent *a, struct watch *w);
 void watch_close(struct agent *a, struct watch *w);
 void agent_run(struct agent *a);

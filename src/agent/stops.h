@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/stops.h — keeps the processes that help the agent running while root inside stops them.
+/* agent/stops.h — keeps the agent's helper processes running while root inside stops them.
  *
- * Keepers, file workers and the standby process have ordinary numbers, and root inside may send
- * them SIGSTOP as often as it likes. The kernel tells the agent of each stop (waitpid, WUNTRACED),
+ * Reapers, file workers and the standby process are visible inside, and root inside may send them
+ * SIGSTOP at any rate. The kernel tells the agent of each stop (waitpid, WUNTRACED),
  * and the agent sends SIGCONT, at most once in a millisecond to each helper. Most calls then take
- * longer, and succeed. A helper that is still being stopped STOPS_MAX_MS after its first stop is
- * killed, and its call ends: the connection of a file worker is closed, a command that has not
- * begun fails to start. A reaper whose command runs is not killed, since its command would be lost.
- * A process that is no helper stays stopped: its owner wants that. */
+ * longer, and succeed. A helper that is still stopped STOPS_MAX_MS after its first stop is killed,
+ * and its call ends: the connection of a file worker is closed, a command that has not begun fails
+ * to start. A reaper whose command runs is not killed, since its command would be lost. Other
+ * processes stay stopped: their owner wants that. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/tar.h — tar streams: ustar with pax records, read also as GNU tar writes them.
  *
- * Only headers and sizes; what a name may do to a filesystem is for the caller to decide. Written:
+ * Handles only headers and sizes; the caller checks names. Written:
  * files, folders, symbolic and hard links; a pax record where ustar has no room. Read: those, GNU's
  * long names and base-256 numbers. Devices, FIFOs and sparse files are refused. */
 #pragma once
@@ -44,7 +44,7 @@ struct tar_reader {
 };
 
 void tar_reader_done(struct tar_reader *r);
-/* 1 = an entry, 0 = the end, -1 = failed. Skips what was not read of the one before. Texts are good
+/* 1 = an entry, 0 = the end, -1 = failed. Skips the rest of the previous entry. Texts are valid
  * until the next call. */
 MUST_CHECK int tar_next(struct tar_reader *r, struct tar_entry *ret, struct error *err);
 /* Bytes of the entry; 0 at its end, -1 = failed (also when the stream ends early). */

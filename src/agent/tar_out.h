@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/tar_out.h — entries of a walk as a tar stream to the client. Between READY and DONE. */
+/* agent/tar_out.h — sends the entries of a walk as a tar stream, between READY and DONE. */
 #pragma once
 
 #include "agent/files.h"
 #include "agent/walk.h"
 
-/* A file with more than one name, under the first. */
+/* A file with several names, under its first one. */
 struct tar_linked {
 	dev_t device;
 	ino_t inode;
@@ -20,8 +20,8 @@ struct tar_out {
 	uint64_t count;
 };
 
-/* What is neither file, folder nor link is left out. */
+/* Leaves out everything but files, folders and links. */
 MUST_CHECK int tar_out_add(struct tar_out *t, const struct walk_entry *entry, struct error *err);
-/* The stream's end, and DONE. */
+/* Sends the end of the stream and DONE. */
 void tar_out_end(struct tar_out *t);
 void tar_out_done(struct tar_out *t);

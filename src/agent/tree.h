@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/tree.h — signals to everything below a process, found by the parents that /proc tells. */
+/* agent/tree.h — signals all descendants of a process, by the parents that /proc shows. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What /proc tells of one process; false when it tells nothing. */
+/* One process in /proc. tree_look returns false when the process does not exist. */
 struct tree_process {
 	pid_t parent, group, session;
 };
 bool tree_look(pid_t pid, struct tree_process *ret);
-/* A shell, and what all that it starts is below of. */
+/* A shell, and the root of its descendants. */
 struct tree_shell {
 	pid_t root, shell;
 };
-/* How many of them run something, or compute themselves. */
+/* How many shells run a command or use the processor. */
 unsigned tree_count_busy(const struct tree_shell *shells, size_t count);
 /* Sends to every descendant of `root` that is not dead yet, not to root. Returns how many. */
 unsigned tree_signal(pid_t root, int signo);
-/* Stops them first, so that none can fork while others are looked for, then SIGKILL. Returns how
- * many there were; to be called again until there are none. */
+/* Stops all descendants first, so that none can fork during the search, then sends SIGKILL. Returns
+ * how many there were; call it again until that is 0. */
 unsigned tree_kill(pid_t root);

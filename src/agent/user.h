@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/user.h — who a command or a file worker becomes, from the sandbox's own /etc.
+/* agent/user.h — the user of a command or file worker, from the sandbox's own /etc.
  *
- * The files belong to the sandbox and may say anything: they are read bounded and without waiting,
- * and every name is cut to what fits. (The C library's getpwnam would load modules, which a static
- * program cannot.) */
+ * The files belong to the sandbox and are not trusted: reads are bounded and never block, and names
+ * are cut to their buffers. (getpwnam would load modules, which a static program cannot.) */
 #pragma once
 
 #include <stdint.h>
@@ -23,9 +22,8 @@ struct user {
 	char name[64], home[256], shell[256];
 };
 
-/* By name or number; "" is root; "a|b" is the first of them that there is. A number that
- * /etc/passwd does not know is a user without a name, of the group with the same number, at home in
- * "/". */
+/* By name or number; "" is root; "a|b" is the first that exists. A number that is
+ * not in /etc/passwd is a user without a name, with the group of the same number and home "/". */
 MUST_CHECK int user_find(const char *name, struct user *ret, struct error *err);
 /* The same over the texts of passwd and group. */
 MUST_CHECK int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,
@@ -36,10 +34,10 @@ struct user_names {
 };
 void user_names_read(struct user_names *n);
 void user_names_done(struct user_names *n);
-/* The number itself when nobody has that name. */
+/* Writes the number when the id has no name. */
 void user_name_of(const struct user_names *n, uid_t uid, char out[64]);
 void user_group_of(const struct user_names *n, gid_t gid, char out[64]);
-/* Makes the calling process, for good, that user. */
-/* For good; a process that borrows the user has root as its saved id, and may come back. */
+/* user_become changes the calling process for good; user_borrow keeps root as the saved id, so that
+ * the process can return. */
 MUST_CHECK int user_borrow(const struct user *user, struct error *err);
 MUST_CHECK int user_become(const struct user *user, struct error *err);

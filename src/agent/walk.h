@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/walk.h — every entry below an open folder, by name, folders before what they hold.
+/* agent/walk.h — visits every entry below an open folder, by name, a folder before its contents.
  *
- * Folders are opened by their parent's descriptor and never through a link, so a rename or a link
- * that appears meanwhile cannot lead the walk astray. */
+ * Folders are opened by their parent's descriptor and never through a link, so a concurrent rename
+ * or new link cannot lead the walk out of its folder. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,23 +14,23 @@
 #define WALK_DEPTH_MAX 256
 
 struct walk_entry {
-	int folder; /* that holds it */
+	int folder; /* that contains the entry */
 	const char *name;
-	const char *path; /* from where the walk began */
+	const char *path; /* relative to the start of the walk */
 	struct stat status;
 	unsigned depth; /* 1 = directly in the first folder */
 };
 
-enum walk_next { WALK_ON, WALK_SKIP /* do not go into it */, WALK_STOP /* that was enough */ };
+enum walk_next { WALK_ON, WALK_SKIP /* do not enter the folder */, WALK_STOP /* end the walk */ };
 
 struct walk {
 	/* An enum walk_next, or -1. */
 	int (*on_entry)(struct walk *w, const struct walk_entry *entry, struct error *err);
-	/* NULL, or: a folder has been gone through. 0 or -1. */
+	/* Called after a folder's contents; or NULL. 0 or -1. */
 	int (*on_leave)(struct walk *w, const struct walk_entry *entry, struct error *err);
 	void *context;
 	unsigned depth_max;     /* 0 = WALK_DEPTH_MAX, beyond which the walk fails */
-	bool passes_unreadable; /* go on past folders that may not be opened */
+	bool passes_unreadable; /* skip folders that cannot be opened */
 	struct buf path;        /* the walk's own */
 };
 
