@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code/locks.h — who is at a context, of the callers that wait on threads. Private to this folder.
+/* code/locks.h — locks of contexts for callers that wait on threads.
  */
 #pragma once
 
@@ -7,12 +7,12 @@
 #include "base/list.h"
 #include "code/code.h"
 
-/* Lives on the stack of who holds it. */
+/* Lives on the stack of its holder. */
 struct code_lock {
 	struct code_contexts *contexts; /* NULL: not held */
 	struct list item;
 	char sandbox[ID_SIZE + 1];
-	uint64_t process; /* 0: making and ending the sandbox's contexts */
+	uint64_t process; /* 0: locks making and ending the sandbox's contexts */
 };
 MUST_CHECK int code_lock_take(const struct code_at *at, uint64_t process, struct code_lock *ret,
                               struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code/queue.h — blocks of one context run one after the other: who comes later waits, and costs
- * no thread. Part of code.h's contract; pure. All of it belongs to the loop thread. */
+/* code/queue.h — the queue of code blocks: blocks of one context run in sequence, and a waiting
+ * block uses no thread. Part of code.h's contract; pure. Loop thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,14 +19,14 @@ struct code_queue_place {
 	struct list item;
 	char sandbox[ID_SIZE + 1];
 	uint64_t process;
-	bool is_on; /* its block may run */
+	bool is_on; /* the block may run */
 	void (*on_turn)(struct code_queue_place
 	                        *turn); /* called once, at the latest by the end before it */
 };
 void code_queue_init(struct code_queue *turns);
-/* on_turn is called before it returns when nobody else is at that context. ERROR_LIMIT when too
- * many wait. */
+/* Calls on_turn before it returns when the context is free. ERROR_LIMIT when too many blocks wait.
+ */
 MUST_CHECK int code_queue_enter(struct code_queue *turns, struct code_queue_place *turn,
                                 struct error *err);
-/* The next one is on. Fine with a turn that is in no list. */
+/* Leaves the queue and starts the next block. Does nothing for a place in no queue. */
 void code_queue_leave(struct code_queue *turns, struct code_queue_place *turn);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code/reader.h — what a kernel's output says about one block of code. Part of code.h's contract;
- * pure, no I/O.
+/* code/reader.h — parses a kernel's output into the events of one block of code. Part of code.h's
+ * contract; pure.
  *
- * The bytes are a sandbox's: a mark that is not whole is output, a message that is not understood
- * is left out and told on stderr, and nothing is kept beyond the limits below. */
+ * The bytes are not trusted: an incomplete mark is output, an invalid message is dropped and
+ * reported on stderr, and the limits below bound the memory. */
 #pragma once
 
 #include "code/code.h"
@@ -12,16 +12,17 @@
 #define CODE_MESSAGE_MAX ((size_t)16 * 1024 * 1024)
 #define CODE_PIECE_MAX 4096 /* PIPE_BUF */
 
-/* What a block shows: its last value, figures, what it displays. Absent is NULL, or size 0. */
+/* A result of a block: its last value, a figure, a displayed object. Absent members are NULL or
+ * have size 0. */
 struct code_result {
 	const char *text, *html, *markdown, *svg, *png, *jpeg, *pdf, *latex, *javascript;
 	struct span json, data, chart, extra; /* JSON texts without line breaks */
 	bool is_main;                         /* the value of the last expression */
 };
-extern const struct json_shape code_result_shape; /* all members but absent ones */
+extern const struct json_shape code_result_shape; /* omits absent members */
 
 enum code_event_kind {
-	CODE_BEGIN,  /* count: which block of the kernel it is */
+	CODE_BEGIN,  /* count: number of the block in its kernel */
 	CODE_STDOUT, /* text */
 	CODE_STDERR, /* text */
 	CODE_RESULT, /* result */
@@ -38,8 +39,8 @@ struct code_event {
 
 struct code_stream {
 	char piece[CODE_PIECE_MAX];
-	size_t size;   /* of the piece that has begun; 0 = none */
-	char begun[4]; /* a UTF-8 sequence whose rest is missing */
+	size_t size;   /* of the begun piece; 0 = none */
+	char begun[4]; /* an incomplete UTF-8 sequence */
 	size_t begun_size;
 	bool has_ended; /* its end mark has come */
 };
@@ -47,14 +48,14 @@ struct code_reader {
 	char nonce[CODE_NONCE_SIZE];
 	struct code_stream streams[2];
 	struct buf message;
-	struct arena arena; /* of the event at hand */
+	struct arena arena; /* of the current event */
 	bool has_begun, is_too_long;
 	void (*on_event)(void *context, const struct code_event *event);
 	void *context;
 };
 void code_reader_init(struct code_reader *r, const char *nonce);
 void code_reader_done(struct code_reader *r); /* zeroed is fine */
-/* Calls on_event with what the bytes tell. What comes before the block has begun is left out. */
+/* Calls on_event for each event in the bytes. Ignores output from before the block's begin. */
 void code_reader_feed(struct code_reader *r, enum agent_stream stream, struct span bytes);
-/* All has been told: CODE_END was the last event, and both streams are at its mark. */
+/* Complete: CODE_END was the last event, and both streams have reached its mark. */
 bool code_reader_is_over(const struct code_reader *r);

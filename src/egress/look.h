@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress/look.h — whose name a connection speaks of, out of its first bytes. Pure; the bytes are
- * hostile. Private to this folder.
+/* egress/look.h — finds the host name in the first bytes of a connection. Pure; the bytes are
+ * hostile.
  *
- * A look is at all bytes that have come so far, and repeated when there are more: nothing is kept
- * between. What is unusual is refused, not interpreted: whom we take for the name's owner is whom
- * the other side must take for it. */
+ * Each call parses all bytes received so far; no state is kept between calls. Unusual input is
+ * refused, not interpreted, because the gateway and the server must read the same name. */
 #pragma once
 
 #include <sys/types.h>
@@ -13,10 +12,10 @@
 #include "base/span.h"
 #include "sandbox/egress.h"
 
-#define LOOK_BYTES_MAX 16384 /* in which the name has to be */
+#define LOOK_BYTES_MAX 16384 /* the name must be within these */
 
 enum host_name_result {
-	LOOK_MORE, /* bytes are needed */
+	LOOK_MORE, /* more bytes are needed */
 	LOOK_FOUND,
 	LOOK_REFUSED,
 };
@@ -27,9 +26,8 @@ struct host_name {
 
 /* ---- TLS, in hello.c ---- */
 
-/* The server name of a ClientHello, in as many records as it likes. What it has encrypted (ECH) is
- * not seen: the name outside of that counts, and it is with the owner of that name that one then
- * speaks. */
+/* The server name of a ClientHello, in any number of records. With ECH the outer name counts: the
+ * client then talks to the owner of that name. */
 enum host_name_result hello_look(struct span bytes, struct host_name *ret);
 
 /* ---- HTTP/1, in request.c ---- */
@@ -50,13 +48,12 @@ struct body {
 	uint64_t left;
 	unsigned digits;
 };
-/* One request in origin form, of exactly one Host; `ret_size` bytes of it are its head, and
- * `ret_body` what follows. */
+/* A request in origin form with exactly one Host. Its head has `ret_size` bytes; `ret_body`
+ * describes its body. */
 enum host_name_result request_look(struct span bytes, struct host_name *ret, size_t *ret_size,
                                    struct body *ret_body);
-/* The head of one that was found, to be sent on: the server is to close the connection after it. */
+/* Writes the head for the server, with "connection: close". */
 void request_pass(struct span head, struct buf *out);
-/* How many of the bytes are still the body's, up to all of them; -1 when they cannot be. After it
- * comes nothing that may be passed on: another request would be of a name that nobody has looked
- * at. */
+/* How many of the bytes belong to the body; -1 when it is malformed. Bytes after the body must not
+ * be forwarded: another request could have another, unchecked name. */
 ssize_t body_take(struct body *body, struct span bytes);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress/query.h — DNS messages (RFC 1035): what a sandbox asks, what we ask, what is answered.
- * Pure; questions are hostile. Private to this folder. */
+/* egress/query.h — DNS messages (RFC 1035): questions of sandboxes, queries to nameservers, and
+ * answers. Pure; questions are hostile. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/span.h"
 #include "sandbox/egress.h"
 
-#define DNS_SIZE_MAX 1232   /* bytes of an answer, without and with EDNS */
-#define DNS_ADDRESSES_MAX 8 /* that are taken of an answer */
+#define DNS_SIZE_MAX 1232   /* bytes of an answer, with or without EDNS */
+#define DNS_ADDRESSES_MAX 8 /* used of one answer */
 
 enum dns_code { DNS_OK = 0, DNS_MALFORMED = 1, DNS_FAILED = 2, DNS_NO_NAME = 3, DNS_UNABLE = 4 };
 
@@ -16,9 +16,9 @@ struct dns_question {
 	uint16_t id, kind;
 	bool wants_recursion;
 	char name[SANDBOX_HOST_NAME_MAX + 1];
-	struct span text; /* as it was asked, to be said again; of the query's bytes */
+	struct span text; /* the raw question, repeated in the answer; borrows the query */
 };
-/* One question, of a name that could be a host's; false for all else. */
+/* A query with one question for a valid host name; false for everything else. */
 bool dns_question_parse(struct span query, struct dns_question *ret);
 bool dns_question_is_for_address(const struct dns_question *q);
 
@@ -27,12 +27,13 @@ struct dns_addresses {
 	size_t count;
 	uint32_t ttl_s;
 };
-/* The answer to it: these addresses, or none. */
+/* Writes the answer with these addresses, or none. */
 void dns_answer_write(struct buf *out, const struct dns_question *q, enum dns_code code,
                       const struct dns_addresses *addresses);
 
-/* For the IPv4 addresses of a valid name. */
+/* Writes a query for the IPv4 addresses of a valid name. */
 void dns_query_write(struct buf *out, uint16_t id, const char *name);
-/* The answer to that; false when it is none. *ret_code tells whether there are addresses. */
+/* Parses the answer to `asked`; false when it is not one. *ret_code is DNS_OK when there are
+ * addresses. */
 bool dns_answer_parse(struct span answer, const struct dns_question *asked, enum dns_code *ret_code,
                       struct dns_addresses *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress/resolver.h — asks nameservers for a name's IPv4 addresses. On the loop's thread. Private
- * to this folder. Keeps nothing: nameservers do. */
+/* egress/resolver.h — asks nameservers for the IPv4 addresses of a name. Loop thread. No cache: the
+ * nameservers have one. */
 #pragma once
 
 #include "egress/query.h"
@@ -18,16 +18,16 @@ struct resolver {
 };
 
 struct lookup;
-/* Called once, unless the lookup is given up before: DNS_OK with addresses, or why there are none.
- */
+/* Called once, unless the lookup is cancelled before: DNS_OK with addresses, or the reason. */
 typedef void lookup_on_end(void *context, enum dns_code code,
                            const struct dns_addresses *addresses);
 struct lookup_options {
 	const char *name; /* valid; copied */
-	unsigned *of_one; /* counts those of one sandbox; outlives the lookup */
+	unsigned *of_one; /* count of one sandbox's lookups; outlives the lookup */
 	lookup_on_end *on_end;
 	void *context;
 };
-/* NULL when too many are under way, of all or of this one. Never calls back before it returns. */
+/* NULL when too many lookups run, in total or for this sandbox. Never calls back before it returns.
+ */
 struct lookup *lookup_start(struct resolver *r, const struct lookup_options *options);
 void lookup_cancel(struct lookup *lookup); /* NULL is fine */

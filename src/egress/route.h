@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* egress/route.h — asks the kernel where an address is. Private to this folder. */
+/* egress/route.h — asks the kernel how it routes an address. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-/* A socket of netlink, which who has no power over the network can only ask by. */
+/* Opens a netlink socket; without capabilities it can only query. */
 MUST_CHECK int route_open(int *ret_fd, struct error *err);
-/* Whether it is another machine's: not this one's, in whichever way it has it, and nobody's that is
- * many or none. False when the kernel does not say. */
+/* Whether the address belongs to another machine: it is neither local nor broadcast, multicast or
+ * unroutable. False when the kernel does not answer. */
 bool route_leads_out(int fd, uint32_t address);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job/job.h — background jobs: commands that outlive their call, and are never lost of sight.
+/* job/job.h — background jobs: commands that outlive their call.
  *
- * A job is a row before its command is started and settles once. Whoever sees its end first settles
- * it: the server's watch, which asks the sandbox's agent and begins again after a restart of the
- * server; the agent's own post, by a token that is good for this job alone; or a look at the row
- * when its sandbox is gone. The row decides, by compare and set, so its end is told once. Where
- * files are kept, who sees the end first writes it down, and the watch of the server that has the
- * sandbox fetches them and settles.
+ * The row of a job exists before its command starts, and the result is recorded once. The first of
+ * these records it: the server's watch thread, which asks the sandbox's agent and resumes after a
+ * restart of the server; the agent's own post, authorized by a token of this job; a reader of the
+ * row when the sandbox is gone. A compare and set of the row makes the record unique. For a job
+ * that keeps files, the end is noted first; the watch of the server that has the sandbox then
+ * fetches the files and records the result.
  *
- * A job is its conversation's: who asks for it by another one does not find it. Any worker may
- * call; calls block. */
+ * A job belongs to its conversation: a request with another conversation does not find it. Any
+ * worker may call; calls block. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,27 +32,27 @@ struct jobs_options {
 	const char *node;
 };
 MUST_CHECK int jobs_open(const struct jobs_options *options, struct jobs **ret, struct error *err);
-/* Commands go on, and are watched again by the next server. NULL is fine. */
+/* Commands continue; the next server watches them. NULL is fine. */
 void jobs_close(struct jobs *jobs);
 
 /* ---- pure parts ---- */
 
-/* Where the turn came from that a job was started in, and so where its end is told. */
+/* The message that started a job, and so the channel that gets its result. */
 struct job_origin {
 	int type;               /* enum job_channel */
-	const char *credential; /* NULL: the channel that is named as the type */
+	const char *credential; /* NULL: the channel with the name of the type */
 	const char *channel, *thread, *message, *chat, *user, *page, *repository, *issue;
 };
 extern const struct json_shape job_origin_shape;
-/* That it names what its type needs, and nothing else. */
+/* Checks that it has the members of its type and no others. */
 MUST_CHECK int job_origin_check(const struct job_origin *origin, struct error *err);
-/* The name of the channel that its messages are sent with. */
+/* Name of the channel whose credential sends its messages. */
 const char *job_origin_credential(const struct job_origin *origin);
 
 #define CHANNEL_NAME_MAX 64
 #define CHANNEL_TOKEN_MAX 512
 #define CHANNELS_MAX 50 /* of a project */
-/* What a project's messages are to be sent with; refuses what would break a request. */
+/* Checks a project's channel; refuses values that would break a request. */
 struct channel_record;
 MUST_CHECK int job_channel_check(const struct channel_record *r, bool allow_private,
                                  struct error *err);
@@ -63,11 +63,11 @@ MUST_CHECK int job_conversation_check(const char *conversation, struct error *er
 
 /* ---- calls ---- */
 
-/* What of the job's files is kept, once, when its process has ended: those that it has made or
- * changed below root/folder. Of a job that is lost there are none. */
+/* The files that are kept when the process has ended: those made or changed below root/folder. A
+ * lost job keeps none. */
 struct job_keep {
 	const char *root;   /* NULL = nothing is kept */
-	const char *folder; /* relative, checked; no link leads out of the root; "." = the root */
+	const char *folder; /* relative, checked; links cannot leave the root; "." = the root */
 	const char *run;    /* NULL = none */
 };
 struct job_request {
@@ -78,26 +78,26 @@ struct job_request {
 	const char *command;           /* for people */
 	const struct agent_exec *exec; /* all but args */
 	struct job_keep keep;
-	const char **const *args; /* the first whose program exists inside runs */
+	const char **const *args; /* alternatives: the first whose program exists runs */
 	unsigned args_count;
 	int64_t deadline;
 };
 struct job_started {
 	const char *id;
-	struct agent_process process; /* as it has just started */
+	struct agent_process process; /* just after its start */
 };
 /* ERROR_LIMIT when JOB_RUNNING_MAX run in the sandbox already. */
 MUST_CHECK int job_start(struct jobs *jobs, struct arena *a, const struct job_request *request,
                          struct job_started *ret, struct error *err);
-/* One whose sandbox is gone has failed by the time this returns. */
+/* Records the failure of a job whose sandbox is gone. */
 MUST_CHECK int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref,
                         struct job_record *ret, struct error *err);
-/* Asks it to end, and kills it and all that it started when it does not. Fine when it has ended.
- * One that is RUNNING afterwards leaves more files than it is worth to wait for here. */
+/* Sends SIGTERM, then kills the process and its descendants. Succeeds when the job has ended. The
+ * job may still be RUNNING afterwards while many files are fetched. */
 MUST_CHECK int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref,
                         struct job_record *ret, struct error *err);
 
-/* What it wrote, each stream from an offset on. A negative offset is so far before the end. */
+/* Output of each stream from an offset on. A negative offset counts from the end. */
 #define JOB_LOGS_MAX (256 * 1024)
 struct job_logs_request {
 	int64_t since[2];
@@ -105,25 +105,25 @@ struct job_logs_request {
 };
 struct job_logs {
 	struct span out[2];
-	int64_t offset[2]; /* of the first byte; what is before it is lost, or was not wanted */
+	int64_t offset[2]; /* of the first byte; earlier bytes are lost or were not wanted */
 	int64_t next[2];   /* `since` of the next call */
-	int64_t end[2];    /* written in all */
+	int64_t end[2];    /* total bytes written */
 };
 MUST_CHECK int job_logs(struct jobs *jobs, struct arena *a, const struct job_record *r,
                         const struct job_logs_request *request, struct job_logs *ret,
                         struct error *err);
 
-/* A message has been made to wait again. */
+/* A message waits for delivery again. */
 void job_redelivered(struct jobs *jobs);
 
-/* From inside. A token that is not the job's, or not any more, is ERROR_UNAUTHENTICATED, as is
- * a job that there is not; one that has ended is ERROR_CONFLICT. */
+/* Called by the agent's post from inside the sandbox. ERROR_UNAUTHENTICATED for a wrong or expired
+ * token and for an unknown job; ERROR_CONFLICT when the job has ended. */
 #define JOB_TOKEN_SIZE 44
 struct job_completion {
 	bool is_completed;
 	int64_t exit_code;
 	const char *cause;  /* a word of wire/agent_cause.h */
-	struct span out[2]; /* their ends */
+	struct span out[2]; /* the last bytes of each stream */
 };
 MUST_CHECK int job_complete(struct jobs *jobs, const char *id, struct span token,
                             const struct job_completion *completion, struct error *err);

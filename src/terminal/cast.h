@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/cast.h — asciicast, version 2: a head and a line for each piece of output. Private to
- * this folder. */
+/* terminal/cast.h — asciicast, version 2: a head, and a line for each piece of output. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,13 +11,13 @@ struct cast_head {
 };
 void cast_write_head(struct buf *out, const struct cast_head *head);
 
-/* Cuts nothing in the middle of a character: what is begun waits for the next piece. */
+/* An incomplete character, which waits for the next piece. */
 struct cast_text {
 	char begun[4];
 	unsigned size;
 };
-/* A line, unless the bytes only begin a character. What is not UTF-8 becomes U+FFFD. */
+/* Writes a line, unless the bytes only begin a character. Invalid UTF-8 becomes U+FFFD. */
 void cast_write_output(struct buf *out, struct cast_text *text, int64_t at_us, struct span bytes);
-/* A marker, which players list, that so many bytes come no more; what they would have completed, a
- * character or a control sequence, is given up. */
+/* Writes a marker, which players list, for lost bytes; drops the incomplete character or control
+ * sequence before them. */
 void cast_write_missing(struct buf *out, struct cast_text *text, int64_t at_us, uint64_t bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/keys.h — names of keys: "C-c", "M-x", "C-M-a", "S-Tab", "Up", "Enter", "F5". What is no
- * name is text to be typed. Private to this folder. */
+/* terminal/keys.h — names of keys: "C-c", "M-x", "C-M-a", "S-Tab", "Up", "Enter", "F5". Any other
+ * text is typed. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ struct key {
 	const char *text; /* of KEY_TEXT; with modifiers, one character */
 	bool control, alt, shift;
 };
-/* ERROR_INVALID for modifiers before something that they cannot modify. */
+/* ERROR_INVALID for modifiers before text that they cannot modify. */
 MUST_CHECK int key_parse(const char *name, struct key *ret, struct error *err);
 /* The bytes of KEY_TEXT. */
 void key_write_text(const struct key *key, struct buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/look.h — a window's screen, up to its last byte of output. Private to this folder. */
+/* terminal/look.h — a window with its screen, up to the last byte of output. */
 #pragma once
 
 #include "terminal/screens.h"
@@ -13,6 +13,6 @@ struct window_look {
 };
 MUST_CHECK int look_open(struct window_look *look, const struct terminal_at *at, struct arena *a,
                          struct error *err);
-/* Output that is not on the screen yet; what was lost before it makes a new screen. */
+/* Feeds new output to the screen; lost output before it makes a new screen. */
 void look_feed(struct window_look *look, const struct agent_output *o);
 void look_done(struct window_look *look);

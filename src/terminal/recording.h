@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/recording.h — what windows showed, kept as asciicast (version 2) in the blob store, also
- * when the sandbox is gone.
+/* terminal/recording.h — records windows as asciicast (version 2) in the blob store. Recordings
+ * outlive their sandbox.
  *
- * A recording begins with what the agent still has, and is listed once it is whole: when the window
- * has closed, when it is as long as it may be, or when this server ends. What a kill -9 leaves, a
- * file of whole lines, the next server lists. Output alone is recorded; what a terminal echoes is
- * output. Each runs on a thread of its own. */
+ * A recording begins with the output that the agent still has. It is listed when it is complete:
+ * when the window has closed, at the size limit, or when this server ends. After a kill -9 the next
+ * server lists the whole lines. Only output is recorded, which includes the terminal's echo. Each
+ * recording runs on its own thread. */
 #pragma once
 
 #include "terminal/terminal.h"
@@ -15,13 +15,13 @@
 #define RECORDINGS_MAX 1000 /* of a project */
 #define RECORDING_ID_MAX 80
 
-/* Fine when it is being recorded already. ERROR_UNSUPPORTED without a blob store. */
+/* Succeeds when the window is being recorded. ERROR_UNSUPPORTED without a blob store. */
 MUST_CHECK int terminal_record(const struct terminal_at *at, const char *project_id,
                                const struct terminal_window *window, struct error *err);
-/* At the server's start: publishes what one that was killed has left. */
+/* At the server's start: publishes the recordings that a killed server has left. */
 void terminals_recover(struct terminals *t);
-/* Ends all recordings in order. No calls of `t` but terminals_free are made after it; before the
- * provider and the blob store close. */
+/* Ends all recordings. Call it before the provider and the blob store close; afterwards only
+ * terminals_free may be called. */
 void terminals_stop(struct terminals *t);
 
 struct terminal_recording {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/screens.h — screens that were asked for a while ago, so that the next question costs
- * only the output since then. Private to this folder; any thread.
+/* terminal/screens.h — a cache of screens, so that the next request only costs the output since the
+ * last one. Any thread.
  *
- * A screen is taken out, used by one thread, and put back; who finds none makes one from what the
- * agent still has. The least used give way. */
+ * A screen is taken out, used by one thread, and put back. Without one the caller makes a screen
+ * from the output that the agent still has. The least recently used screens are dropped. */
 #pragma once
 
 #include "terminal/screen.h"
@@ -14,7 +14,8 @@
 struct screens;
 struct screens *screens_new(void);
 void screens_free(struct screens *s);
-/* Which process: numbers begin again when a sandbox is started again, starts do not. */
+/* Identifies a process: its number can repeat after a restart of the sandbox, its start time not.
+ */
 struct screen_key {
 	const char *sandbox;
 	uint64_t process, started_unix_ms;

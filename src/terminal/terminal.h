@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* terminal/terminal.h — named windows of a sandbox: terminals that people and agents share.
  *
- * A window is a process of the agent with a terminal and the label "terminal:NAME". All that lasts
- * is the agent's: the process, its last output, its size, its idle time. So a window is found again
- * after a restart of this server by asking for the processes, and its screen is made anew from the
- * output that the agent still has. What is kept here is only what saves time, or ends with the
- * connections.
+ * A window is a process of the agent with a terminal and the label "terminal:NAME". The agent holds
+ * all lasting state: the process, its last output, its size, its idle time. So the server finds
+ * windows by listing processes, also after its restart, and rebuilds the screen from the output
+ * that the agent still has. The server only keeps caches and the state of connections.
  *
  * Calls are made on workers, block until their deadline at most, and need a held sandbox. Texts of
  * results live in the arena. */
@@ -21,7 +20,7 @@
 
 #define TERMINAL_NAME_MAX 32     /* [A-Za-z0-9._-], no dot first */
 #define TERMINAL_WINDOWS_MAX 32  /* of one sandbox */
-#define TERMINAL_ROWS_MAX 300    /* of a window, so that its screen can be kept */
+#define TERMINAL_ROWS_MAX 300    /* of a window; bounds the memory of screens */
 #define TERMINAL_COLUMNS_MAX 500 /* the same */
 #define TERMINAL_TTL_MS (3600 * INT64_C(1000))
 #define TERMINAL_TTL_MS_MAX (30 * 24 * 3600 * INT64_C(1000))
@@ -37,9 +36,9 @@ struct cancel;
 struct store;
 struct terminals;
 struct terminals_options {
-	struct blob_store *blobs; /* of recordings; NULL = none are made */
-	const char *spool;        /* with blobs: a folder for those that are not whole yet */
-	unsigned waits_max;       /* calls that wait at once, each on a thread of its caller */
+	struct blob_store *blobs; /* of recordings; NULL = no recordings */
+	const char *spool;        /* with blobs: the folder of unfinished recordings */
+	unsigned waits_max;       /* concurrent waiting calls; each holds a thread */
 	/* A call has typed into a process. Any thread; may be NULL. */
 	void (*on_typed)(void *context, const char *sandbox, uint64_t process, const char *who);
 	void *context;
@@ -47,16 +46,15 @@ struct terminals_options {
 struct terminals *terminals_new(const struct terminals_options *options);
 void terminals_free(struct terminals *t); /* NULL is fine */
 
-/* Which window. */
+/* A call for one window. */
 struct terminal_at {
 	struct terminals *terminals;
 	const struct fleet_hold *hold;
 	const char *window;
 	int64_t deadline;
-	const char *who;             /* types; "" or NULL = nobody that others should know */
-	const struct cancel *cancel; /* ends waiting, not what runs; or NULL */
-	/* Told as text, while a call waits, what the command has written last, or what the screen
-	 * shows; or NULL. */
+	const char *who;             /* name shown to other viewers; "" or NULL = none */
+	const struct cancel *cancel; /* ends the wait, not the command; or NULL */
+	/* While a call waits: the command's last output, or the screen, as text. Or NULL. */
 	void (*on_progress)(void *context, struct span text);
 	void *progress_context;
 };
@@ -68,10 +66,10 @@ struct terminal_window {
 	const char *name;
 	struct agent_process process;
 	struct agent_terminal_state state;
-	bool is_shell; /* bash as terminal_execute needs it */
+	bool is_shell; /* a bash with the marks that terminal_execute needs */
 };
 struct terminal_windows {
-	struct terminal_window *items; /* oldest first; those that run */
+	struct terminal_window *items; /* running ones, oldest first */
 	size_t count;
 };
 MUST_CHECK int terminal_list(const struct terminal_at *at, struct arena *a,
@@ -83,25 +81,25 @@ struct terminal_open {
 	const char *command; /* a shell line; NULL = a login shell */
 	const char *cwd, *user;
 	const char **env;       /* "KEY=value", NULL-terminated */
-	uint32_t rows, columns; /* 0 = 24 x 80; of one that is there they are left alone */
-	int64_t ttl_ms;         /* without input and output; 0 = TERMINAL_TTL_MS */
-	/* The project that a new window is recorded for; NULL = it is not. ERROR_UNSUPPORTED
-	 * without a blob store. */
+	uint32_t rows, columns; /* 0 = 24 x 80; ignored for an existing window */
+	int64_t ttl_ms;         /* idle time before it is closed; 0 = TERMINAL_TTL_MS */
+	/* Records a new window for this project; NULL = not recorded. ERROR_UNSUPPORTED without a
+	 * blob store. */
 	const char *record_for;
 };
-/* What the project's settings say of new windows: `ttl_ms` and `record_for`, which borrows
- * `project_id`. Asked for each time, so that a change holds from the next window on. */
+/* Fills `ttl_ms` and `record_for` (which borrows `project_id`) from the project's settings. Read
+ * for each new window, so that a change applies to the next one. */
 MUST_CHECK int terminal_take_settings(struct store *store, struct arena *a, const char *project_id,
                                       struct terminal_open *ret, struct error *err);
-/* The window of that name, or a new one; a NULL name is given a new one. */
+/* Finds or opens the window; a NULL name gets a new name. */
 MUST_CHECK int terminal_open(const struct terminal_at *at, struct arena *a,
                              const struct terminal_open *open, struct terminal_window *ret,
                              bool *ret_created, struct error *err);
-/* Ends all that runs in it. */
+/* Kills all processes of the window. */
 MUST_CHECK int terminal_close(const struct terminal_at *at, struct arena *a, struct error *err);
 struct terminal_change {
-	uint32_t rows, columns; /* 0 = as they are */
-	int64_t ttl_ms;         /* the same */
+	uint32_t rows, columns; /* 0 = unchanged */
+	int64_t ttl_ms;         /* 0 = unchanged */
 };
 MUST_CHECK int terminal_change(const struct terminal_at *at, struct arena *a,
                                const struct terminal_change *change, struct terminal_window *ret,
@@ -109,19 +107,20 @@ MUST_CHECK int terminal_change(const struct terminal_at *at, struct arena *a,
 
 /* ---- output as it comes ---- */
 
-#define TERMINAL_CANCEL "\x18" /* ends a control sequence, and no character goes on with it */
-/* Who takes nothing for a while holds a window back no longer (agent/streams.c): how many bytes he
- * has missed before this output. *next is the offset of what he has not got, 0 = any; it moves. */
+#define TERMINAL_CANCEL "\x18" /* ends a control sequence or an incomplete character */
+/* The agent stops waiting for a viewer that reads nothing for a while (agent/streams.c). Returns
+ * how many bytes such a viewer has missed before this output. *next is the offset of its next byte,
+ * 0 = any; the call advances it. */
 uint64_t terminal_missed(uint64_t *next, const struct agent_output *o);
 
 /* ---- the screen ---- */
 
 enum terminal_form {
-	TERMINAL_TEXT, /* lines without what is blank at their end */
-	TERMINAL_ANSI, /* bytes that draw it on an empty terminal of that size */
+	TERMINAL_TEXT, /* lines without trailing blanks */
+	TERMINAL_ANSI, /* bytes that draw the screen on an empty terminal of its size */
 	TERMINAL_CELLS,
 };
-/* A run of characters that look the same. */
+/* Consecutive characters with the same attributes. */
 struct terminal_run {
 	uint32_t column;
 	const char *text;
@@ -137,8 +136,8 @@ struct terminal_screen {
 	uint32_t cursor_row, cursor_column; /* from 0 */
 	bool cursor_visible, alternate;
 	const char *title;
-	uint64_t offset;  /* output up to here is on it */
-	uint64_t missing; /* bytes of output before it that were lost: it may not be whole */
+	uint64_t offset;  /* the screen shows the output up to here */
+	uint64_t missing; /* bytes of lost output before it: the screen may be incomplete */
 	const char *text; /* of the form; NULL for CELLS */
 	struct terminal_line *lines; /* of CELLS, rows of them */
 };
@@ -149,15 +148,15 @@ MUST_CHECK int terminal_screen(const struct terminal_at *at, struct arena *a,
 /* ---- typing and waiting: the rule of terminal_operator ---- */
 
 struct terminal_operate {
-	const char *text;        /* typed as it is */
-	const char *paste;       /* the same, as one paste where the program knows of pastes */
-	const char *const *keys; /* NULL-terminated: "C-c", "Up", "Enter", …; others are typed */
-	/* Wait for the first of these; all absent = for nothing. When something was typed, only
-	 * what comes after it counts. */
+	const char *text;        /* typed unchanged */
+	const char *paste;       /* typed as a bracketed paste where the program enabled it */
+	const char *const *keys; /* NULL-terminated: "C-c", "Up", "Enter", …; other text is typed */
+	/* Waits for the first of these; all absent = does not wait. After typing, only later
+	 * output counts. */
 	const char *wait_text, *wait_regex; /* on the screen; POSIX extended */
-	bool wait_change;                   /* anything on the screen */
-	int64_t quiet_ms;                   /* no output for so long */
-	int64_t wait_ms;                    /* at most; 0 = TERMINAL_OPERATE_WAIT_MS */
+	bool wait_change;                   /* of the screen */
+	int64_t quiet_ms;                   /* without output */
+	int64_t wait_ms;                    /* limit; 0 = TERMINAL_OPERATE_WAIT_MS */
 	enum terminal_form form;
 };
 enum terminal_reason {
@@ -176,25 +175,25 @@ MUST_CHECK int terminal_operate(const struct terminal_at *at, struct arena *a,
 /* ---- running a command: the rule of execute_command ---- */
 
 struct terminal_execute {
-	const char *command;       /* NULL: go on waiting for what runs there */
-	struct terminal_open open; /* of a window that is not there yet; its command is NULL */
-	bool keep;                 /* refuse, when something runs there, instead of cancelling it */
+	const char *command;       /* NULL: waits for the command that runs there */
+	struct terminal_open open; /* for a new window; its command is NULL */
+	bool keep;                 /* fail while a command runs there, instead of cancelling it */
 	int64_t wait_ms;           /* 0 = TERMINAL_EXECUTE_WAIT_MS */
-	size_t output_max;         /* bytes; 0 = 64 KiB; the end of it is kept */
+	size_t output_max;         /* bytes of the end; 0 = 64 KiB */
 };
 struct terminal_result {
 	const char *window;
 	uint64_t process;
-	bool running;        /* wait_ms has passed: it goes on */
-	bool cancelled;      /* something else ran there, and was ended first */
-	bool closed;         /* the window has ended with it */
+	bool running;        /* wait_ms has passed; the command continues */
+	bool cancelled;      /* another command ran there and was ended first */
+	bool closed;         /* the window has ended with the command */
 	int64_t exit_code;   /* unless running */
-	struct span output;  /* as text, without what only moves or colours */
+	struct span output;  /* as text, without control sequences */
 	uint64_t since, end; /* offsets of the output in that of the process */
-	uint64_t dropped;    /* bytes of it that are not in `output` */
-	int64_t began;       /* unix ms, by the sandbox's clock; 0 = it did not, or nobody knows */
+	uint64_t dropped;    /* bytes of output that are not in `output` */
+	int64_t began;       /* unix ms, by the sandbox's clock; 0 = not begun or not known */
 };
-/* cwd and environment persist in the window. ERROR_UNSUPPORTED without bash in the sandbox. */
+/* Folder and environment persist in the window. ERROR_UNSUPPORTED without bash in the sandbox. */
 MUST_CHECK int terminal_execute(const struct terminal_at *at, struct arena *a,
                                 const struct terminal_execute *what, struct terminal_result *ret,
                                 struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/terminals.h — what this server keeps about windows, and calls that the rules share.
- * Private to this folder. */
+/* terminal/terminals.h — the server's state of windows, and calls that the files of this folder
+ * share. */
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 struct screens;
 struct terminals {
-	/* Of names being opened and of commands being begun, by sandbox and window. */
+	/* Locks for opening a name and for beginning a command, by sandbox and window. */
 	pthread_mutex_t opening[TERMINAL_STRIPES], running[TERMINAL_STRIPES];
 	struct screens *screens;
 	struct terminals_options options;
@@ -24,17 +24,17 @@ struct terminals {
 	pthread_mutex_t viewers_lock;
 	struct list viewers;
 	uint64_t viewer_count;
-	pthread_mutex_t recorders_lock; /* over what follows */
+	pthread_mutex_t recorders_lock; /* guards the following members */
 	pthread_cond_t recorder_ended;
 	struct list recorders;
 	unsigned recorder_count;
 	bool stopping; /* atomic */
 };
-/* A call that may wait takes one of the places. */
+/* Counts a call that may wait against waits_max. */
 MUST_CHECK int terminal_wait_begin(struct terminals *t, struct error *err);
 void terminal_wait_end(struct terminals *t);
 
-/* ERROR_TIMEOUT when it is not to be had before the deadline. */
+/* ERROR_TIMEOUT at the deadline. */
 MUST_CHECK int terminal_lock(pthread_mutex_t *stripes, const struct terminal_at *at,
                              pthread_mutex_t **ret, struct error *err);
 void terminal_unlock(pthread_mutex_t **lock); /* NULL is fine */
@@ -49,16 +49,16 @@ MUST_CHECK int terminal_feed(const struct terminal_at *at, uint64_t process, str
 
 struct terminal_reader {
 	struct agent_reader agent;
-	struct arena arena; /* of the message at hand */
-	bool over;          /* the process has ended, with `process` */
+	struct arena arena; /* of the current message */
+	bool over;          /* the process has ended; `process` is set */
 	struct agent_process process;
 };
-/* From `since` on; `follow` until the process ends, else what is there. */
+/* Reads from `since` on; with `follow` until the process ends, else the existing output. */
 MUST_CHECK int terminal_reader_open(struct terminal_reader *r, const struct terminal_at *at,
                                     uint64_t process, uint64_t since, bool follow,
                                     struct error *err);
-/* 1 = output, borrowed until the next call; 0 = the end; -1 = failed, with ERROR_TIMEOUT at the
- * deadline, after which one may go on. */
+/* 1 = output, borrowed until the next call; 0 = the end; -1 = failed. After ERROR_TIMEOUT, at the
+ * deadline, the caller may continue. */
 MUST_CHECK int terminal_reader_next(struct terminal_reader *r, int64_t deadline,
                                     struct agent_output *ret, struct error *err);
 void terminal_reader_done(struct terminal_reader *r);

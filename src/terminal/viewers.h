@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal/viewers.h — who looks at a process through this server, who may type, and who does.
+/* terminal/viewers.h — the viewers of a process: connections that show it, and which of them may
+ * type.
  *
- * A viewer is embedded in what serves its connection, which adds and removes it on one thread (the
- * loop's); lists are for any thread. Only this server's connections are known, which is all of
- * them: a sandbox is one server's. */
+ * A viewer is embedded in the struct of its connection, which adds and removes it on the loop
+ * thread; any thread may list viewers. The list is complete, because a sandbox belongs to one
+ * server. */
 #pragma once
 
 #include "base/id.h"
@@ -14,23 +15,23 @@
 
 struct terminal_viewer {
 	struct list item;
-	uint64_t id; /* of this server, never used again */
+	uint64_t id; /* unique in this process */
 	char sandbox[ID_SIZE + 1];
 	uint64_t process;
 	char who[TERMINAL_WHO_MAX + 1], peer[64];
-	bool may_write; /* if it takes over */
+	bool may_write; /* may take over */
 	bool writes;
 	int64_t attached_at, typed_at; /* unix ms; 0 = never */
 };
 
-/* The connections' thread. Gives it an id. */
+/* Loop thread. Sets the id. */
 void terminal_viewer_add(struct terminals *t, struct terminal_viewer *v);
 void terminal_viewer_remove(struct terminals *t, struct terminal_viewer *v); /* zeroed is fine */
-/* From now on it writes, and no other viewer of the process; how many did so far. */
+/* Makes it the only viewer of the process that writes. Returns how many wrote before. */
 unsigned terminal_viewer_take_over(struct terminals *t, struct terminal_viewer *v);
-/* It types. True when the others have not been told of that for a while. */
+/* Records that it types. True when the other viewers should be told. */
 bool terminal_viewer_types(struct terminals *t, struct terminal_viewer *v);
-/* Calls with each viewer of the process; what is called may remove it. */
+/* Calls `call` for each viewer of the process; `call` may remove the viewer. */
 void terminal_viewers_each(struct terminals *t, const char *sandbox, uint64_t process,
                            void (*call)(struct terminal_viewer *v, void *context), void *context);
 
