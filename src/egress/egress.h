@@ -4,12 +4,11 @@
  *   sandbox --TCP 80, 443--> nftables of its slot --> gateway --> the name's own addresses
  *           --UDP 53------->                                 --> the host's nameserver
  *
- * The broker leads there what a sandbox with names in its rules sends to addresses that it must not
- * reach (broker/network/egress.c). The gateway reads whose name it is for (look.h), compares it
- * with the sandbox's rules, asks for its addresses itself (where the packet was going does not
- * matter), leaves out those that no sandbox may reach, and carries bytes both ways. Questions for
- * names that are not allowed are answered with "no such name", and leave the host no more than the
- * rest does.
+ * For a sandbox with names in its rules, the broker redirects packets to forbidden addresses here
+ * (broker/network/egress.c). The gateway reads the host name (look.h), compares it with the
+ * sandbox's rules, looks up its addresses itself (the packet's destination does not matter), drops
+ * addresses that no sandbox may reach, and copies bytes both ways. It answers DNS questions for
+ * other names with "no such name" and does not forward them.
  *
  * The source address identifies the sandbox: nftables only redirects packets with the address of
  * their link. The rules of ADDRESS are the file of this name in a folder of the broker, read at
