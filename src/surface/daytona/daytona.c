@@ -6,7 +6,6 @@
 #include "surface/daytona/lsp_queue.h"
 #include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"
-#include "surface/preview/preview.h"
 
 const char *daytona_origin(const struct request *rq)
 {

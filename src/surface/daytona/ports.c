@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fleet/preview.h"
 #include "fleet/usage.h"
 #include "sandbox/preview.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
-#include "surface/preview/preview.h"
+#include "surface/preview/live.h"
+#include "surface/preview/serve.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define PREVIEW "/daytona/preview"

@@ -8,11 +8,12 @@
 #include "base/path.h"
 #include "calls/files.h"
 #include "fleet/access.h"
+#include "fleet/preview.h"
 #include "fleet/usage.h"
 #include "surface/daytona/bulk.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
-#include "surface/preview/preview.h"
+#include "surface/preview/live.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define BASE DAYTONA_TOOLBOX "/:id/files"

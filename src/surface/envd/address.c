@@ -5,7 +5,7 @@
 
 #include "sandbox/preview.h"
 #include "surface/envd/envd.h"
-#include "surface/preview/preview.h"
+#include "surface/preview/hosts.h"
 
 static const char *host_of(const struct request *rq)
 {
@@ -41,7 +41,7 @@ int envd_address_find(const struct request *rq, struct envd_address *ret, struct
 	const struct config *config = api_of(rq)->config;
 	struct span host = span_of(host_of(rq));
 	struct envd_address of_host = {.port = 0}, of_headers = {.port = 0};
-	bool has_host = preview_host_is_place(config, host);
+	bool has_host = preview_host_is_sandbox(config, host);
 	bool has_headers = request_header(rq, "E2b-Sandbox-Id") != NULL;
 
 	if (has_host && preview_host_parse(config, host, of_host.id, &of_host.port, err) < 0)

@@ -5,7 +5,7 @@
 
 #include "fleet/access.h"
 #include "surface/envd/envd.h"
-#include "surface/preview/preview.h"
+#include "surface/preview/serve.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 

@@ -392,7 +392,7 @@ static int gateway_handle(struct request *rq, const void *body, struct reply *re
 	for (size_t i = 0; i < COUNT_OF(calls); i++)
 		if (strcmp(calls[i].path, rq->route->path) == 0)
 			return session_retry(rq, body, reply, calls[i].run, err);
-	return FAIL(err, ERROR_UNSUPPORTED, "'%s' has no call", rq->route->path);
+	return FAIL(err, ERROR_UNSUPPORTED, "no handler for route '%s'", rq->route->path);
 }
 
 #define TAG .tag = "gateway"

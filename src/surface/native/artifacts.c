@@ -253,13 +253,15 @@ static int artifact_download(struct request *rq, UNUSED const void *body, struct
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
-		return FAIL(err, ERROR_FORBIDDEN, "this address is not signed, or it is gone");
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "the address has no valid signature, or the artifact is deleted");
 	}
 	if (!fleet_artifact_is_signed(&found, q->expires, q->signature))
-		return FAIL(err, ERROR_FORBIDDEN, "this address is not signed, or it is gone");
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "the address has no valid signature, or the artifact is deleted");
 	if (q->expires <= clock_unix_ms() / 1000) {
 		(void)FAIL(err, ERROR_FORBIDDEN, "this address has expired");
-		error_hint(err, "ask for a new one: POST " BASE "/ID/url");
+		error_hint(err, "request a new address: POST " BASE "/ID/url");
 		return -1;
 	}
 	return send_content(rq, &found, reply, err);

@@ -126,15 +126,15 @@ int build_logs_get(struct request *rq, UNUSED const void *body, struct reply *re
 {
 	const struct build_logs_query *q = rq->query;
 	const struct fleet_ref ref = build_ref(rq);
-	struct build_log_query ask = {.follows =
-	                                      !row_is_given(q->present, LOGS_FOLLOW) || q->follow};
+	struct build_log_query query = {.follows = !row_is_given(q->present, LOGS_FOLLOW) ||
+	                                           q->follow};
 	struct build_record r;
 	enum output_form form;
 
 	if (output_form_parse(q->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &form, err) <
 	            0 ||
 	    fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0 ||
-	    parse_since(rq, &ask.since, err) < 0)
+	    parse_since(rq, &query.since, err) < 0)
 		return -1;
 	if (form == OUTPUT_TEXT)
 		return FAIL(err, ERROR_INVALID,
@@ -142,7 +142,7 @@ int build_logs_get(struct request *rq, UNUSED const void *body, struct reply *re
 		            "sse, ndjson");
 	if (form == OUTPUT_RESULT)
 		return reply_log_page(rq, r.id, reply, err);
-	ask.id = r.id;
-	ask.form = form == OUTPUT_SSE ? &as_events : &as_lines;
-	return build_log_answer(rq, &ask, reply, err);
+	query.id = r.id;
+	query.form = form == OUTPUT_SSE ? &as_events : &as_lines;
+	return build_log_answer(rq, &query, reply, err);
 }

@@ -169,7 +169,7 @@ static int parse_page(struct arena *a, const char *text, const char **ret, struc
 	char *path = arena_alloc(a, size + 1);
 
 	if (hex_decode(span_of(text), path, size) < 0 || memchr(path, '\0', size))
-		return FAIL(err, ERROR_INVALID, "page is not one that was given out");
+		return FAIL(err, ERROR_INVALID, "page is not a next_page of an earlier reply");
 	path[size] = '\0';
 	*ret = path;
 	return 0;

@@ -331,7 +331,7 @@ static int unmask_env(struct json_map *env, const struct json_map *old, struct e
 		value = find_map_value(old, env->pairs[i].key);
 		if (!value)
 			return FAIL(err, ERROR_INVALID,
-			            "config.envVars: '%.64s' has no value yet that " MASK
+			            "config.envVars: '%.64s' has no stored value that " MASK
 			            " could keep",
 			            env->pairs[i].key);
 		env->pairs[i].value = value;
@@ -356,9 +356,10 @@ static int check_limits_stay(struct request *rq, const struct config_record *r,
 	limit = new ? account_config_widened(&before, &after) : account_config_limit(&before);
 	if (!limit || account_require(api_account(rq), SCOPE_PROJECT_WRITE, err) == 0)
 		return 0;
-	(void)FAIL_CONTEXT(err,
-	                   "config '%s' limits '%s', and only the scope 'project:write' lifts it",
-	                   r->name, limit);
+	(void)FAIL_CONTEXT(
+	        err,
+	        "config '%s' limits '%s'; removing the limit requires the scope 'project:write'",
+	        r->name, limit);
 	error_hint(err, "make a config of another name, or ask an admin of the project");
 	return -1;
 }

@@ -42,17 +42,18 @@ static const struct json_member context_list_members[] = {
 };
 static JSON_SHAPE(context_list, "CodeContextList", list_answer, "Contexts, oldest first");
 
-struct context_create_body {
+struct code_context_create_body {
 	const char *language, *cwd;
 };
 static const struct json_member context_create_shape_members[] = {
-        JSON_TEXT_MEMBER(context_create_body, language, .min = 1, .max = 32,
+        JSON_TEXT_MEMBER(code_context_create_body, language, .min = 1, .max = 32,
                          .about = "python (default), javascript or bash"),
-        JSON_TEXT_MEMBER(context_create_body, cwd, .max = 4096,
+        JSON_TEXT_MEMBER(code_context_create_body, cwd, .max = 4096,
                          .about = "working directory; a relative path is below the default folder"),
         JSON_END,
 };
-static JSON_SHAPE(context_create_shape, "CodeContextCreate", context_create_body, "A new context");
+static JSON_SHAPE(context_create_shape, "CodeContextCreate", code_context_create_body,
+                  "A new context");
 
 static struct context_answer make_context_answer(const struct code_context *c)
 {
@@ -103,7 +104,7 @@ static int contexts_list(struct request *rq, const void *body, struct reply *rep
 static int context_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct context_create_body *b = body;
+	const struct code_context_create_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct code_open open = {.id = NULL};
 	struct code_context made;

@@ -5,17 +5,19 @@
 #include "calls/output.h"
 #include "edge/caller.h"
 
+#define CONTEXT_DEFAULT "default"
 struct context_run {
-	const char
-	        *id; /* CONTEXT_DEFAULT: the default context of the language, created if missing */
-	const char *language, *code;
+	/* CONTEXT_DEFAULT: the default context of the language, created if missing. */
+	const char *id;
+	const char *language;
+	const char *code;
 	const struct json_map *env;
-	int64_t timeout_ms, output_limit; /* 0: the configured value */
-	const char *artifacts; /* folder whose changed files are kept, relative to the context's
-	                          folder; or NULL */
+	int64_t timeout_ms;   /* 0: the configured value */
+	int64_t output_limit; /* 0: the configured value */
+	/* Folder whose changed files are kept, relative to the context's folder; or NULL. */
+	const char *artifacts;
 	enum output_form form;
 };
-#define CONTEXT_DEFAULT "default"
 /* Takes over the target's hold if the reply needs it. */
 MUST_CHECK int context_run(struct request *rq, struct api_target *t,
                            const struct context_run *options, struct reply *reply,

@@ -20,7 +20,7 @@ static const struct json_member native_egress_shape_members[] = {
 JSON_SHAPE(native_egress_shape, "SandboxEgress", native_egress,
            "Network destinations that a sandbox may reach");
 
-struct native_egress native_egress_of(struct arena *a, const char *text)
+struct native_egress native_egress_parse(struct arena *a, const char *text)
 {
 	struct sandbox_egress lists = {0};
 	struct error ignored = {0};
@@ -32,8 +32,8 @@ struct native_egress native_egress_of(struct arena *a, const char *text)
 	                              (const char **)(uintptr_t)lists.deny};
 }
 
-int native_egress_text(struct arena *a, const struct native_egress *body, const char **ret,
-                       struct error *err)
+int native_egress_format(struct arena *a, const struct native_egress *body, const char **ret,
+                         struct error *err)
 {
 	const struct sandbox_egress lists = {body->allow, body->deny, "egress.allow",
 	                                     "egress.deny"};

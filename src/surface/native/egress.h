@@ -8,7 +8,7 @@ struct native_egress {
 	const char **allow, **deny;
 };
 extern const struct json_shape native_egress_shape;
-struct native_egress native_egress_of(struct arena *a, const char *text);
+struct native_egress native_egress_parse(struct arena *a, const char *text);
 /* The format is described in sandbox/egress.h. */
-MUST_CHECK int native_egress_text(struct arena *a, const struct native_egress *body,
-                                  const char **ret, struct error *err);
+MUST_CHECK int native_egress_format(struct arena *a, const struct native_egress *body,
+                                    const char **ret, struct error *err);

@@ -265,16 +265,16 @@ static int clone_repository(struct request *rq, const void *body, struct reply *
                             struct error *err)
 {
 	const struct git_clone_body *b = body;
-	const struct git_clone what = {.url = b->url,
-	                               .branch = b->branch,
-	                               .commit = b->commit,
-	                               .depth = b->depth,
-	                               .insecure = b->insecure,
-	                               .login = {b->username, b->password}};
+	const struct git_clone options = {.url = b->url,
+	                                  .branch = b->branch,
+	                                  .commit = b->commit,
+	                                  .depth = b->depth,
+	                                  .insecure = b->insecure,
+	                                  .login = {b->username, b->password}};
 	PLACE p = {.at = {.path = NULL}};
 
 	if (open_repository(rq, b->path, &p, err) < 0 ||
-	    git_clone(&p.at, rq->arena, &what, err) < 0)
+	    git_clone(&p.at, rq->arena, &options, err) < 0)
 		return -1;
 	return reply_no_content(reply);
 }
@@ -342,12 +342,12 @@ static int commit_files(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct git_commit_body *b = body;
-	const struct git_commit_request what = {b->message, b->author, b->email, b->allow_empty};
+	const struct git_commit_request options = {b->message, b->author, b->email, b->allow_empty};
 	PLACE p = {.at = {.path = NULL}};
 	struct git_hash_answer out;
 
 	if (open_repository(rq, b->path, &p, err) < 0 ||
-	    git_commit(&p.at, rq->arena, &what, &out.hash, err) < 0)
+	    git_commit(&p.at, rq->arena, &options, &out.hash, err) < 0)
 		return -1;
 	reply_json(reply, &hash_shape, &out);
 	return 0;
@@ -414,10 +414,11 @@ static struct git_exchange make_exchange(const struct git_exchange_body *b)
 static int push_branch(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct git_exchange_body *b = body;
-	const struct git_exchange what = make_exchange(b);
+	const struct git_exchange options = make_exchange(b);
 	PLACE p = {.at = {.path = NULL}};
 
-	if (open_repository(rq, b->path, &p, err) < 0 || git_push(&p.at, rq->arena, &what, err) < 0)
+	if (open_repository(rq, b->path, &p, err) < 0 ||
+	    git_push(&p.at, rq->arena, &options, err) < 0)
 		return -1;
 	return reply_no_content(reply);
 }
@@ -425,10 +426,11 @@ static int push_branch(struct request *rq, const void *body, struct reply *reply
 static int pull_branch(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct git_exchange_body *b = body;
-	const struct git_exchange what = make_exchange(b);
+	const struct git_exchange options = make_exchange(b);
 	PLACE p = {.at = {.path = NULL}};
 
-	if (open_repository(rq, b->path, &p, err) < 0 || git_pull(&p.at, rq->arena, &what, err) < 0)
+	if (open_repository(rq, b->path, &p, err) < 0 ||
+	    git_pull(&p.at, rq->arena, &options, err) < 0)
 		return -1;
 	return reply_no_content(reply);
 }
@@ -457,13 +459,13 @@ static int read_diff(struct request *rq, UNUSED const void *body, struct reply *
                      struct error *err)
 {
 	const struct git_diff_query *q = rq->query;
-	const struct git_diff what = {q->from, q->to, q->staged, q->file};
+	const struct git_diff options = {q->from, q->to, q->staged, q->file};
 	PLACE p = {.at = {.path = NULL}};
 	bool truncated;
 	struct span text;
 
 	if (open_repository(rq, q->path, &p, err) < 0 ||
-	    git_diff(&p.at, rq->arena, &what, &text, &truncated, err) < 0)
+	    git_diff(&p.at, rq->arena, &options, &text, &truncated, err) < 0)
 		return -1;
 	if (truncated)
 		reply_header(reply, "Atoll-Truncated", "true");

@@ -41,7 +41,7 @@ struct sandbox_idle idle_body_parse(const struct idle_body *body)
 	return idle;
 }
 
-struct span idle_text(struct arena *a, const struct sandbox_idle *idle)
+struct span idle_times_format(struct arena *a, const struct sandbox_idle *idle)
 {
 	return span_of(arena_format(a,
 	                            "{\"pause_ms\":%" PRId64 ",\"stop_ms\":%" PRId64

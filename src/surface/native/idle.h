@@ -14,4 +14,4 @@ extern const struct json_shape idle_body_shape;
 /* Members that were not given become SANDBOX_IDLE_LEAVE. */
 struct sandbox_idle idle_body_parse(const struct idle_body *body);
 /* As JSON: {"pause_ms":…} */
-struct span idle_text(struct arena *a, const struct sandbox_idle *idle);
+struct span idle_times_format(struct arena *a, const struct sandbox_idle *idle);

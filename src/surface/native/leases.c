@@ -23,7 +23,7 @@ struct lease_acquire_body {
 	const char *key, *template, *idempotency_key, *persistent_home;
 	struct json_map env, labels;
 	struct resources_body resources;
-	bool internet, persistent, goes_on, update;
+	bool internet, persistent, continues, update;
 	int64_t wait_ms, persistent_disk_gb;
 	uint64_t present;
 };
@@ -65,7 +65,7 @@ static const struct json_member lease_acquire_request_members[] = {
                 lease_acquire_body, persistent,
                 .about = "the idle timeout does not delete the sandbox if one is created"),
         [ACQUIRE_CONTINUE] = JSON_BOOL_MEMBER(
-                lease_acquire_body, goes_on, .name = "continue",
+                lease_acquire_body, continues, .name = "continue",
                 .about = "false: return a fresh filesystem; running processes are ended and the "
                          "sandbox is reset, or replaced where a reset is impossible. Default: "
                          "true; for a run (header Atoll-Run) false, unless the files already "
@@ -314,7 +314,7 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	        .make = &make,
 	        .names_persistent = row_is_given(b->present, ACQUIRE_PERSISTENT),
 	        .terms = b->update ? LEASE_TERMS_UPDATE : LEASE_TERMS_SAME,
-	        .is_fresh = row_is_given(b->present, ACQUIRE_CONTINUE) && !b->goes_on,
+	        .is_fresh = row_is_given(b->present, ACQUIRE_CONTINUE) && !b->continues,
 	        .wait_ms = b->wait_ms,
 	        .parks = api_can_park(rq),
 	        .awaited = api_awaited(rq),
@@ -330,7 +330,7 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 		return -1;
 	/* With continue=true the sandbox keeps its files, and they still belong to the earlier run.
 	 */
-	if (!b->goes_on)
+	if (!b->continues)
 		request.run = use.run;
 	if (idempotency_is_used(rq, b->idempotency_key))
 		return acquire_once(rq, b->idempotency_key, &request, reply, err);

@@ -16,22 +16,22 @@ static struct fleet_ref path_sandbox_ref(const struct request *rq)
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
 }
 
-struct sandbox_resize_body {
+struct sandbox_limits_body {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
 };
 static const struct json_member resize_request_members[] = {
-        JSON_NUMBER_MEMBER(sandbox_resize_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
+        JSON_NUMBER_MEMBER(sandbox_limits_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
                            .example = "2"),
-        JSON_WHOLE_MEMBER(sandbox_resize_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
+        JSON_WHOLE_MEMBER(sandbox_limits_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
                           .example = "2048"),
-        JSON_WHOLE_MEMBER(sandbox_resize_body, disk_mb, .min = 0, .max = 1 << 28,
+        JSON_WHOLE_MEMBER(sandbox_limits_body, disk_mb, .min = 0, .max = 1 << 28,
                           .about = "MiB; can be raised while the sandbox is stopped"),
-        JSON_WHOLE_MEMBER(sandbox_resize_body, pids, .min = 0, .max = 1 << 22,
+        JSON_WHOLE_MEMBER(sandbox_limits_body, pids, .min = 0, .max = 1 << 22,
                           .about = "processes and threads"),
         JSON_END,
 };
-static JSON_SHAPE(resize_request, "SandboxResize", sandbox_resize_body,
+static JSON_SHAPE(resize_request, "SandboxResize", sandbox_limits_body,
                   "New limits; omitted members and 0 keep their values");
 
 /* A sandbox gets no more memory than the config that it was created from allows. */
@@ -53,7 +53,7 @@ static int check_config_limits(struct request *rq, const struct fleet_ref *ref,
 static int sandbox_resize(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct sandbox_resize_body *b = body;
+	const struct sandbox_limits_body *b = body;
 	const struct fleet_ref ref = path_sandbox_ref(rq);
 	const struct sandbox_resources change = {
 	        .cpu = b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb, .pids = b->pids};

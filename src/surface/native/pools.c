@@ -114,7 +114,7 @@ int pool_body_parse(const struct pool_body *b, bool server_internet, struct flee
 	if (check_network(b, server_internet, err) < 0)
 		return -1;
 	if ((b->present & ~(UINT64_C(1) << POOL_INTERNET)) == 0)
-		return FAIL(err, ERROR_INVALID, "pool: give a target, 0 for none");
+		return FAIL(err, ERROR_INVALID, "pool: target is missing; 0 means no pool");
 	return fleet_pool_size(given_or_unset(b, POOL_MIN, b->min),
 	                       given_or_unset(b, POOL_TARGET, b->target),
 	                       given_or_unset(b, POOL_MAX, b->max), ret, err);

@@ -222,7 +222,8 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	if (sandbox_name_check(record.id, err) < 0)
 		return FAIL_CONTEXT(err, "id");
 	if (strcmp(record.id, API_PROJECT_ME) == 0)
-		return FAIL(err, ERROR_INVALID, "id: '" API_PROJECT_ME "' is everybody's own");
+		return FAIL(err, ERROR_INVALID,
+		            "id '" API_PROJECT_ME "' is reserved for the caller's own project");
 	if ((b->owner && account_user_check(b->owner, err) < 0) ||
 	    resource_limits_apply(&limits, &record, err) < 0 ||
 	    store_project_insert(api_of(rq)->store, &record, err) < 0 ||
@@ -329,7 +330,9 @@ static int project_delete(struct request *rq, const void *body, struct reply *re
 		return -1;
 	if (strcmp(id, caller->own_project) == 0)
 		return FAIL(err, ERROR_CONFLICT,
-		            "this key belongs to project '%s': delete it by one of another", id);
+		            "this key belongs to project '%s'; delete the project with a key of "
+		            "another one",
+		            id);
 	result = fleet_project_remove(api->fleet, id, q->force, err);
 	/* The removal revokes the project's keys first, also if a later step fails. */
 	api_key_cache_clear(api->keys);

@@ -281,7 +281,7 @@ static void fill_sandbox_answer(struct request *rq, const struct sandbox_record 
 	        .awake_until = r->awake_until,
 	        .preview = {!r->preview_off, r->preview_public,
 	                    api_of(rq)->config->preview_secret[0] != '\0', NULL},
-	        .egress = native_egress_of(a, r->egress),
+	        .egress = native_egress_parse(a, r->egress),
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	};
 }
@@ -305,8 +305,8 @@ struct json_list sandbox_answers(struct request *rq, const struct sandbox_record
 	return (struct json_list){items, count, true};
 }
 
-int sandbox_reply_whole(struct request *rq, struct reply *reply, const struct sandbox_record *r,
-                        struct error *err)
+int sandbox_reply_with_relations(struct request *rq, struct reply *reply,
+                                 const struct sandbox_record *r, struct error *err)
 {
 	const struct lineage_step template = {
 	        .kind = "template", .id = r->template_id, .name = text_or_null(r->template_name)};
@@ -324,8 +324,8 @@ int sandbox_reply_whole(struct request *rq, struct reply *reply, const struct sa
 	return 0;
 }
 
-int sandbox_answers_related(struct request *rq, const struct sandbox_record *records, size_t count,
-                            struct json_list *ret, struct error *err)
+int sandbox_answers_with_relations(struct request *rq, const struct sandbox_record *records,
+                                   size_t count, struct json_list *ret, struct error *err)
 {
 	struct relation_page page = {.project_id = api_project(rq)};
 	struct relation_list all = {.count = 0};

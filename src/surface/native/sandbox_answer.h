@@ -14,11 +14,12 @@ int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_
 struct json_list sandbox_answers(struct request *rq, const struct sandbox_record *records,
                                  size_t count);
 /* Adds lineage, volumes and the ports of previews; costs one more query. */
-MUST_CHECK int sandbox_reply_whole(struct request *rq, struct reply *reply,
-                                   const struct sandbox_record *r, struct error *err);
+MUST_CHECK int sandbox_reply_with_relations(struct request *rq, struct reply *reply,
+                                            const struct sandbox_record *r, struct error *err);
 /* `records`: newest first. Adds the origin and the volumes; costs one more query for all. */
-MUST_CHECK int sandbox_answers_related(struct request *rq, const struct sandbox_record *records,
-                                       size_t count, struct json_list *ret, struct error *err);
+MUST_CHECK int sandbox_answers_with_relations(struct request *rq,
+                                              const struct sandbox_record *records, size_t count,
+                                              struct json_list *ret, struct error *err);
 
 struct attached_volume_answer {
 	const char *volume, *volume_id, *path;

@@ -347,7 +347,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	if (choose_internet(b, &request.internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, &config, &request, err) < 0) ||
 	    fill_mounts(rq->arena, b, &request, err) < 0 ||
-	    native_egress_text(rq->arena, &b->egress, &request.egress, err) < 0 ||
+	    native_egress_format(rq->arena, &b->egress, &request.egress, err) < 0 ||
 	    create_once(rq, &request, reply, &record, err) < 0)
 		return -1;
 	if (is_async)
@@ -400,7 +400,7 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	if (sandbox_answers_related(rq, found.items, found.count, &items, err) < 0)
+	if (sandbox_answers_with_relations(rq, found.items, found.count, &items, err) < 0)
 		return -1;
 	reply_page(reply, &sandbox_list_shape, items, found.next_page);
 	return 0;
@@ -433,7 +433,7 @@ static int sandbox_get(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)
 		return -1;
-	return sandbox_reply_whole(rq, reply, &record, err);
+	return sandbox_reply_with_relations(rq, reply, &record, err);
 }
 
 static int sandbox_start(struct request *rq, const void *body, struct reply *reply,
@@ -534,7 +534,7 @@ static int sandbox_egress_put(struct request *rq, const void *body, struct reply
 	struct sandbox_record record;
 	const char *egress;
 
-	if (native_egress_text(rq->arena, body, &egress, err) < 0 ||
+	if (native_egress_format(rq->arena, body, &egress, err) < 0 ||
 	    fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, egress, &record, err) < 0)
 		return -1;
 	return sandbox_reply(rq, reply, &record);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/snapshots.h — snapshots in requests and answers. Accepting the changes of a fork
- * takes one, too. */
+/* surface/native/snapshots.h — snapshots in requests and answers. Accepting changes takes a
+ * snapshot, too. */
 #pragma once
 
 #include "http/http.h"

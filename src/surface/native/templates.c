@@ -230,7 +230,7 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	ret->resources = span_of(arena_format(
 	        a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", limits->cpu,
 	        (long long)limits->memory_mb, (long long)limits->disk_mb, (long long)limits->pids));
-	ret->idle = idle_text(a, &r->idle);
+	ret->idle = idle_times_format(a, &r->idle);
 	ret->pool = span_of(arena_format(a, "{\"min\":%lld,\"target\":%lld,\"max\":%lld}",
 	                                 (long long)r->pool_min, (long long)r->pool_target,
 	                                 (long long)r->pool_max));
@@ -586,7 +586,7 @@ static int template_create(struct request *rq, const void *body, struct reply *r
 	if (!b->image == !b->from)
 		return FAIL(err, ERROR_INVALID, "give either image or from");
 	if (request.login && !b->image)
-		return FAIL(err, ERROR_INVALID, "login: needs an image to log in for");
+		return FAIL(err, ERROR_INVALID, "login is given without image");
 	if ((b->image && image_reference_check(b->image, err) < 0) ||
 	    recipe_parse(rq, b, &recipe, err) < 0)
 		return -1;

@@ -105,25 +105,25 @@ static void reply_terminal(struct request *rq, const struct api_target *t,
 	reply_json(reply, &terminal_shape, answer);
 }
 
-int terminal_open_options(struct request *rq, const struct api_target *t,
-                          const struct terminal_wish *wish, struct terminal_open *ret,
-                          struct error *err)
+int terminal_options_resolve(struct request *rq, const struct api_target *t,
+                             const struct window_open_request *request, struct terminal_open *ret,
+                             struct error *err)
 {
 	struct sandbox_command c = {.count = 0};
 	struct fleet_defaults defaults;
-	struct terminal_open open = {.command = wish->command};
+	struct terminal_open open = {.command = request->command};
 
-	if (command_set_cwd(&c, rq->arena, t, wish->cwd, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, wish->env, &defaults, err) <
+	if (command_set_cwd(&c, rq->arena, t, request->cwd, err) < 0 ||
+	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, request->env, &defaults, err) <
 	            0 ||
 	    terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &open, err) <
 	            0)
 		return -1;
 	open.cwd = c.exec.cwd;
 	open.env = defaults.env;
-	open.user = wish->user ? wish->user : defaults.user;
-	if (wish->ttl_s)
-		open.ttl_ms = wish->ttl_s * 1000;
+	open.user = request->user ? request->user : defaults.user;
+	if (request->ttl_s)
+		open.ttl_ms = request->ttl_s * 1000;
 	*ret = open;
 	return 0;
 }
@@ -133,7 +133,7 @@ static int start_terminal(struct request *rq, const struct api_target *t,
                           struct error *err)
 {
 	struct terminal_at at = {api_of(rq)->terminals, &t->hold, b->name, rq->deadline, NULL};
-	struct terminal_wish wish = {
+	struct window_open_request request = {
 	        .command = b->command,
 	        .cwd = b->cwd,
 	        .user = b->user,
@@ -143,7 +143,7 @@ static int start_terminal(struct request *rq, const struct api_target *t,
 	struct terminal_window window;
 	struct terminal_open open;
 
-	if (terminal_open_options(rq, t, &wish, &open, err) < 0)
+	if (terminal_options_resolve(rq, t, &request, &open, err) < 0)
 		return -1;
 	open.rows = (uint32_t)b->rows;
 	open.columns = (uint32_t)b->cols;
@@ -198,7 +198,7 @@ static int terminal_session_open(struct request *rq, const void *body, struct re
 struct terminal_stream {
 	struct stream stream;
 	struct api *api;
-	struct connected_viewer viewer;
+	struct connected_viewer connection;
 	bool takes_over; /* take over as soon as the stream starts */
 	uint64_t next;   /* next expected offset of stdout, for terminal_missed */
 	struct buf out;
@@ -208,15 +208,15 @@ static void terminal_done(struct stream *s)
 {
 	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
 
-	terminal_viewer_remove(t->api->terminals, &t->viewer.viewer);
+	terminal_viewer_remove(t->api->terminals, &t->connection.viewer);
 	buf_done(&t->out);
 }
 
 static void take_over_terminal(struct terminal_stream *t)
 {
-	const struct terminal_viewer *v = &t->viewer.viewer;
+	const struct terminal_viewer *v = &t->connection.viewer;
 
-	if (terminal_viewer_take_over(t->api->terminals, &t->viewer.viewer) > 0)
+	if (terminal_viewer_take_over(t->api->terminals, &t->connection.viewer) > 0)
 		viewers_announce(t->api, &(struct viewer_event){VIEWER_TAKEN_OVER, v->sandbox,
 		                                                v->process, v->id, v->who});
 }
@@ -225,8 +225,8 @@ static void terminal_on_start(struct stream *s, struct relay *relay)
 {
 	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
 
-	t->viewer.relay = relay;
-	terminal_viewer_add(t->api->terminals, &t->viewer.viewer);
+	t->connection.relay = relay;
+	terminal_viewer_add(t->api->terminals, &t->connection.viewer);
 	if (t->takes_over)
 		take_over_terminal(t);
 }
@@ -259,11 +259,11 @@ static int run_control(struct stream *s, struct relay *relay, struct span text, 
 	if (json_parse(&s->arena, text, &control_shape, &c, err) < 0)
 		return -1;
 	if (c.type == CONTROL_TAKEOVER) {
-		if (t->viewer.viewer.may_write)
+		if (t->connection.viewer.may_write)
 			take_over_terminal(t);
 		return 0;
 	}
-	if (!t->viewer.viewer.writes)
+	if (!t->connection.viewer.writes)
 		return 0;
 	switch (c.type) {
 	case CONTROL_RESIZE:
@@ -283,7 +283,7 @@ static int terminal_on_client(struct stream *s, struct relay *relay, struct span
                               struct error *err)
 {
 	struct terminal_stream *t = CONTAINER_OF(s, struct terminal_stream, stream);
-	struct terminal_viewer *v = &t->viewer.viewer;
+	struct terminal_viewer *v = &t->connection.viewer;
 	int result;
 
 	(void)last;
@@ -316,7 +316,7 @@ static void write_started_event(struct terminal_stream *t, struct relay *relay,
 	         "{\"type\":\"started\",\"process\":%" PRIu64
 	         ",\"pid\":%u,\"tty\":%s,\"viewer\":%" PRIu64 ",\"writes\":%s}",
 	         p->process, p->pid, p->flags & AGENT_EXEC_TTY ? "true" : "false",
-	         t->viewer.viewer.id, t->viewer.viewer.writes ? "true" : "false");
+	         t->connection.viewer.id, t->connection.viewer.writes ? "true" : "false");
 	write_event(t, relay);
 }
 
@@ -411,7 +411,7 @@ static const struct json_member terminal_attach_query_members[] = {
 static JSON_SHAPE(terminal_attach_query, "AttachQuery", terminal_attach_query,
                   "Options of an attachment");
 
-const char *terminal_who(const struct request *rq)
+const char *terminal_caller_name(const struct request *rq)
 {
 	const struct account_caller *caller = api_account(rq);
 
@@ -423,7 +423,7 @@ static void set_viewer(struct terminal_viewer *v, const struct request *rq,
 {
 	v->process = process;
 	(void)snprintf(v->sandbox, sizeof(v->sandbox), "%s", t->record.id);
-	(void)snprintf(v->who, sizeof(v->who), "%s", terminal_who(rq));
+	(void)snprintf(v->who, sizeof(v->who), "%s", terminal_caller_name(rq));
 	(void)snprintf(v->peer, sizeof(v->peer), "%s", rq->peer);
 }
 
@@ -442,7 +442,7 @@ static int attach_to_process(struct request *rq, struct api_target *t, uint64_t 
 	struct stream *s;
 
 	if (q->takeover && q->read_only)
-		return FAIL(err, ERROR_INVALID, "takeover: not with read_only");
+		return FAIL(err, ERROR_INVALID, "takeover and read_only are both given");
 	if (terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &settings,
 	                           err) < 0 ||
 	    (q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
@@ -457,8 +457,8 @@ static int attach_to_process(struct request *rq, struct api_target *t, uint64_t 
 	terminal->api = api_of(rq);
 	terminal->takes_over = q->takeover;
 	terminal->next = message.since[0];
-	set_viewer(&terminal->viewer.viewer, rq, t, process);
-	terminal->viewer.viewer.may_write = terminal->viewer.viewer.writes = !q->read_only;
+	set_viewer(&terminal->connection.viewer, rq, t, process);
+	terminal->connection.viewer.may_write = terminal->connection.viewer.writes = !q->read_only;
 	return stream_start_websocket(s, rq, reply, &options, err);
 }
 

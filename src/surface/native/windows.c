@@ -79,7 +79,7 @@ static int open_window(struct request *rq, struct api_target *t, struct terminal
 	        .hold = &t->hold,
 	        .window = request_param(rq, "window"),
 	        .deadline = rq->deadline,
-	        .who = terminal_who(rq),
+	        .who = terminal_caller_name(rq),
 	};
 	return 0;
 }
@@ -409,7 +409,7 @@ static int window_keys(struct request *rq, const void *body, struct reply *reply
 {
 	const struct window_keys_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct terminal_operate what = {
+	struct terminal_operate request = {
 	        .text = b->text,
 	        .paste = b->paste,
 	        .keys = b->keys,
@@ -425,7 +425,7 @@ static int window_keys(struct request *rq, const void *body, struct reply *reply
 	struct terminal_at at;
 
 	if (open_window(rq, &t, &at, err) < 0 ||
-	    terminal_operate(&at, rq->arena, &what, &screen, &reason, err) < 0)
+	    terminal_operate(&at, rq->arena, &request, &screen, &reason, err) < 0)
 		return -1;
 	reply_screen(rq, reply, &screen, reason);
 	return 0;
@@ -490,8 +490,8 @@ static int window_execute(struct request *rq, const void *body, struct reply *re
 {
 	const struct window_run_body *b = body;
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct terminal_wish wish = {.cwd = b->cwd, .user = b->user, .env = &b->env};
-	struct terminal_execute what = {
+	struct window_open_request open_request = {.cwd = b->cwd, .user = b->user, .env = &b->env};
+	struct terminal_execute request = {
 	        .command = b->command,
 	        .keep = b->keep,
 	        .wait_ms = b->wait_ms,
@@ -502,8 +502,8 @@ static int window_execute(struct request *rq, const void *body, struct reply *re
 	struct terminal_at at;
 
 	if (open_window(rq, &t, &at, err) < 0 ||
-	    terminal_open_options(rq, &t, &wish, &what.open, err) < 0 ||
-	    terminal_execute(&at, rq->arena, &what, &result, err) < 0)
+	    terminal_options_resolve(rq, &t, &open_request, &request.open, err) < 0 ||
+	    terminal_execute(&at, rq->arena, &request, &result, err) < 0)
 		return -1;
 	answer = (struct window_result_answer){
 	        .window = result.window,

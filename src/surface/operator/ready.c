@@ -3,6 +3,8 @@
  * Runs on the loop's thread; no worker waits for it. */
 #include "surface/operator/ready.h"
 
+#include <assert.h>
+
 #include "edge/caller.h"
 #include "fleet/ready.h"
 #include "http/relay.h"
@@ -118,6 +120,7 @@ static void release_waiting(void *state, UNUSED int upstream_fd, UNUSED bool cle
 {
 	struct api *api = state;
 
+	assert(api->ready_waiting > 0);
 	api->ready_waiting--;
 }
 

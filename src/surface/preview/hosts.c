@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests for previews, by their Host. */
+#include "surface/preview/hosts.h"
+
 #include <string.h>
 
+#include "base/id.h"
+#include "edge/caller.h"
 #include "edge/hosts.h"
 #include "sandbox/preview.h"
-#include "surface/preview/preview.h"
 #include "surface/preview/routes.h"
+#include "surface/preview/serve.h"
 
 /* "api" and "sandbox" below the domain are the server itself; clients of E2B use them. */
 static bool is_sandbox_label(struct span label)
@@ -14,7 +18,7 @@ static bool is_sandbox_label(struct span label)
 	       !span_is_same_word(label, SPAN("sandbox"));
 }
 
-bool preview_host_is_place(const struct config *config, struct span host)
+bool preview_host_is_sandbox(const struct config *config, struct span host)
 {
 	return is_sandbox_label(host_label(config, host));
 }
@@ -22,6 +26,7 @@ bool preview_host_is_place(const struct config *config, struct span host)
 struct http_host preview_find_host(void *context, struct span host)
 {
 	const struct config *config = ((const struct api *)context)->config;
+
 	if (is_sandbox_label(host_label(config, host)))
 		return (struct http_host){.route = &preview_host_route};
 	/* The port counts, too: it may be another server on the same machine. */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/preview/live.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "base/map.h"
-#include "surface/preview/preview.h"
+#include "edge/api.h"
+#include "http/proxy.h"
 #include "surface/preview/routes.h"
 
 #define STREAMS_MAX 1024 /* streams of one sandbox at once */
@@ -16,10 +20,10 @@ struct preview_sandbox {
 };
 
 struct preview_live {
-	struct map places; /* id -> struct preview_sandbox, each with a count above 0 */
+	struct map sandboxes; /* id -> struct preview_sandbox, each with a count above 0 */
 };
 
-struct preview_live *preview_live_new(void)
+static struct preview_live *preview_live_new(void)
 {
 	struct preview_live *live = calloc(1, sizeof(*live));
 
@@ -28,58 +32,60 @@ struct preview_live *preview_live_new(void)
 	return live;
 }
 
-void preview_live_free(struct preview_live *live)
+static void preview_live_free(struct preview_live *live)
 {
 	if (!live)
 		return;
-	map_done(&live->places);
+	map_done(&live->sandboxes);
 	free(live);
 }
 
 static struct preview_sandbox *get_live_sandbox(struct preview_live *live, const char *id)
 {
-	struct preview_sandbox *place = map_find(&live->places, id);
+	struct preview_sandbox *sandbox = map_find(&live->sandboxes, id);
 
-	if (place)
-		return place;
-	place = calloc(1, sizeof(*place));
-	if (!place)
+	if (sandbox)
+		return sandbox;
+	sandbox = calloc(1, sizeof(*sandbox));
+	if (!sandbox)
 		abort();
-	memcpy(place->id, id, strlen(id) + 1);
-	list_init(&place->streams);
-	map_put(&live->places, place->id, place);
-	return place;
+	memcpy(sandbox->id, id, strlen(id) + 1);
+	list_init(&sandbox->streams);
+	map_put(&live->sandboxes, sandbox->id, sandbox);
+	return sandbox;
 }
 
-static void release_live_sandbox(struct preview_live *live, struct preview_sandbox *place)
+static void release_live_sandbox(struct preview_live *live, struct preview_sandbox *sandbox)
 {
-	if (--place->count)
+	assert(sandbox->count > 0);
+	if (--sandbox->count)
 		return;
-	map_remove(&live->places, place->id);
-	free(place);
+	map_remove(&live->sandboxes, sandbox->id);
+	free(sandbox);
 }
 
 bool preview_live_add(struct preview_live *live, struct preview_stream *s)
 {
-	struct preview_sandbox *place = get_live_sandbox(live, s->id);
+	struct preview_sandbox *sandbox = get_live_sandbox(live, s->id);
 
-	if (place->count >= STREAMS_MAX)
+	assert(!s->sandbox);
+	if (sandbox->count >= STREAMS_MAX)
 		return false;
-	place->count++;
-	s->place = place;
+	sandbox->count++;
+	s->sandbox = sandbox;
 	list_init(&s->item);
-	list_append(&place->streams, &s->item);
+	list_append(&sandbox->streams, &s->item);
 	return true;
 }
 
 void preview_live_remove(struct preview_live *live, struct preview_stream *s)
 {
-	struct preview_sandbox *place = TAKE(s->place);
+	struct preview_sandbox *sandbox = TAKE(s->sandbox);
 
-	if (!place)
+	if (!sandbox)
 		return;
 	list_remove(&s->item);
-	release_live_sandbox(live, place);
+	release_live_sandbox(live, sandbox);
 }
 
 struct preview_cut {
@@ -92,20 +98,20 @@ struct preview_cut {
 static void cut_streams(struct loop_task *task)
 {
 	struct preview_cut *cut = CONTAINER_OF(task, struct preview_cut, task);
-	struct preview_sandbox *place = map_find(&cut->live->places, cut->id);
+	struct preview_sandbox *sandbox = map_find(&cut->live->sandboxes, cut->id);
 	struct error err;
 
-	error_set(&err, ERROR_FORBIDDEN, 0, HERE, "this preview was taken back");
-	if (place) {
+	error_set(&err, ERROR_FORBIDDEN, 0, HERE, "access to this preview was revoked");
+	if (sandbox) {
 		/* The count keeps the entry while its streams are removed. */
-		place->count++;
-		LIST_EACH (&place->streams, item) {
+		sandbox->count++;
+		LIST_EACH (&sandbox->streams, item) {
 			struct preview_stream *s = LIST_ENTRY(item, struct preview_stream, item);
 
 			if (s->is_granted || !cut->granted_only)
 				relay_fail(s->relay, &err);
 		}
-		release_live_sandbox(cut->live, place);
+		release_live_sandbox(cut->live, sandbox);
 	}
 	free(cut);
 }

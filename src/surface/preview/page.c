@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "surface/preview/preview.h"
+#include "surface/preview/page.h"
+
+#include "base/buf.h"
+#include "base/error.h"
 
 bool preview_may_retry(const struct error *err)
 {
@@ -34,6 +37,6 @@ void preview_write_page(struct buf *out, const struct error *err, bool retries)
 	add_escaped(out, err->hint);
 	buf_add_text(out, "</p>");
 	if (retries)
-		buf_add_text(out, "<p>This page looks again every two seconds.</p>");
+		buf_add_text(out, "<p>This page reloads every two seconds.</p>");
 	buf_add_text(out, "</body></html>\n");
 }

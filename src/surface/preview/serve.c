@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/preview/serve.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/caller.h"
 #include "fleet/access.h"
+#include "fleet/preview.h"
+#include "http/proxy.h"
 #include "provider/dial.h"
-#include "surface/preview/preview.h"
+#include "surface/preview/live.h"
+#include "surface/preview/page.h"
 #include "surface/preview/routes.h"
 
 #define DIAL_QUICK_MS 300
@@ -155,7 +161,7 @@ static int dial_limited(struct request *rq, const struct fleet_hold *hold, uint1
 	if (result == 0 || err->code != ERROR_TIMEOUT)
 		return result;
 	if (atomic_fetch_add(&api->preview_dials, 1) >= most)
-		(void)FAIL(err, ERROR_UNAVAILABLE, "too many previews are being connected");
+		(void)FAIL(err, ERROR_UNAVAILABLE, "too many preview connections are in progress");
 	else
 		result = dial_within(hold, port, DIAL_MS, ret_fd, err);
 	atomic_fetch_sub(&api->preview_dials, 1);

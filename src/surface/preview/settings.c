@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/preview — settings of previews; …/preview-tokens — links to ports. */
 #include "base/clock.h"
-#include "surface/preview/preview.h"
+#include "edge/caller.h"
+#include "fleet/preview.h"
+#include "surface/preview/live.h"
 #include "surface/preview/routes.h"
+#include "surface/preview/serve.h"
 
 #define BASE "/api/sandbox/instances/:id"
 

@@ -4,10 +4,13 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "edge/caller.h"
+#include "fleet/preview.h"
 #include "fleet/usage.h"
 #include "sandbox/preview.h"
-#include "surface/preview/preview.h"
+#include "surface/preview/hosts.h"
 #include "surface/preview/routes.h"
+#include "surface/preview/serve.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 
