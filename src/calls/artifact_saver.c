@@ -10,6 +10,7 @@
 #include "calls/stored_artifact.h"
 #include "edge/api.h"
 #include "fleet/artifacts.h"
+#include "fleet/hold.h"
 
 /* Time to store all files; the call waits for it. */
 #define KEEP_MS (5 * 60 * 1000)

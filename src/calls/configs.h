@@ -3,6 +3,9 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "fleet/create.h"
+#include "fleet/hold.h"
+#include "store/store.h"
 #include "tool/tool.h"
 
 /* ---- a new sandbox ---- */

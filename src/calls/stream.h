@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "fleet/fleet.h"
+#include "fleet/hold.h"
 #include "http/relay.h"
 
 struct agent_process;

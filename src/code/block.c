@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "code/locks.h"
+#include "fleet/hold.h"
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"
 #include "provider/compute.h"

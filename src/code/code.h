@@ -32,6 +32,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "fleet/fleet.h"
+#include "json/json.h"
 
 #define CODE_CONTEXTS_MAX 16 /* of one sandbox, ended ones included */
 #define CODE_ID_MAX 40       /* [a-z0-9-] */

@@ -7,7 +7,9 @@
 #include "code/code.h"
 #include "code/code_kernels.h"
 #include "code/locks.h"
+#include "fleet/hold.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "wire/agent_jobs.h"
 
 #define LABEL "code:"

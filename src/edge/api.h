@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "code/queue.h"
+#include "config/config.h"
 #include "http/shares.h"
 
-struct config;
 struct http_failure;
 struct preview_port;
 

@@ -5,6 +5,7 @@
 #include "account/account.h"
 #include "edge/api.h"
 #include "fleet/fleet.h"
+#include "fleet/hold.h"
 #include "fleet/waiting.h"
 #include "sandbox/price.h"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "fleet/hold.h"
 #include "fleet/once.h"
 
 struct idempotent_request {

@@ -3,8 +3,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/create.h"
 #include "fleet/lease.h"
 #include "fleet/usage.h"
+#include "http/http.h"
+#include "json/json.h"
 
 /* The request for a new sandbox of a session. */
 static struct fleet_create session_create_request(const struct request *rq, struct json_map labels)

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "fleet/access_parts.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
 #include "store/access.h"
 
 #define KEY_NAME "sandbox-access"

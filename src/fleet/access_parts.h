@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/access_parts.h — access.c, for fleet.c. Private to this folder. */
+/* fleet/access_parts.h — the key of access tokens. */
 #pragma once
 
 struct fleet;
 
-/* Reads the key, or makes it. When the store cannot tell it, tokens are good until this process
- * ends. */
+/* Reads the key from the store, or makes it. If the store fails, tokens are valid until this
+ * process ends. */
 void access_open(struct fleet *f);

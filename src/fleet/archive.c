@@ -3,10 +3,13 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "blob/blob.h"
+#include "fleet/backup.h"
+#include "fleet/backups.h"
+#include "fleet/lifecycle.h"
+#include "fleet/meters.h"
 #include "fleet/shared_work.h"
 #include "provider/snapshots.h"
 
@@ -273,7 +276,7 @@ static int run_archive(struct fleet *f, UNUSED struct arena *arena, const struct
 /* A state that another thread may be about to change is judged when the work begins. */
 static int check_archive(struct fleet *f, const struct sandbox_record *r, struct error *err)
 {
-	if (r->actual == SANDBOX_STOPPED || cache_is_busy(&f->cache, r->id))
+	if (r->actual == SANDBOX_STOPPED || cache_is_busy(f->cache, r->id))
 		return 0;
 	return refuse_state(r, "archived", err);
 }
@@ -281,7 +284,7 @@ static int check_archive(struct fleet *f, const struct sandbox_record *r, struct
 int fleet_archive(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                   struct sandbox_record *ret, struct error *err)
 {
-	struct shared_work work = {.lane = fleet->background.backup_lane, .run = run_archive};
+	struct shared_work work = {.lane = fleet->background->backup_lane, .run = run_archive};
 	struct sandbox_record r;
 	int result;
 

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/archive.h — sandboxes whose files are in the blob store. Private to this folder.
+/* fleet/archive.h — sandboxes whose files are in the blob store.
  *
- * There is always one whole copy: the files go when the store says ARCHIVED, which is after the
- * blob has come to the disk; the blob goes when the sandbox has been started. */
+ * One whole copy always exists: the files are deleted after the row says ARCHIVED, which follows
+ * after the blob is on disk; the blob is deleted after the sandbox has been started. */
 #pragma once
 
-#include "fleet/backup.h"
-#include "sandbox/expiry.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-/* From STOPPED to ARCHIVED. On a thread of the lane of backups, as the next. */
+#include "base/error.h"
+
+struct fleet;
+struct operation;
+struct template_record;
+
+/* From STOPPED to ARCHIVED. Call this and archive_restore on a thread of the backup lane. */
 MUST_CHECK int archive_create(struct operation *op, struct error *err);
-/* From ARCHIVED to STARTED, or back. */
+/* From ARCHIVED to STARTED; back to ARCHIVED if it fails. */
 MUST_CHECK int archive_restore(struct operation *op, const struct template_record *t,
                                int64_t begun_ns, struct error *err);
 /* The key of the archiving of this sandbox, for shared_work.h. */
 void archive_key(const char *sandbox_id, char ret[ERROR_AWAITS_MAX]);
-/* Whether the files of a sandbox can be brought back. */
+/* Whether the files of a sandbox can be restored. */
 bool archive_exists(struct fleet *f, const char *sandbox_id);
-/* Its blob and row, if there are any. A failure is only logged: the next start tries again. */
+/* Deletes blob and row, if they exist. A failure is only logged: the next start tries again. */
 void archive_drop(struct fleet *f, const char *sandbox_id);
-/* Whether the blob of a sandbox that archives it is still to be kept. At boot, when all sandboxes
- * are settled. */
+/* Whether the archive of a sandbox is still needed. At boot, after all sandboxes are reconciled. */
 bool archive_is_needed(struct fleet *f, const char *project_id, const char *sandbox_id);

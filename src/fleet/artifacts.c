@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "blob/blob.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/meters.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "sandbox/media.h"
@@ -406,7 +406,7 @@ static void add_hour(struct fleet *f, struct arena *a, struct artifact_usage *us
 	struct id id = id_new();
 	struct error err = {0};
 
-	if (price_storage(&f->meters.prices, mib_s, &nano, &err) < 0)
+	if (price_storage(&f->meters->prices, mib_s, &nano, &err) < 0)
 		log_error("an artifact is not charged", TEXT("artifact", r->id), FAILURE(&err));
 	*row = (struct usage_record){
 	        .id = arena_text(a, id.text),

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a command made or changed: looked for by the agent, then kept one by one. */
-#include "fleet/artifacts.h"
-
-#include <string.h>
-
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/artifacts.h"
+#include "fleet/fleet_state.h"
 #include "provider/compute.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
+
+#include <string.h>
 
 struct artifact_search {
 	const struct fleet_artifacts_made *made;

@@ -4,10 +4,13 @@
  * provider does it, then the row says so: whoever dies in between, mounts_reconcile finishes it. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/mounts.h"
+#include "fleet/operation.h"
+#include "fleet/rounds.h"
+#include "fleet/volume.h"
+#include "provider/volume.h"
 
 /* ---- whose ---- */
 
@@ -233,7 +236,7 @@ static void reconcile_mount(struct fleet *f, const struct mount_record *m)
 	struct error err = {0};
 	struct mount_list has;
 
-	if (cache_is_busy(&f->cache, m->sandbox_id) ||
+	if (cache_is_busy(f->cache, m->sandbox_id) ||
 	    operation_begin(f, &arena, m->sandbox_id, deadline_after(0), &op, &err) < 0 ||
 	    !sandbox_is_local(f, &op.record) ||
 	    (op.record.actual != SANDBOX_STOPPED && !is_running(&op.record)) ||

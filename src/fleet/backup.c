@@ -7,13 +7,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "fleet/archive.h"
+#include "fleet/backups.h"
+#include "fleet/fleet_state.h"
+#include "fleet/rounds.h"
 #include "fleet/storage_limit.h"
+#include "json/json.h"
 #include "provider/snapshots.h"
 
 #define DOCUMENT_MAX (128 * 1024)
@@ -139,7 +142,7 @@ static int read_document(struct arena *a, int fd, struct backup_found *ret, stru
 
 /* ---- progress ---- */
 
-struct backup_progress {
+struct packing_progress {
 	struct fleet *fleet;
 	struct backup_record record; /* with the texts of the caller */
 	int64_t told_at;
@@ -148,7 +151,7 @@ struct backup_progress {
 
 static void on_progress(void *context, int percent, const char *text)
 {
-	struct backup_progress *t = context;
+	struct packing_progress *t = context;
 	AUTO(arena_done) struct arena arena = {0};
 	int64_t now = clock_monotonic_ms();
 	struct error err = {0};
@@ -163,13 +166,13 @@ static void on_progress(void *context, int percent, const char *text)
 
 static bool is_given_up(void *context)
 {
-	return ((struct backup_progress *)context)->is_removed;
+	return ((struct packing_progress *)context)->is_removed;
 }
 
 static int run_backup(struct fleet *f, struct provider_backup *request,
                       const struct backup_record *r, struct error *err)
 {
-	struct backup_progress telling = {.fleet = f, .record = *r};
+	struct packing_progress telling = {.fleet = f, .record = *r};
 	struct provider_backup told = *request;
 	int status;
 

@@ -3,10 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/fd.h"
 #include "blob/blob.h"
 #include "fleet/backup.h"
+#include "fleet/backups.h"
+#include "fleet/fleet_state.h"
+#include "fleet/import.h"
+#include "fleet/template_cache.h"
 
 /* Of the digest, behind a name that another template has. */
 #define DIGEST_SHOWN 8

@@ -3,17 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "fleet/backup.h"
+#include "fleet/backups.h"
 #include "fleet/elsewhere.h"
+#include "fleet/fleet_state.h"
 #include "fleet/shared_work.h"
 #include "fleet/snapshot.h"
 #include "fleet/storage_limit.h"
-#include "fleet/waiting.h"
-#include "provider/snapshots.h"
 
 #define IMPORT_KIND "import" /* of keys that are awaited */
 
@@ -383,7 +382,7 @@ int fleet_backup_import(struct fleet *fleet, struct arena *a,
 	struct shared_work work = {
 	        .project_id = request->project_id,
 	        .what = arena_format(a, "backup '%s' is being imported", request->backup),
-	        .lane = fleet->background.backup_lane,
+	        .lane = fleet->background->backup_lane,
 	        .run = run_import,
 	        .texts = {[IMPORT_PROJECT] = request->project_id,
 	                  [IMPORT_BACKUP] = request->backup,

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/browsers.h"
+#include "fleet/cache.h"
+#include "fleet/fleet_state.h"
+#include "fleet/gate.h"
+#include "fleet/rounds.h"
+#include "fleet/volume.h"
+#include "fleet/volume_operation.h"
 
 #define IDLE_MS 3000
 
@@ -70,37 +75,37 @@ static int end_browser(struct fleet *f, const char *volume_id, struct browser *b
 	int result =
 	        f->ops->destroy(f->provider, browser->id, deadline_after(CALL_TIMEOUT_MS), err);
 
-	pthread_mutex_lock(&f->browsers.mutex);
-	map_remove(&f->browsers.by_volume, volume_id);
-	pthread_mutex_unlock(&f->browsers.mutex);
-	cache_update(&f->cache, browser->entry, &closed);
+	pthread_mutex_lock(&f->browsers->mutex);
+	map_remove(&f->browsers->by_volume, volume_id);
+	pthread_mutex_unlock(&f->browsers->mutex);
+	cache_update(f->cache, browser->entry, &closed);
 	/* From here on it is an orphan, should it live. */
-	cache_set_queued(&f->cache, browser->entry, false);
-	cache_unpin(&f->cache, browser->entry);
+	cache_set_queued(f->cache, browser->entry, false);
+	cache_unpin(f->cache, browser->entry);
 	free(browser);
 	return result;
 }
 
 bool browser_await_transfers(struct fleet *f, const char *volume_id, int64_t deadline)
 {
-	struct browser *browser = browser_find(&f->browsers, volume_id);
+	struct browser *browser = browser_find(f->browsers, volume_id);
 	bool is_over;
 
 	if (!browser)
 		return true;
-	cache_close(&f->cache, browser->entry); /* so that the last transfer wakes this thread */
-	is_over = cache_drain(&f->cache, browser->entry, deadline);
-	cache_reopen(&f->cache, browser->entry);
+	cache_close(f->cache, browser->entry); /* so that the last transfer wakes this thread */
+	is_over = cache_drain(f->cache, browser->entry, deadline);
+	cache_reopen(f->cache, browser->entry);
 	return is_over;
 }
 
 int browser_end(struct fleet *f, const char *volume_id, struct error *err)
 {
-	struct browser *browser = browser_find(&f->browsers, volume_id);
+	struct browser *browser = browser_find(f->browsers, volume_id);
 
 	if (!browser)
 		return 0;
-	if (cache_is_held(&f->cache, browser->id))
+	if (cache_is_held(f->cache, browser->id))
 		log_info("transfers of a volume are cut short", TEXT("volume", volume_id));
 	return end_browser(f, volume_id, browser, err);
 }
@@ -119,13 +124,12 @@ static bool find_idle(struct fleet *f, bool all, char ret_volume[ID_SIZE + 1])
 	size_t at = 0;
 	bool found = false;
 
-	pthread_mutex_lock(&f->browsers.mutex);
-	while (!found && (browser = map_next(&f->browsers.by_volume, &at, &id)))
-		found = all ||
-		        (browser->used_at < before && !cache_is_held(&f->cache, browser->id));
+	pthread_mutex_lock(&f->browsers->mutex);
+	while (!found && (browser = map_next(&f->browsers->by_volume, &at, &id)))
+		found = all || (browser->used_at < before && !cache_is_held(f->cache, browser->id));
 	if (found)
 		memcpy(ret_volume, id, ID_SIZE + 1);
-	pthread_mutex_unlock(&f->browsers.mutex);
+	pthread_mutex_unlock(&f->browsers->mutex);
 	return found;
 }
 
@@ -144,10 +148,10 @@ void browsers_tidy(struct fleet *f, bool all)
 		                           deadline_after(all ? BROWSER_CLOSE_MS : 0), &v,
 		                           &err) < 0)
 			return;
-		browser = browser_find(&f->browsers, id);
+		browser = browser_find(f->browsers, id);
 		if (!browser)
 			continue;
-		if (!all && !cache_close_idle(&f->cache, browser->entry, INT64_MAX))
+		if (!all && !cache_close_idle(f->cache, browser->entry, INT64_MAX))
 			return;
 		if (end_browser(f, id, browser, &err) < 0)
 			log_warning("a volume's sandbox is left for the next sweep",
@@ -161,11 +165,11 @@ void browsers_on_ended(struct fleet *f, const char *sandbox_id)
 	const char *id;
 	size_t at = 0;
 
-	pthread_mutex_lock(&f->browsers.mutex);
-	while ((browser = map_next(&f->browsers.by_volume, &at, &id)))
+	pthread_mutex_lock(&f->browsers->mutex);
+	while ((browser = map_next(&f->browsers->by_volume, &at, &id)))
 		if (strcmp(browser->id, sandbox_id) == 0)
 			browser->is_lost = true;
-	pthread_mutex_unlock(&f->browsers.mutex);
+	pthread_mutex_unlock(&f->browsers->mutex);
 }
 
 /* ---- the beginning ---- */
@@ -229,7 +233,7 @@ static int browser_open(struct volume_operation *v, bool writes, struct browser 
                         struct error *err)
 {
 	struct fleet *f = v->fleet;
-	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 	struct browser *browser;
 	struct id id = id_new();
 	struct sandbox_record open;
@@ -241,19 +245,19 @@ static int browser_open(struct volume_operation *v, bool writes, struct browser 
 		abort();
 	memcpy(browser->id, id.text, sizeof(browser->id));
 	browser->writes = writes;
-	browser->entry = cache_pin(&f->cache, browser->id);
-	cache_set_queued(&f->cache, browser->entry, true);
+	browser->entry = cache_pin(f->cache, browser->id);
+	cache_set_queued(f->cache, browser->entry, true);
 	if (open_sandbox(v, browser, err) < 0) {
-		cache_set_queued(&f->cache, browser->entry, false);
-		cache_unpin(&f->cache, browser->entry);
+		cache_set_queued(f->cache, browser->entry, false);
+		cache_unpin(f->cache, browser->entry);
 		free(browser);
 		return -1;
 	}
 	open = row_of(browser, true);
-	cache_update(&f->cache, browser->entry, &open);
-	pthread_mutex_lock(&f->browsers.mutex);
-	map_put(&f->browsers.by_volume, v->record.id, browser);
-	pthread_mutex_unlock(&f->browsers.mutex);
+	cache_update(f->cache, browser->entry, &open);
+	pthread_mutex_lock(&f->browsers->mutex);
+	map_put(&f->browsers->by_volume, v->record.id, browser);
+	pthread_mutex_unlock(&f->browsers->mutex);
 	*ret = browser;
 	return 0;
 }
@@ -262,16 +266,16 @@ static int hold_browser(struct volume_operation *v, struct browser *browser, str
                         struct error *err)
 {
 	struct fleet *f = v->fleet;
-	struct cache_entry *entry = cache_pin(&f->cache, browser->id);
+	struct cache_entry *entry = cache_pin(f->cache, browser->id);
 	struct sandbox_record ignored;
 
-	if (!cache_hold_entry(&f->cache, v->arena, entry, &ignored)) {
-		cache_unpin(&f->cache, entry);
+	if (!cache_hold_entry(f->cache, v->arena, entry, &ignored)) {
+		cache_unpin(f->cache, entry);
 		return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' is being closed", v->record.name);
 	}
-	pthread_mutex_lock(&f->browsers.mutex);
+	pthread_mutex_lock(&f->browsers->mutex);
 	browser->used_at = clock_monotonic_ms();
-	pthread_mutex_unlock(&f->browsers.mutex);
+	pthread_mutex_unlock(&f->browsers->mutex);
 	*ret = (struct fleet_hold){.fleet = f, .provider = f->provider};
 	memcpy(ret->id, browser->id, ID_SIZE);
 	return 0;
@@ -281,7 +285,7 @@ static int hold_browser(struct volume_operation *v, struct browser *browser, str
 static int find_or_open(struct volume_operation *v, bool is_read, bool for_writing,
                         struct browser **ret, struct error *err)
 {
-	struct browser *browser = browser_find(&v->fleet->browsers, v->record.id);
+	struct browser *browser = browser_find(v->fleet->browsers, v->record.id);
 
 	if (browser && (browser->is_lost || (for_writing && !browser->writes))) {
 		if (browser_close(v->fleet, v->record.id, err) < 0)

@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/meters.h"
+#include "fleet/usage.h"
 #include "sandbox/events.h"
 #include "store/events.h"
 
@@ -58,7 +59,7 @@ static void refuse_spent(const struct budget_record *r, struct error *err)
 
 int budgets_check(struct fleet *f, const struct spender *spender, struct error *err)
 {
-	struct meters *m = &f->meters;
+	struct meters *m = f->meters;
 	const struct budget_record *r;
 
 	if (!atomic_load(&m->has_spent))
@@ -148,7 +149,7 @@ static void keep_spent(struct meters *m, const struct budget_list *list, int64_t
 
 int budgets_refresh(struct fleet *f, struct error *err)
 {
-	struct meters *m = &f->meters;
+	struct meters *m = f->meters;
 	int64_t now = clock_unix_ms();
 	struct arena fresh = {0}, old;
 	struct budget_list list;

@@ -7,13 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/build_parts.h"
 #include "fleet/elsewhere.h"
-#include "fleet/retention.h"
+#include "fleet/fleet_state.h"
+#include "fleet/import.h"
+#include "fleet/rounds.h"
 #include "fleet/storage_limit.h"
+#include "fleet/template_cache.h"
 
 #define SPEC_MAX ((size_t)16 << 20)
 #define CANCEL_MS 10000

@@ -9,6 +9,8 @@
 #pragma once
 
 #include "fleet/fleet.h"
+#include "image/image.h"
+#include "json/json.h"
 #include "store/builds.h"
 
 #define BUILD_STEPS_MAX 200
@@ -66,15 +68,6 @@ extern const struct json_shape build_spec_shape, build_login_shape;
  * "python:3.12" is python-3.12, and what is too long ends in a digest of itself. Two images may
  * come to the same one, see fleet_template_check_image. */
 const char *build_image_template(struct arena *a, const char *image);
-/* The template of that name, ready; it is imported when it is not there. Of those who ask at once
- * one imports it, and the others wait for that. */
-MUST_CHECK int fleet_template_of_image(struct fleet *fleet, struct arena *a,
-                                       const struct fleet_import *request, int64_t deadline,
-                                       struct template_record *ret, struct error *err);
-/* Two images may come to one name: "a/b:c" and "a-b/c". ERROR_CONFLICT for a template that is known
- * to be of something else; whoever has imported a file under that name knows what it is. */
-MUST_CHECK int fleet_template_check_image(const struct template_record *t, const char *image,
-                                          struct error *err);
 /* Everything that can be seen to be wrong without a sandbox. */
 MUST_CHECK int build_spec_check(const struct fleet *fleet, const struct build_spec *spec,
                                 struct error *err);

@@ -10,11 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "fleet/build_parts.h"
+#include "fleet/fleet_state.h"
 #include "image/decompress.h"
 
 #define KEPT_S (24 * 3600)

@@ -2,9 +2,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "fleet/build_parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/pool_states.h"
+#include "fleet/recipe.h"
+#include "fleet/request.h"
+#include "fleet/template_cache.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/build_parts.h"
+#include "fleet/fleet_state.h"
+#include "wire/agent.h"
 
 #define LINE_MAX_SIZE ((size_t)4096)
 #define CHUNK_BYTES ((size_t)64 * 1024)

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/build_parts.h — what the files of builds share. Private to this folder.
- *
- * build.c: who waits, who runs, and how it ends. build_run.c: from step to step. build_sandbox.c:
- * the sandbox of a step. build_finish.c: the start and ready commands, and the template.
- * build_spec.c, build_key.c: pure rules. build_log.c, build_files.c, layers.c: what their names
- * say. */
+/* fleet/build_parts.h — builds, for their own files. build.c: queue, cancel, end. build_run.c: from
+ * step to step. build_sandbox.c: the sandbox of a step. build_finish.c: the start and ready
+ * commands, and the template. build_spec.c, build_key.c: pure rules. build_log.c, build_files.c,
+ * layers.c. */
 #pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/list.h"
+#include "base/map.h"
 #include "fleet/build.h"
 #include "fleet/builds.h"
-#include "fleet/waiting.h"
+#include "fleet/hold.h"
+#include "fleet/work_lane.h"
 #include "provider/agent_reader.h"
-#include "wire/agent.h"
+
+struct agent_exec;
+struct agent_output;
+struct agent_process;
+struct compute_request;
 
 #define BUILD_KEY_SIZE 64 /* hexadecimal digits */
 #define BUILD_WAITING_MAX 64

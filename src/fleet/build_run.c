@@ -2,9 +2,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/path.h"
 #include "fleet/build_parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/import.h"
+#include "fleet/request.h"
+#include "fleet/template_cache.h"
+#include "wire/agent.h"
 
 /* ---- the path ---- */
 

@@ -4,14 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
-#include "base/fd.h"
 #include "base/log.h"
-#include "base/path.h"
 #include "fleet/build_parts.h"
+#include "fleet/create.h"
+#include "fleet/fleet_state.h"
 #include "fleet/snapshots.h"
 #include "provider/compute.h"
+#include "wire/agent.h"
 #include "wire/agent_files.h"
 
 /* A message that has begun comes to its end soon. */

@@ -6,6 +6,8 @@
 
 #include "base/path.h"
 #include "fleet/build_parts.h"
+#include "fleet/recipe.h"
+#include "fleet/request.h"
 
 #define COMMAND_MAX (64 * 1024)
 #define USER_MAX 64

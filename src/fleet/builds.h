@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/builds.h — what the other files of this folder need of builds. Private to it. */
+/* fleet/builds.h — builds and their layers, for the other files of this folder. */
 #pragma once
 
-#include "fleet/parts.h"
+#include "base/error.h"
 
-/* What the files of a build's sandbox begin with, in place of its template's layer. Its template's
- * entrypoint is not started. */
+struct builds_in_flight;
+struct fleet;
+
+/* The files that the sandbox of a build begins with, instead of the layer of its template. The
+ * entrypoint of the template is not started. */
 struct build_base {
-	const char *layer; /* "" = the template's folder alone */
+	const char *layer; /* "" = only the folder of the template */
 };
 
 /* ---- build.c ---- */
 
 struct builds_in_flight *builds_in_flight_new(void);
 void builds_in_flight_free(struct builds_in_flight *builds);
-/* Ends those that run: the server goes. */
+/* Ends all builds, because the server ends. */
 void builds_leave(struct fleet *f);
-/* What nobody is building any more, because the server went away, has failed. */
-MUST_CHECK int builds_recover(struct fleet *f, struct error *err);
-void builds_tick(struct fleet *f);
-/* Ends a project's builds. */
+/* Ends the builds of a project. */
 MUST_CHECK int builds_end(struct fleet *f, const char *project_id, struct error *err);
 
 /* ---- layers.c ---- */
 
-/* Removes it unless the cache, a template or a build needs it. "" is fine; what cannot be removed
- * now is swept later. */
+/* Removes the layer unless the cache, a template or a build needs it. "" is fine; a sweep removes
+ * what cannot be removed now. */
 void layer_release(struct fleet *f, const char *id);
-/* Takes what was built on a template out of the cache. */
+/* Removes the layers that were built on a template from the cache. */
 MUST_CHECK int layers_forget(struct fleet *f, const char *template_id, struct error *err);
-/* Removes all of a project that has no template any more. */
+/* Removes all layers of a project that has no template any more. */
 MUST_CHECK int layers_end(struct fleet *f, const char *project_id, struct error *err);
-void layers_sweep(struct fleet *f, bool at_boot);

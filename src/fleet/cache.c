@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "fleet/meter.h"
 
 #define TOUCH_EVERY_MS 1000
 #define NAME_KEY_SIZE 256

@@ -4,17 +4,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
+#include "fleet/lifecycle.h"
 #include "fleet/review.h"
 #include "fleet/snapshot.h"
+#include "fleet/template_cache.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "store/snapshots.h"
-#include "store/volumes.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
-#include "wire/wire.h"
 
 #define TEMPLATE_BASE "template"
 #define LIST_MS 60000

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/changes.h — what a sandbox did to its files, to be looked at and taken back. Part of the
- * fleet: the rules of fleet.h hold.
+/* fleet/changes.h — what a sandbox has changed in its files: list, diff, revert. The rules of
+ * fleet.h apply.
  *
- * Whatever lies in the files is hostile, names included. What the sandbox does meanwhile may be
- * seen or not. */
+ * Contents and names of the files are hostile. Changes that the sandbox makes during a call may be
+ * included or not. */
 #pragma once
 
 #include "fleet/fleet.h"
@@ -16,42 +16,42 @@
 struct fleet_changes_ask {
 	struct fleet_ref ref; /* a sandbox, or a snapshot */
 	bool of_snapshot;
-	/* A snapshot's name or id, or "template". NULL: of a sandbox its template, of a snapshot
-	 * what it lies on. */
+	/* What to compare with: name or id of a snapshot, or "template". NULL: the template of a
+	 * sandbox, the parent of a snapshot. */
 	const char *base;
-	const char *path;  /* NULL = all */
-	const char *after; /* the last path of the page before; NULL = the first page */
-	unsigned limit;    /* 1..FLEET_CHANGES_MAX, or FLEET_DIFFS_MAX of diffs */
+	const char *path;  /* NULL: all */
+	const char *after; /* last path of the previous page; NULL: the first page */
+	unsigned limit;    /* 1..FLEET_CHANGES_MAX; of diffs up to FLEET_DIFFS_MAX */
 };
 struct fleet_changes {
 	struct sandbox_change *items; /* in the arena */
-	struct span *diffs;           /* of each, by fleet_diff */
+	struct span *diffs;           /* one for each item; of fleet_diff */
 	size_t count;
-	bool is_more;     /* after the last one */
+	bool is_more;     /* further changes follow */
 	const char *base; /* id of a snapshot, or "template" */
 };
-/* By path, name by name; a folder before what it holds. */
+/* Sorted by path, name by name; a folder comes before its entries. */
 MUST_CHECK int fleet_changes(struct fleet *fleet, struct arena *a,
                              const struct fleet_changes_ask *ask, struct fleet_changes *ret,
                              struct error *err);
-/* With the text of each, as far as FLEET_DIFF_BYTES go. */
+/* fleet_changes with the text of each change, up to FLEET_DIFF_BYTES in all. */
 #define FLEET_DIFF_BYTES (8 * 1024 * 1024)
 MUST_CHECK int fleet_diff(struct fleet *fleet, struct arena *a, const struct fleet_changes_ask *ask,
                           struct fleet_changes *ret, struct error *err);
 
 struct fleet_revert {
-	const char *const *paths; /* "" or "/" = all */
+	const char *const *paths; /* "" or "/": all */
 	size_t count;
 	const char *base; /* as above */
 };
-/* Of one path. */
+/* The result for one path. */
 struct fleet_reverted {
 	const char *path;
 	unsigned restored, removed; /* entries */
-	struct error err;           /* ERROR_NONE = it is as it was in the base */
+	struct error err;           /* ERROR_NONE: the path is as in the base */
 };
-/* Of a sandbox that is started, by its own agent, or stopped. Fails when nothing was tried; else
- * each path has its own result, in the array of `count` results. */
+/* Reverts paths of a started or a stopped sandbox; in a started one its own agent does it. Fails if
+ * nothing was tried; else the array of `count` results has one for each path. */
 MUST_CHECK int fleet_revert(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                             const struct fleet_revert *request, struct fleet_reverted *ret,
                             struct error *err);

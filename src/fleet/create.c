@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/builds.h"
 #include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
-#include "fleet/service_parts.h"
+#include "fleet/lifecycle.h"
+#include "fleet/meters.h"
+#include "fleet/resolved_create.h"
 #include "fleet/snapshot.h"
-#include "fleet/waiting.h"
 #include "fleet/warm_parts.h"
 #include "provider/compute.h"
-#include "store/snapshots.h"
 
 #define NAME_TRIES 8
 #define PROJECT_TRIES 8
@@ -138,10 +139,10 @@ static void run_prefetch(struct worker_task *task)
 	AUTO(arena_done) struct arena arena = {0};
 	struct sandbox_record r;
 
-	if (cache_hold(&e->fleet->cache, &arena, NULL, e->id, &r)) {
+	if (cache_hold(e->fleet->cache, &arena, NULL, e->id, &r)) {
 		defaults_prefetch(e->fleet, &arena, &r);
 		compute_preconnect(e->fleet->provider, e->id);
-		cache_unhold(&e->fleet->cache, e->id);
+		cache_unhold(e->fleet->cache, e->id);
 	}
 	free(e);
 }
@@ -236,7 +237,7 @@ int lifecycle_recreate(struct operation *op, const struct template_record *t, in
                        struct error *err)
 {
 	struct fleet *f = op->fleet;
-	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 
 	return inside ? start_in_provider(op, t, begun_ns, f->ops->create, err) : -1;
 }
@@ -245,7 +246,7 @@ int lifecycle_restart(struct operation *op, const struct template_record *t, int
                       struct error *err)
 {
 	struct fleet *f = op->fleet;
-	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 	const struct operation_move creating = {
 	        .to = SANDBOX_CREATING, .desired = SANDBOX_STARTED, .event = "starting"};
 	struct operation_move stopped = {.to = SANDBOX_STOPPED, .desired = SANDBOX_STOPPED};
@@ -410,14 +411,14 @@ static int create_pending(struct fleet *f, struct arena *a, struct resolved_crea
 	resolved->record.last_event = resolved->template.state == TEMPLATE_READY
 	                                      ? "waiting for a worker"
 	                                      : "waiting for its template";
-	entry = cache_pin(&f->cache, resolved->record.id);
-	cache_set_queued(&f->cache, entry, true);
+	entry = cache_pin(f->cache, resolved->record.id);
+	cache_set_queued(f->cache, entry, true);
 	result = insert_named(f, a, resolved, NULL, err);
 	if (result == 0)
 		result = pending_submit(f, a, resolved, begun_ns, err);
 	if (result < 0)
-		cache_set_queued(&f->cache, entry, false);
-	cache_unpin(&f->cache, entry);
+		cache_set_queued(f->cache, entry, false);
+	cache_unpin(f->cache, entry);
 	return result;
 }
 
@@ -453,11 +454,11 @@ static int resolve_and_make(struct fleet *f, struct arena *a, struct resolved_cr
 		if (request_resolve(f, a, resolved, err) < 0 ||
 		    mounts_resolve(f, a, resolved, err) < 0)
 			return -1;
-		if (!gate_enter(&f->gate, err))
+		if (!gate_enter(f->gate, err))
 			return -1;
 		result = request->wait ? create_and_start(f, a, resolved, begun_ns, err)
 		                       : create_pending(f, a, resolved, begun_ns, err);
-		gate_leave(&f->gate);
+		gate_leave(f->gate);
 		if (result == 0 || !resolved->is_outdated)
 			return result;
 		project_forget(f, request->project_id);

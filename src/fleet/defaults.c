@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/defaults.h"
+
 #include <string.h>
 
-#include "fleet/parts.h"
+#include "fleet/cache.h"
+#include "fleet/fleet_state.h"
+#include "fleet/template_cache.h"
+#include "json/json.h"
 #include "store/secrets.h"
 
 /* "KEY=value" texts; a later one of the same key replaces the earlier. */
@@ -80,10 +85,10 @@ int fleet_defaults(struct fleet *fleet, struct arena *a, const struct sandbox_re
 	struct environment_list e = {.arena = a};
 	struct fleet_defaults base;
 
-	if (!cache_defaults_get(&fleet->cache, a, r->id, &base)) {
+	if (!cache_defaults_get(fleet->cache, a, r->id, &base)) {
 		if (compute_for_row(fleet, a, r, &base, err) < 0)
 			return -1;
-		cache_defaults_put(&fleet->cache, r->id, &base);
+		cache_defaults_put(fleet->cache, r->id, &base);
 	}
 	*ret = base;
 	if (!extra || extra->count == 0)

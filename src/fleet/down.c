@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every sandbox of this server is stopped, its files kept. */
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/lifecycle.h"
+#include "fleet/rounds.h"
 #include "fleet/trash.h"
 
 /* After the last call, and longer than the server may take to end. */
@@ -47,7 +47,7 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
  * go on for minutes, because its sandbox does not answer: by then the others are stopped. */
 static int stop_rest(struct fleet *f, struct stopping *stopping, struct error *err)
 {
-	bool is_empty = !stopping->for_good || gate_wait(&f->gate, stopping->deadline);
+	bool is_empty = !stopping->for_good || gate_wait(f->gate, stopping->deadline);
 
 	if (stopping->for_good)
 		browsers_tidy(f, true);
@@ -56,8 +56,8 @@ static int stop_rest(struct fleet *f, struct stopping *stopping, struct error *e
 	if (fleet_each_sandbox(f, stop_row, stopping, err) < 0)
 		return -1;
 	/* A call inside the gate may have a row, which is counted, or none. */
-	if (!is_empty && stopping->counts.left < gate_inside(&f->gate))
-		stopping->counts.left = gate_inside(&f->gate);
+	if (!is_empty && stopping->counts.left < gate_inside(f->gate))
+		stopping->counts.left = gate_inside(f->gate);
 	return 0;
 }
 
@@ -67,7 +67,7 @@ int fleet_stop_all(struct fleet *fleet, const struct fleet_stop *how, struct fle
 	struct stopping stopping = {.deadline = how->deadline, .for_good = how->for_good};
 
 	if (how->for_good)
-		gate_close(&fleet->gate, fleet->config->drain_ms + CLOSED_MS);
+		gate_close(fleet->gate, fleet->config->drain_ms + CLOSED_MS);
 	if (fleet_each_sandbox(fleet, stop_row, &stopping, err) < 0 ||
 	    stop_rest(fleet, &stopping, err) < 0)
 		return -1;

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/operation.h"
+#include "fleet/rounds.h"
 #include "store/egress.h"
 
 static bool is_alive(const struct sandbox_record *r)
@@ -114,7 +114,7 @@ int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_re
 				            TEXT("sandbox", op.record.id), FAILURE(&second));
 			return -1;
 		}
-		cache_update(&fleet->cache, op.entry, &op.record);
+		cache_update(fleet->cache, op.entry, &op.record);
 	}
 	*ret = op.record;
 	return 0;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/elsewhere.h — what another server on the same store has. Private to this folder. */
+/* fleet/elsewhere.h — what belongs to another server on the same store. */
 #pragma once
 
-#include "fleet/peers.h"
+#include <stdbool.h>
 
-/* "sandbox 'a' is on node 'x', this is node 'y'", and that the other one can do it. Returns -1. */
+#include "base/error.h"
+
+struct arena;
+struct fleet;
+
+/* "sandbox 'a' is on node 'x', this is node 'y'": the caller may pass the request on. Returns -1.
+ */
 struct elsewhere {
 	const char *what, *name, *how; /* "sandbox", its name, "is" */
 	const char *node;
 };
 int elsewhere_fail(const struct fleet *f, const struct elsewhere *e, struct error *err);
-/* Whether another server can be asked. Fails when that is not known: to take it for gone then would
- * make a second sandbox beside its own. */
+/* Whether the server of `node` answers requests. Fails if that is not known: a server that is
+ * wrongly taken for gone would lead to two sandboxes for one lease. */
 MUST_CHECK int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *ret,
                                struct error *err);
-/* Says in the store that this one lives, if it has an address, and not more often than need be.
- * Called each second. One without an address takes back what it said before. */
-void peer_tick(struct fleet *f);
-/* Says that it has ended. */
+/* Says in the store that this server has ended. */
 void peer_leave(struct fleet *f);

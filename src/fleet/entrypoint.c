@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
-#include "fleet/parts.h"
+#include "fleet/defaults.h"
+#include "fleet/lifecycle.h"
+#include "json/json.h"
 #include "provider/compute.h"
 #include "wire/agent.h"
 

@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
 #include "fleet/retention.h"
+#include "json/json.h"
 #include "provider/agent_health.h"
 #include "provider/command_ends.h"
 #include "sandbox/events.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/events.h — an event as every surface tells it: /v1/events, webhooks, the CLI. */
+/* fleet/events.h — events as all surfaces show them: /v1/events, webhooks, the CLI. */
 #pragma once
 
 #include "fleet/fleet.h"
 #include "store/events.h"
+
+struct buf;
 
 struct fleet_event {
 	int64_t sequence, at;
@@ -14,9 +16,9 @@ extern const struct json_shape fleet_event_shape;
 struct fleet_event fleet_event_of(const struct event_record *r);
 /* Appends the event as one JSON object without a line break. */
 void fleet_event_write(struct buf *out, const struct event_record *r);
-/* The tick's: drops the oldest ones, as configuration wants it. */
+/* Of the tick: drops the oldest events, above the configured number and age. */
 MUST_CHECK int fleet_events_purge(struct fleet *fleet, struct error *err);
-/* The tick's: records that the agent of a sandbox has become unresponsive, once for each time. */
+/* Of the tick: records that the agent of a sandbox has become unresponsive, once each time. */
 void fleet_events_add_unresponsive(struct fleet *fleet, const struct sandbox_record *r);
-/* The tick's: records the commands that limits ended, see provider/command_ends.h. */
+/* Of the tick: records commands that a limit has ended, see provider/command_ends.h. */
 void fleet_events_add_ends(struct fleet *fleet);

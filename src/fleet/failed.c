@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/failed.h"
+/* Removal of sandboxes, templates and backups in state "failed" that no caller has removed for
+ * `failed_keep`.
+ *
+ * A failed sandbox keeps its row, and with it the row that names its base (snapshot_bases). It is
+ * deleted as by DELETE, so that its event is recorded and the purge of deleted rows removes both
+ * rows a day later. It stays while the provider or the blob store has files of it, or does not
+ * answer. Default templates stay: the next create builds them again. */
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/backup.h"
-#include "fleet/parts.h"
-#include "fleet/retention.h"
+#include "fleet/lifecycle.h"
+#include "fleet/rounds.h"
 #include "store/backups.h"
+
+/* At most so many of each kind in a sweep. */
+#define FAILED_AT_ONCE 32
 
 struct removal_round {
 	int64_t before; /* what failed earlier is removed */
@@ -60,7 +68,7 @@ static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void
 	struct removal_round *round = context;
 	struct error err = {0};
 
-	if (round->left == 0 || !is_sandbox_due(f, round, r) || cache_is_busy(&f->cache, r->id))
+	if (round->left == 0 || !is_sandbox_due(f, round, r) || cache_is_busy(f->cache, r->id))
 		return;
 	round->left--;
 	if (operation_begin(f, &arena, r->id, deadline_after(0), &op, &err) < 0 ||

@@ -4,24 +4,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/access_parts.h"
 #include "fleet/builds.h"
 #include "fleet/elsewhere.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_parts.h"
+#include "fleet/lifecycle.h"
 #include "fleet/ready.h"
-#include "fleet/waiting.h"
+#include "fleet/rounds.h"
 #include "provider/agent_reader.h"
+
+static struct fleet *allocate_fleet(void)
+{
+	struct fleet_parts *parts = calloc(1, sizeof(*parts));
+
+	if (!parts)
+		abort();
+	parts->fleet.cache = &parts->cache;
+	parts->fleet.templates = &parts->templates;
+	parts->fleet.projects = &parts->projects;
+	parts->fleet.leases = &parts->leases;
+	parts->fleet.browsers = &parts->browsers;
+	parts->fleet.background = &parts->background;
+	parts->fleet.gate = &parts->gate;
+	parts->fleet.meters = &parts->meters;
+	parts->fleet.samples = &parts->samples;
+	parts->fleet.pairing = &parts->pairing;
+	parts->fleet.trash = &parts->trash;
+	parts->fleet.pools = &parts->pools;
+	return &parts->fleet;
+}
 
 int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
 {
-	struct fleet *f = calloc(1, sizeof(*f));
+	struct fleet *f = allocate_fleet();
 
-	if (!f)
-		abort();
 	f->config = options->config;
-	f->pairing.jump.offset_ms = clock_unix_ms() - clock_boot_ms();
+	f->pairing->jump.offset_ms = clock_unix_ms() - clock_boot_ms();
 	f->store = options->store;
 	f->provider = options->provider;
 	f->ops = provider_ops_of(options->provider);
@@ -32,18 +51,18 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 		agent_set_answer_ms(f->config->agent_timeout_ms);
 	f->ready = ready_new(f);
 	access_open(f);
-	cache_init(&f->cache);
-	template_cache_init(&f->templates);
-	project_cache_init(&f->projects);
+	cache_init(f->cache);
+	template_cache_init(f->templates);
+	project_cache_init(f->projects);
 	/* Waiting is slow work, which has half of the workers: it may have half of those. */
-	leases_in_flight_init(&f->leases, 1 + (unsigned)f->config->workers / 4);
+	leases_in_flight_init(f->leases, 1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
-	samples_init(&f->samples);
-	browsers_init(&f->browsers);
+	samples_init(f->samples);
+	browsers_init(f->browsers);
 	awaited_init(f);
 	f->builds = builds_in_flight_new();
 	pthread_mutex_init(&f->ended_mutex, NULL);
-	pthread_mutex_init(&f->pools.mutex, NULL);
+	pthread_mutex_init(&f->pools->mutex, NULL);
 	*ret = f;
 	return 0;
 }
@@ -59,23 +78,23 @@ void fleet_close(struct fleet *fleet)
 		free(ended);
 	}
 	pthread_mutex_destroy(&fleet->ended_mutex);
-	free(fleet->pools.states);
-	pthread_mutex_destroy(&fleet->pools.mutex);
-	leases_in_flight_done(&fleet->leases);
+	free(fleet->pools->states);
+	pthread_mutex_destroy(&fleet->pools->mutex);
+	leases_in_flight_done(fleet->leases);
 	meters_done(fleet);
-	samples_done(&fleet->samples);
-	browsers_done(&fleet->browsers);
+	samples_done(fleet->samples);
+	browsers_done(fleet->browsers);
 	builds_in_flight_free(fleet->builds);
 	ready_free(fleet->ready);
-	work_lane_free(fleet->background.lane);
-	work_lane_free(fleet->background.backup_lane);
+	work_lane_free(fleet->background->lane);
+	work_lane_free(fleet->background->backup_lane);
 	pending_end(fleet);
 	awaited_done(fleet);
-	template_cache_done(&fleet->templates);
-	project_cache_done(&fleet->projects);
-	cache_done(&fleet->cache);
-	map_done(&fleet->pairing.noted);
-	free(fleet);
+	template_cache_done(fleet->templates);
+	project_cache_done(fleet->projects);
+	cache_done(fleet->cache);
+	map_done(&fleet->pairing->noted);
+	free(CONTAINER_OF(fleet, struct fleet_parts, fleet));
 }
 
 void fleet_leave(struct fleet *fleet)
@@ -83,8 +102,8 @@ void fleet_leave(struct fleet *fleet)
 	if (!fleet)
 		return;
 	builds_leave(fleet);
-	work_lane_free(TAKE(fleet->background.lane));
-	work_lane_free(TAKE(fleet->background.backup_lane));
+	work_lane_free(TAKE(fleet->background->lane));
+	work_lane_free(TAKE(fleet->background->backup_lane));
 	pending_end(fleet);
 	peer_leave(fleet);
 	pairing_leave(fleet);
@@ -153,7 +172,7 @@ static int hold_awake(struct fleet *f, struct arena *a, struct cache_entry *entr
 	if (is_asleep(&op.record) && lifecycle_wake(&op, err) < 0)
 		return -1;
 	*r = op.record;
-	return cache_hold_entry(&f->cache, a, entry, r) ? 0 : refuse_hold(r, err);
+	return cache_hold_entry(f->cache, a, entry, r) ? 0 : refuse_hold(r, err);
 }
 
 /* The first use after a start of this server, or of one that is asleep. The row is read again once
@@ -165,15 +184,15 @@ static int hold_from_store(struct fleet *f, struct arena *a, const struct fleet_
 
 	if (sandbox_check_local(f, r, err) < 0)
 		return -1;
-	entry = cache_pin(&f->cache, r->id);
+	entry = cache_pin(f->cache, r->id);
 	if (store_sandbox_find(f->store, a, r->project_id, r->id, r, err) < 0) {
-		cache_unpin(&f->cache, entry);
+		cache_unpin(f->cache, entry);
 		return -1;
 	}
-	cache_update(&f->cache, entry, r);
-	if (!cache_hold_entry(&f->cache, a, entry, r) &&
+	cache_update(f->cache, entry, r);
+	if (!cache_hold_entry(f->cache, a, entry, r) &&
 	    hold_awake(f, a, entry, awaited, r, err) < 0) {
-		cache_unpin(&f->cache, entry);
+		cache_unpin(f->cache, entry);
 		return -1;
 	}
 	return 0;
@@ -183,7 +202,7 @@ static void touch_sandbox(struct fleet *f, const char *id)
 {
 	int64_t now = clock_unix_ms();
 
-	if (cache_touch(&f->cache, id, now))
+	if (cache_touch(f->cache, id, now))
 		store_sandbox_touch(f->store, id, now);
 }
 
@@ -195,13 +214,13 @@ static void note_hold(struct fleet *f, const struct sandbox_record *r, const str
 	*ret = (struct fleet_hold){.fleet = f, .provider = f->provider};
 	memcpy(ret->id, r->id, ID_SIZE);
 	if (use)
-		ret->use = cache_use(&f->cache, r->id, use);
+		ret->use = cache_use(f->cache, r->id, use);
 }
 
 bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                      struct sandbox_record *ret, struct fleet_hold *ret_hold)
 {
-	if (!cache_hold_warm(&fleet->cache, a, ref->project_id, ref->id_or_name, ret))
+	if (!cache_hold_warm(fleet->cache, a, ref->project_id, ref->id_or_name, ret))
 		return false;
 	note_hold(fleet, ret, ref->use, ret_hold);
 	return true;
@@ -212,7 +231,7 @@ int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 {
 	struct sandbox_record r;
 
-	if (!cache_hold(&fleet->cache, a, ref->project_id, ref->id_or_name, &r) &&
+	if (!cache_hold(fleet->cache, a, ref->project_id, ref->id_or_name, &r) &&
 	    (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
 	     hold_from_store(fleet, a, ref->awaited, &r, err) < 0))
 		return -1;
@@ -227,8 +246,8 @@ void fleet_unhold(struct fleet_hold *hold)
 		return;
 	touch_sandbox(hold->fleet, hold->id);
 	if (hold->use)
-		cache_unuse(&hold->fleet->cache, hold->id, hold->use);
-	cache_unhold(&hold->fleet->cache, hold->id);
+		cache_unuse(hold->fleet->cache, hold->id, hold->use);
+	cache_unhold(hold->fleet->cache, hold->id);
 	hold->fleet = NULL;
 }
 
@@ -239,7 +258,7 @@ struct fleet_counts fleet_counts_get(struct fleet *fleet)
 	        .create_failed = atomic_load(&fleet->create_failed),
 	        .deleted = atomic_load(&fleet->deleted),
 	        .execs = atomic_load(&fleet->execs),
-	        .held = cache_held(&fleet->cache),
+	        .held = cache_held(fleet->cache),
 	        .create_us_total = atomic_load(&fleet->create_us_total),
 	};
 	struct error err = {0};

@@ -6,10 +6,15 @@
 
 #include "base/log.h"
 #include "fleet/labels.h"
+#include "fleet/operation.h"
+#include "fleet/resolved_create.h"
 #include "fleet/service_parts.h"
 #include "fleet/snapshot.h"
 #include "fleet/snapshots.h"
+#include "fleet/volume.h"
 #include "store/secrets.h"
+#include "store/services.h"
+#include "worker/worker.h"
 
 /* With the one that was asked: a sandbox is made by atolld, broker, maker and agent in turns, so
  * that two processors are busy with these. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/gate.h — what makes a sandbox run passes here, so that 'atoll down' can end all of them.
- * Private to this folder.
+/* fleet/gate.h — every call that makes a sandbox run passes the gate, so that 'atoll down' can stop
+ * all sandboxes.
  *
- * A call that creates, starts or resumes is inside from before it asks the provider until the row
- * says what has become of it. A closed gate refuses calls that come; those inside go on. When the
- * gate is closed and nothing is inside, no further sandbox can run. */
+ * A call that creates, starts or resumes is inside from before its request to the provider until
+ * the row has the result. A closed gate refuses new calls; calls inside continue. Once the gate is
+ * closed and no call is inside, no further sandbox can run. */
 #pragma once
 
 #include <stdatomic.h>
@@ -18,14 +18,14 @@ struct gate {
 	atomic_int_fast64_t closed_until_ms; /* monotonic */
 };
 
-/* The gate, which gate_leave must follow; NULL with ERROR_UNAVAILABLE: it is closed. */
+/* Returns the gate; gate_leave must follow. NULL with ERROR_UNAVAILABLE: the gate is closed. */
 MUST_CHECK struct gate *gate_enter(struct gate *gate, struct error *err);
 void gate_leave(struct gate *gate);
-/* For AUTO: a function that is inside until it returns. NULL is fine. */
+/* For AUTO: leaves the gate when the function returns. NULL is fine. */
 void gate_leave_auto(struct gate **gate);
-/* A server that is not ended after all opens it again by the time. */
+/* The gate opens again after `for_ms`, in case the server does not end after all. */
 void gate_close(struct gate *gate, int64_t for_ms);
 bool gate_is_closed(const struct gate *gate);
 unsigned gate_inside(const struct gate *gate);
-/* Waits until nothing is inside. False: something still is. */
+/* Waits until no call is inside. False: one still is at the deadline. */
 bool gate_wait(const struct gate *gate, int64_t deadline);

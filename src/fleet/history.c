@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/cache.h"
+#include "fleet/fleet_state.h"
+#include "fleet/rounds.h"
+#include "fleet/samples.h"
 
 #define RING_FIRST 8
 #define FRESH_MS 1000
@@ -136,7 +138,7 @@ static void forget_old(struct sandbox_samples *s, int64_t before)
 
 void samples_forget(struct fleet *f, const char *id)
 {
-	struct sandbox_samples *s = &f->samples;
+	struct sandbox_samples *s = f->samples;
 	struct sample_ring *ring;
 
 	pthread_mutex_lock(&s->mutex);
@@ -148,7 +150,7 @@ void samples_forget(struct fleet *f, const char *id)
 
 void samples_begin(struct fleet *f)
 {
-	struct sandbox_samples *s = &f->samples;
+	struct sandbox_samples *s = f->samples;
 	int64_t every_ms = f->config->metrics_every_ms, now = clock_monotonic_ms();
 
 	s->is_sampling = every_ms > 0 && (f->ops->abilities & PROVIDER_CAN_STATS) &&
@@ -164,13 +166,13 @@ void samples_begin(struct fleet *f)
  * before its samples are forgotten. */
 static void keep_sample(struct fleet *f, const char *id, const struct provider_stats *stats)
 {
-	struct sandbox_samples *s = &f->samples;
+	struct sandbox_samples *s = f->samples;
 	struct fleet_sample sample;
 	struct sample_ring *ring;
 
 	pthread_mutex_lock(&s->mutex);
 	ring = map_find(&s->rings, id);
-	if (!ring && s->rings.count < SAMPLED_SANDBOXES_MAX && cache_is_started(&f->cache, id)) {
+	if (!ring && s->rings.count < SAMPLED_SANDBOXES_MAX && cache_is_started(f->cache, id)) {
 		ring = calloc(1, sizeof(*ring));
 		if (!ring)
 			abort();
@@ -190,7 +192,7 @@ void samples_add(struct fleet *f, const struct sandbox_record *r)
 	struct provider_stats stats;
 	struct error err = {0};
 
-	if (!f->samples.is_sampling || r->actual != SANDBOX_STARTED)
+	if (!f->samples->is_sampling || r->actual != SANDBOX_STARTED)
 		return;
 	if (f->ops->stats(f->provider, r->id, &stats, &err) == 0) {
 		keep_sample(f, r->id, &stats);
@@ -199,7 +201,7 @@ void samples_add(struct fleet *f, const struct sandbox_record *r)
 	log_debug("no sample", TEXT("sandbox", r->id), FAILURE(&err));
 	/* A provider that does not answer would be waited for once for each of them. */
 	if (err.code == ERROR_UNAVAILABLE || err.code == ERROR_TIMEOUT)
-		f->samples.is_sampling = false;
+		f->samples->is_sampling = false;
 }
 
 /* ---- what is asked for ---- */
@@ -252,9 +254,9 @@ int fleet_history(struct fleet *fleet, struct arena *a, const struct sandbox_rec
 	struct fleet_sample last;
 	struct provider_stats stats;
 
-	pthread_mutex_lock(&fleet->samples.mutex);
-	copy_ring(map_find(&fleet->samples.rings, r->id), a, period, ret, &last);
-	pthread_mutex_unlock(&fleet->samples.mutex);
+	pthread_mutex_lock(&fleet->samples->mutex);
+	copy_ring(map_find(&fleet->samples->rings, r->id), a, period, ret, &last);
+	pthread_mutex_unlock(&fleet->samples->mutex);
 	if (r->actual != SANDBOX_STARTED || !is_period_open(period, now) ||
 	    (ret->count > 0 && now - last.at < FRESH_MS))
 		return 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept costs, too: measured and metered in the background, by a worker of the slow lane
  * that no request waits for. */
+#include "base/log.h"
+#include "fleet/background_work.h"
+#include "fleet/fleet_state.h"
+#include "fleet/meters.h"
+#include "fleet/rounds.h"
 #include "store/holdings.h"
 
 #include <stdio.h>
-
-#include "base/clock.h"
-#include "base/log.h"
-#include "fleet/parts.h"
 
 #define MINUTE_MS (INT64_C(60) * 1000)
 #define ROUND_EVERY_MS (5 * MINUTE_MS)
@@ -95,7 +96,7 @@ static void add_row(struct holdings_round *round, struct holding_usage *usage,
 	struct id id = id_new();
 	struct error err = {0};
 
-	if (price_storage(&round->fleet->meters.prices, mib_s, &nano, &err) < 0)
+	if (price_storage(&round->fleet->meters->prices, mib_s, &nano, &err) < 0)
 		log_error("storage is not charged", TEXT("id", r->id), FAILURE(&err));
 	*row = (struct usage_record){
 	        .id = arena_text(&round->arena, id.text),
@@ -151,7 +152,7 @@ static int meter_holding(struct holdings_round *round, const struct holding_reco
 /* A measure may take a minute. */
 static bool is_round_over(const struct holdings_round *round)
 {
-	return atomic_load(&round->fleet->meters.is_ending) ||
+	return atomic_load(&round->fleet->meters->is_ending) ||
 	       clock_monotonic_ms() >= round->deadline;
 }
 
@@ -209,7 +210,7 @@ void fleet_end(struct fleet *fleet)
 {
 	if (!fleet)
 		return;
-	atomic_store(&fleet->meters.is_ending, true);
+	atomic_store(&fleet->meters->is_ending, true);
 	pending_close(fleet);
 }
 
@@ -217,17 +218,18 @@ void fleet_end(struct fleet *fleet)
 
 static void run_round(struct worker_task *task)
 {
-	struct fleet *f = CONTAINER_OF(task, struct fleet, meters.holdings_task);
+	struct meters *m = CONTAINER_OF(task, struct meters, holdings_task);
+	struct fleet *f = m->fleet;
 	struct error err = {0};
 
 	if (holdings_meter(f, clock_unix_ms(), &err) < 0)
 		log_warning("what is kept is metered later", FAILURE(&err));
-	atomic_store(&f->meters.is_measuring, false);
+	atomic_store(&m->is_measuring, false);
 }
 
 void holdings_tick(struct fleet *f)
 {
-	struct meters *m = &f->meters;
+	struct meters *m = f->meters;
 	int64_t now = clock_monotonic_ms();
 	struct error err = {0};
 

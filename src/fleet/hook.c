@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/lifecycle.h"
 #include "provider/compute_run.h"
-#include "wire/agent.h"
 
 #define HOOK_TIMEOUT_MS 10000
 #define HOOK_ANSWER_MS (HOOK_TIMEOUT_MS + 1000)

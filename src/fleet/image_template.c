@@ -2,9 +2,10 @@
 /* The template of a registry's image: found by name, or imported. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "fleet/build.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/import.h"
+#include "fleet/templates.h"
 
 /* By all who want the same image and fail, one after the other. */
 #define IMPORT_TRIES 16

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "fleet/parts.h"
-#include "fleet/retention.h"
+#include "fleet/fleet_state.h"
+#include "fleet/pairing_parts.h"
+#include "fleet/rounds.h"
 #include "store/folders.h"
 
 #define FILE_NAME "clock"
@@ -49,16 +49,16 @@ static int64_t hold_left(const struct jump *j)
 
 void jump_write(struct fleet *f)
 {
-	const struct jump *j = &f->pairing.jump;
+	const struct jump *j = &f->pairing->jump;
 	AUTO_CLOSE int folder = -1;
 	struct error err = {0};
 	char line[200];
 
-	if (!f->pairing.is_open)
+	if (!f->pairing->is_open)
 		return;
 	(void)snprintf(line, sizeof(line),
 	               FORMAT " %s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n",
-	               f->pairing.boot, j->offset_ms, clock_unix_ms(),
+	               f->pairing->boot, j->offset_ms, clock_unix_ms(),
 	               (int64_t)atomic_load(&j->back_ms), (int64_t)atomic_load(&j->expiry_back_ms),
 	               hold_left(j));
 	folder = pairing_open_folder(f, &err);
@@ -70,7 +70,7 @@ void jump_write(struct fleet *f)
 
 int64_t fleet_retention_ms(const struct fleet *fleet)
 {
-	return clock_unix_ms() - atomic_load(&fleet->pairing.jump.back_ms);
+	return clock_unix_ms() - atomic_load(&fleet->pairing->jump.back_ms);
 }
 
 static void release_removals(struct jump *j)
@@ -82,7 +82,7 @@ static void release_removals(struct jump *j)
 
 static void hold_removals(struct fleet *f, int64_t back_ms, int64_t expiry_back_ms, int64_t for_ms)
 {
-	struct jump *j = &f->pairing.jump;
+	struct jump *j = &f->pairing->jump;
 
 	if (for_ms <= 0 || back_ms < JUMP_MS)
 		return;
@@ -94,16 +94,16 @@ static void hold_removals(struct fleet *f, int64_t back_ms, int64_t expiry_back_
 /* A second jump adds to the first: there and back comes to nothing. */
 static void set_hold(struct fleet *f, int64_t by_ms)
 {
-	int64_t back_ms = atomic_load(&f->pairing.jump.back_ms) + by_ms;
-	int64_t expiry_back_ms = atomic_load(&f->pairing.jump.expiry_back_ms);
+	int64_t back_ms = atomic_load(&f->pairing->jump.back_ms) + by_ms;
+	int64_t expiry_back_ms = atomic_load(&f->pairing->jump.expiry_back_ms);
 
-	release_removals(&f->pairing.jump);
+	release_removals(&f->pairing->jump);
 	hold_removals(f, back_ms, expiry_back_ms, f->config->clock_hold_ms);
 }
 
 struct fleet_clock fleet_clock_get(const struct fleet *fleet)
 {
-	const struct jump *j = &fleet->pairing.jump;
+	const struct jump *j = &fleet->pairing->jump;
 
 	return (struct fleet_clock){.jumps = (uint64_t)atomic_load(&j->count),
 	                            .held_s = (uint64_t)hold_left(j) / 1000};
@@ -111,14 +111,14 @@ struct fleet_clock fleet_clock_get(const struct fleet *fleet)
 
 int jump_check(struct fleet *f, struct error *err)
 {
-	int64_t left_ms = hold_left(&f->pairing.jump);
+	int64_t left_ms = hold_left(&f->pairing->jump);
 
 	if (left_ms == 0)
 		return 0;
 	(void)FAIL(err, ERROR_UNAVAILABLE,
 	           "the machine's clock went forward by %" PRId64
 	           " s: nothing that is kept for a time is removed for %" PRId64 " s more",
-	           (int64_t)atomic_load(&f->pairing.jump.back_ms) / 1000, left_ms / 1000);
+	           (int64_t)atomic_load(&f->pairing->jump.back_ms) / 1000, left_ms / 1000);
 	error_hint(err, "if the clock is wrong, set it right before that (timedatectl); if it is "
 	                "right, nothing needs to be done");
 	return -1;
@@ -130,7 +130,7 @@ static void follow_jump(struct fleet *f, int64_t by_ms)
 {
 	struct error err = {0};
 
-	atomic_fetch_add(&f->pairing.jump.count, 1);
+	atomic_fetch_add(&f->pairing->jump.count, 1);
 	log_error("the machine's clock was set: times of sandboxes move with it, and what is kept "
 	          "for a time stays for 'clock_hold'",
 	          NUMBER("by_ms", by_ms), NUMBER("clock_hold_ms", f->config->clock_hold_ms));
@@ -142,7 +142,7 @@ static void follow_jump(struct fleet *f, int64_t by_ms)
 
 void jump_check_clock(struct fleet *f)
 {
-	struct jump *j = &f->pairing.jump;
+	struct jump *j = &f->pairing->jump;
 	int64_t offset_ms = clock_unix_ms() - clock_boot_ms(), by_ms = offset_ms - j->offset_ms;
 
 	if (atomic_load(&j->hold_until) && hold_left(j) == 0) {
@@ -178,10 +178,10 @@ static void compare_after_boot(struct fleet *f, const struct clock_file *last)
 
 static void compare_clocks(struct fleet *f, const struct clock_file *last)
 {
-	int64_t by_ms = f->pairing.jump.offset_ms - last->offset_ms;
+	int64_t by_ms = f->pairing->jump.offset_ms - last->offset_ms;
 
 	hold_removals(f, last->back_ms, last->expiry_back_ms, last->hold_left_ms);
-	if (strcmp(last->boot, f->pairing.boot) != 0)
+	if (strcmp(last->boot, f->pairing->boot) != 0)
 		compare_after_boot(f, last);
 	else if (by_ms >= JUMP_MS || by_ms <= -JUMP_MS)
 		follow_jump(f, by_ms);
@@ -191,7 +191,7 @@ void jump_begin(struct fleet *f)
 {
 	struct clock_file last;
 
-	f->pairing.jump.offset_ms = clock_unix_ms() - clock_boot_ms();
+	f->pairing->jump.offset_ms = clock_unix_ms() - clock_boot_ms();
 	if (read_file(f, &last))
 		compare_clocks(f, &last);
 	jump_write(f);

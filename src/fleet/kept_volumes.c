@@ -3,10 +3,11 @@
  * sandbox takes the volume, and within a minute; the volume and its name may go as well. */
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/notes.h"
+#include "fleet/pairing_parts.h"
 #include "fleet/trash_parts.h"
+#include "json/json.h"
 
 static void add_mount(struct buf *out, const struct mount_record *m)
 {
@@ -44,7 +45,7 @@ void kept_volumes_note(struct fleet *f, const char *id)
 	struct mount_list mounts;
 	struct error err = {0};
 
-	if (!f->pairing.is_open)
+	if (!f->pairing->is_open)
 		return;
 	if (store_mounts_of_sandbox(f->store, &arena, id, &mounts, &err) == 0) {
 		if (mounts.count == 0) {
@@ -99,7 +100,7 @@ bool kept_volumes_find(struct fleet *f, struct arena *a, const struct sandbox_re
 	const struct json_value *note, *mounts;
 	struct error err = {0};
 
-	if (!f->pairing.is_open)
+	if (!f->pairing->is_open)
 		return false;
 	if (note_read(f, a, name, &note, &err) < 0) {
 		if (err.code != ERROR_NOT_FOUND)

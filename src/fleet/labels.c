@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "json/json.h"
+#include "sandbox/sandbox.h"
+
 #define OWN "atoll."
 #define KEY_MAX 128
 #define VALUE_MAX 256

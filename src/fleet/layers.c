@@ -4,10 +4,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/build_parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/pairing_parts.h"
+#include "fleet/rounds.h"
 #include "fleet/snapshot.h"
 #include "provider/snapshots.h"
 

@@ -4,14 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/background_work.h"
 #include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
 #include "fleet/lease_spec.h"
+#include "fleet/leases_in_flight.h"
+#include "fleet/operation.h"
+#include "fleet/request.h"
 #include "fleet/snapshots.h"
-#include "sandbox/price.h"
+#include "fleet/template_cache.h"
 
 #define WAIT_MS (LEASE_CREATING_MAX_MS + 5000)
 /* Who waits looks again so often: nobody tells of what other processes do. */
@@ -151,7 +154,7 @@ static int wait_for_change_of_lease(struct lease_acquisition *s, struct error *e
 	}
 	if (wait.until > s->deadline)
 		wait.until = s->deadline;
-	return leases_in_flight_wait(&s->fleet->leases, &wait, err) < 0 ? STEP_FAILED : STEP_AGAIN;
+	return leases_in_flight_wait(s->fleet->leases, &wait, err) < 0 ? STEP_FAILED : STEP_AGAIN;
 }
 
 /* A sandbox that has moved since its row was read is looked at again. */
@@ -253,7 +256,7 @@ static int adopt_sandbox(struct lease_acquisition *s, struct error *err)
 	if (store_lease_finish(s->fleet->store, &made, err) == 0) {
 		log_warning("who made a lease's sandbox has gone: it is adopted",
 		            TEXT("lease", made.key), TEXT("sandbox", made.sandbox_id));
-		leases_in_flight_announce(&s->fleet->leases);
+		leases_in_flight_announce(s->fleet->leases);
 	} else if (err->code != ERROR_CONFLICT) {
 		return STEP_FAILED;
 	}
@@ -540,13 +543,13 @@ static int make_sandbox(struct lease_acquisition *s, struct error *err)
 	if ((is_warm && leave_to_owner(s, err) < 0) || resolve_terms(s, err) < 0 ||
 	    prepare_template(s, err) < 0)
 		return STEP_FAILED;
-	if (!leases_in_flight_add(&s->fleet->leases, name))
+	if (!leases_in_flight_add(s->fleet->leases, name))
 		return wait_for_change_of_lease(s, err);
 	if (is_warm && lease_can_reset(s->fleet, s->arena, &s->lease, &s->make))
 		result = reset_sandbox(s, err);
 	else
 		result = create_sandbox_for_lease(s, err);
-	leases_in_flight_remove(&s->fleet->leases, name);
+	leases_in_flight_remove(s->fleet->leases, name);
 	awaited_announce(s->fleet, s->key);
 	return result == STEP_MADE ? use_sandbox(s, err) : result;
 }
@@ -573,7 +576,7 @@ static int read_lease(struct lease_acquisition *s, struct error *err)
 {
 	const struct lease_ref ref = ref_of(s);
 
-	s->generation = leases_in_flight_generation(&s->fleet->leases);
+	s->generation = leases_in_flight_generation(s->fleet->leases);
 	if (store_lease_find(s->fleet->store, s->arena, &ref, &s->lease, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;

@@ -1,82 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/lease.h — leases: the one warm sandbox of a key. Part of the fleet's contract, see fleet.h.
+/* fleet/lease.h — leases: a key and its one warm sandbox.
  *
- * Of all who want a key's sandbox at once, in this process or in others on the same store, one
- * makes it and the others wait for that one. Who dies on the way leaves nothing: his claim is taken
- * over after LEASE_CREATING_MAX_MS, by the next who asks or by fleet_lease_tick, which only asks
- * the store; and a sandbox that he had begun is deleted by whoever sees it, be it himself, coming
- * late.
- */
+ * Of concurrent calls for a key, in this process or in others on the same store, one creates the
+ * sandbox and the others wait for it. If the creator dies, its claim is taken over after
+ * LEASE_CREATING_MAX_MS by the next call or by fleet_lease_tick. A sandbox of a claim that was
+ * taken over is deleted, by a sweep or by its late creator itself. */
 #pragma once
 
+#include "fleet/create.h"
+#include "fleet/hold.h"
 #include "fleet/waiting.h"
 #include "store/leases.h"
 
 #define LEASE_WAIT_MAX_MS 60000
-/* Of the sandbox of a lease: its key. */
+/* The label of a sandbox with the key of its lease. */
 #define LEASE_LABEL "atoll.lease"
 
-/* What becomes of the specification that a lease has (fleet/lease_spec.h). What `make` does not
- * give stays as it is kept, with any. */
+/* How a request changes the specification that the lease keeps (fleet/lease_spec.h). With each of
+ * these, members that `make` does not give stay as kept. */
 enum lease_terms {
-	/* `make` is for a lease that has none yet; else what is kept holds. */
+	/* `make` counts only if the lease has no specification yet. */
 	LEASE_TERMS_FIRST,
-	/* What `make` gives replaces what is kept when a sandbox is made; for the sandbox that is
-	 * there it must be the same: ERROR_CONFLICT names what differs. */
+	/* `make` replaces kept members when a sandbox is created. An existing sandbox must agree
+	 * with `make`: else ERROR_CONFLICT names what differs. */
 	LEASE_TERMS_SAME,
-	/* What `make` gives replaces what is kept, and a sandbox that was made otherwise. */
+	/* `make` replaces kept members, and a sandbox that differs. */
 	LEASE_TERMS_UPDATE,
-	/* What `make` gives replaces what is kept when a sandbox is made. */
+	/* `make` replaces kept members when a sandbox is created. */
 	LEASE_TERMS_NEXT,
 };
 struct fleet_lease {
 	const char *project_id, *key;
-	/* What the caller gives of the specification, and whose key makes it; not project, id and
-	 * wait. */
+	/* The members of the specification that the caller gives, and its API key. Project, id and
+	 * wait are ignored. */
 	const struct fleet_create *make;
-	bool names_persistent; /* make->persistent is given, though it be false */
+	bool names_persistent; /* make->persistent is given, even if false */
 	enum lease_terms terms;
-	const struct fleet_use *use; /* what it is for, see fleet_ref */
-	/* Wants one with files that nobody has used: the one that is there is reset, or replaced
-	 * when it cannot be or when it is not what `make` would make. */
+	const struct fleet_use *use; /* metered use, see fleet_ref */
+	/* The sandbox must have unused files: an existing one is reset, or replaced if it cannot be
+	 * reset or differs from `make`. */
 	bool is_fresh;
-	/* Whose files they are to be: the same as is_fresh, but while they are this run's already.
-	 * NULL: whoever's they are. */
+	/* is_fresh unless the files belong to this run already. NULL: files of any run will do. */
 	const char *run;
-	/* Asked before it starts, makes or waits for one; it fails when this does. NULL = it may.
-	 */
+	/* Called before the call starts, creates or waits for a sandbox; its failure ends the call.
+	 * NULL: allowed. */
 	int (*may_wait)(void *context, struct error *err);
 	void *context;
-	int64_t wait_ms; /* for others who are at it; 0 = 30 s. Building a template is not limited
-	                  */
+	int64_t wait_ms; /* for other callers, not for the build of a template; 0 = 30 s */
 	bool parks;      /* see waiting.h */
-	struct fleet_awaited awaited; /* with it */
-	int64_t sessions_max;         /* of a session: as of struct lease_record */
+	struct fleet_awaited awaited; /* with `parks` */
+	int64_t sessions_max;         /* of a session: as in struct lease_record */
 };
 struct fleet_leased {
 	struct lease_record lease;
-	struct sandbox_record sandbox; /* started; of another server's only id, provider and node */
-	bool created;                  /* by this call */
-	bool reset;                    /* the same one with new files, by this call */
+	struct sandbox_record
+	        sandbox; /* started; only id, provider and node if another server has it */
+	bool created;    /* by this call */
+	bool reset;      /* the sandbox got new files, by this call */
 };
-/* How long its sandboxes were active, all of them: what is metered. Of one that another server has,
- * as far as that one has metered it, which is when it was last known to run. */
+/* How long all sandboxes of the lease were active in total. For a sandbox of another server: up to
+ * the last time that this server has metered it. */
 int64_t fleet_lease_usage_ms(const struct fleet *f, const struct lease_record *r, int64_t now);
-/* Finds, starts or makes it. ERROR_TIMEOUT when others do not come to an end. */
+/* Finds, starts or creates the sandbox. ERROR_TIMEOUT if other callers do not finish in time. */
 MUST_CHECK int fleet_lease_acquire(struct fleet *fleet, struct arena *a,
                                    const struct fleet_lease *request, struct fleet_leased *ret,
                                    struct error *err);
 
-/* The same, and the sandbox is held; one of another server's is refused. */
+/* fleet_lease_acquire that holds the sandbox; refuses a sandbox of another server. */
 MUST_CHECK int fleet_lease_hold(struct fleet *fleet, struct arena *a,
                                 const struct fleet_lease *request, struct fleet_leased *ret,
                                 struct fleet_hold *ret_hold, struct error *err);
 
-/* Whether what failed did so because this sandbox, a lease's, is gone. Asks the provider. */
+/* Whether the failure happened because this sandbox of a lease is gone. Asks the provider. */
 bool fleet_lease_is_gone(struct fleet *fleet, const char *sandbox_id, const struct error *why);
-/* What is done in the sandbox of a lease. When it fails and the sandbox turns out to be gone, it is
- * done once more, in the lease's next one; every other failure is the answer. `run` may take the
- * hold. */
+/* Runs a call in the sandbox of a lease. If it fails and the sandbox turns out to be gone, it runs
+ * once more in the lease's next sandbox; other failures are returned. `run` may take the hold. */
 struct fleet_lease_use {
 	int (*run)(void *context, const struct sandbox_record *r, struct fleet_hold *hold,
 	           struct error *err);
@@ -88,23 +86,24 @@ MUST_CHECK int fleet_lease_with(struct fleet *fleet, struct arena *a,
 
 MUST_CHECK int fleet_lease_find(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
                                 struct lease_record *ret, struct error *err);
-/* A sign of use; and with for_ms > 0, fleet_keep for its sandbox, until it is released. */
+/* Counts as activity; with for_ms > 0 also fleet_keep for its sandbox, until the release. */
 MUST_CHECK int fleet_lease_keep(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
                                 int64_t for_ms, struct lease_record *ret, struct error *err);
-/* Not in use any more, which ends what is counted; its sandbox stays. */
+/* Ends the counted use; the sandbox stays. */
 MUST_CHECK int fleet_lease_release(struct fleet *fleet, struct arena *a,
                                    const struct lease_ref *ref, struct lease_record *ret,
                                    struct error *err);
-/* The same, and its sandbox is paused: the next acquire, or any use of the sandbox, wakes it. */
+/* Releases the lease and pauses its sandbox; the next acquire, or any use of the sandbox, wakes it.
+ */
 MUST_CHECK int fleet_lease_pause(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
                                  struct lease_record *ret, struct error *err);
-/* With its sandbox. */
+/* Deletes the lease and its sandbox. */
 MUST_CHECK int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
                                   struct error *err);
-/* All of a project whose keys begin so ("" = all), with their sandboxes: those that other servers
- * have go at these servers' next tick. To have them go at once, call fleet_lease_delete_ours
- * before: it fails, naming a server that can be asked for the rest, when one has any of them, and
- * then has deleted this one's sandboxes, and no lease. */
+/* fleet_lease_delete_all deletes the leases of a project whose keys have this prefix ("" = all),
+ * with their sandboxes; other servers delete theirs at their next tick. To delete those at once,
+ * call fleet_lease_delete_ours first: if a reachable server has some, it deletes the sandboxes of
+ * this server, but no lease, and fails with the name of that server, which the caller then asks. */
 MUST_CHECK int fleet_lease_delete_ours(struct fleet *fleet, const struct lease_ref *prefix,
                                        struct error *err);
 MUST_CHECK int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix,

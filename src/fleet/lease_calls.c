@@ -2,11 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/elsewhere.h"
+#include "fleet/lease.h"
 #include "fleet/lease_parts.h"
+#include "fleet/leases_in_flight.h"
+#include "fleet/operation.h"
+#include "fleet/reconcile.h"
 #include "fleet/settings.h"
 
 #define PAGE_SIZE 500
@@ -128,7 +131,7 @@ static int delete_lease(struct fleet *f, struct arena *a, const struct lease_ref
 	if (remove_row(f, a, ref, &r, err) < 0)
 		return -1;
 	fault_point("lease", "removed");
-	leases_in_flight_announce(&f->leases);
+	leases_in_flight_announce(f->leases);
 	if (r.sandbox_id[0])
 		lease_drop_sandbox(f, r.project_id, r.sandbox_id, r.status == LEASE_READY);
 	return 0;

@@ -1,41 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/lease_parts.h — what the files about leases share. Private to this folder.
- *
- * lease.c: from a key to its sandbox. lease_calls.c: the other calls. lease_tick.c: what nobody
- * finished. leases_in_flight.h: who of this process is at it. */
+/* fleet/lease_parts.h — leases, for the other files of this folder. lease.c: from a key to its
+ * sandbox. lease_calls.c: the other calls. lease_tick.c: repair. */
 #pragma once
 
-#include "fleet/lease.h"
-#include "fleet/parts.h"
+#include "json/json.h"
+#include "store/leases.h"
 
-/* A lease whose sandbox is being made. The claim is written with the sandbox's row, and the lease
- * is ready with its start: a commit each instead of two. */
+struct fleet;
+struct fleet_create;
+struct fleet_hold;
+struct fleet_lease;
+struct fleet_leased;
+
+/* A lease whose sandbox is being created. The claim is written together with the row of the
+ * sandbox, and the lease becomes ready together with its start: two commits less. */
 struct lease_claim {
-	struct lease_record lease; /* as it is to be written, or was */
+	struct lease_record lease; /* to be written, then as it was written */
 	bool is_made, is_finished;
-	bool is_lost; /* to somebody else, before it was made or before it was finished */
+	bool is_lost; /* another thread or server has the lease now */
 };
-/* For who writes the rows: what came of it. */
+/* For the writers of the rows: the result of writing the claim. */
 void lease_claimed(struct lease_claim *claim, bool has_failed, bool is_lost);
 const struct lease_record *lease_to_finish(struct lease_claim *claim);
 void lease_finished(struct lease_claim *claim, bool is_lost);
+/* 0: `claim` is NULL. */
+int64_t lease_epoch_of(const struct lease_claim *claim);
 
-/* A compare-and-set that loses this often is not losing to others. */
+/* A compare-and-set that fails this often has another reason than concurrent changes. */
 #define LEASE_TRIES 64
 
-/* As fleet_lease_acquire; the sandbox is held, unless it is another server's: ret_hold->fleet is
- * NULL then. */
+/* fleet_lease_acquire that holds the sandbox; ret_hold->fleet is NULL if another server has it. */
 MUST_CHECK int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,
                           struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err);
-/* Whether a reset of the lease's sandbox gives what `make` would: else another one is made. A lease
- * of another server's, or of a sandbox that is not there, is none. */
+/* Whether a reset of the lease's sandbox leads to what `make` asks for; else a new one is created.
+ * False for a sandbox of another server and for one that is missing. */
 bool lease_can_reset(struct fleet *f, struct arena *a, const struct lease_record *lease,
                      const struct fleet_create *make);
-/* What a row becomes when its sandbox is not its sandbox any more: compare and set. */
+/* Compare and set: the row has no sandbox any more. */
 MUST_CHECK int lease_empty(struct fleet *f, const struct lease_record *r, struct error *err);
-/* The server's own labels of a lease's sandbox: those given, and its key. */
+/* The server's own labels of the sandbox of a lease: the given ones and its key. */
 struct json_map lease_labels(struct arena *a, const struct json_map *given, const char *key);
-/* Ends what is counted as in use. */
+/* The lease is no longer counted as in use. */
 void lease_end_use(struct lease_record *r);
-/* Deletes a sandbox that was a lease's. `is_known`: no maker can come with it any more. */
+/* Deletes a sandbox that the lease had. `is_known`: no creator can come with it any more. */
 void lease_drop_sandbox(struct fleet *f, const char *project_id, const char *id, bool is_known);
+/* Deletes a sandbox whose claim is older than its lease, which has another sandbox by now. False:
+ * it is not such a sandbox. */
+bool lease_sweep(struct fleet *f, const char *sandbox_id, int64_t epoch);

@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 #include "fleet/lease_parts.h"
+#include "fleet/operation.h"
+#include "fleet/resolved_create.h"
 
 static bool has_same_resources(const struct sandbox_resources *a, const struct sandbox_resources *b)
 {

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "fleet/fleet_state.h"
 #include "fleet/labels.h"
-#include "fleet/service_parts.h"
-#include "store/snapshots.h"
+#include "fleet/request.h"
 #include "store/secrets.h"
+#include "store/snapshots.h"
 
 #define SPEC_BYTES_MAX ((size_t)256 * 1024)
 #define NAMES_BYTES_MAX 1024

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/elsewhere.h"
 #include "fleet/lease_parts.h"
 #include "fleet/lease_spec.h"
-#include "fleet/retention.h"
+#include "fleet/leases_in_flight.h"
+#include "fleet/operation.h"
+#include "fleet/rounds.h"
 #include "store/approvals.h"
 #include "store/once.h"
 
@@ -61,7 +61,7 @@ static bool may_repair(struct fleet *f, const struct lease_record *r, int64_t ag
 	if (r->status == LEASE_CREATING && age_ms > LEASE_CREATING_MAX_MS)
 		return true;
 	return may_reconcile(f, r->provider, r->node) &&
-	       !leases_in_flight_has(&f->leases, lease_name(&arena, &ref));
+	       !leases_in_flight_has(f->leases, lease_name(&arena, &ref));
 }
 
 static void try_repair(struct fleet *f, const struct lease_record *r)
@@ -80,7 +80,7 @@ static void try_repair(struct fleet *f, const struct lease_record *r)
 	if (r->status == LEASE_CREATING)
 		log_warning("a lease's maker did not come back", TEXT("lease", r->key),
 		            NUMBER("epoch", r->epoch), NUMBER("age_ms", age_ms));
-	leases_in_flight_announce(&f->leases);
+	leases_in_flight_announce(f->leases);
 }
 
 static int repair_leases(struct fleet *f, struct error *err)
@@ -128,7 +128,7 @@ static void reconcile_stray(struct fleet *f, const struct lease_stray *stray, in
 	}
 	/* Somebody at work on it is about to find out by himself. */
 	if (!is_known || !may_reconcile(f, stray->provider, stray->node) ||
-	    cache_is_busy(&f->cache, stray->sandbox_id))
+	    cache_is_busy(f->cache, stray->sandbox_id))
 		return;
 	log_info("a sandbox that no lease has is deleted", TEXT("sandbox", stray->sandbox_id));
 	lease_drop_sandbox(f, stray->project_id, stray->sandbox_id, true);

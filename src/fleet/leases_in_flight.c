@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "store/leases.h"
 
 void leases_in_flight_init(struct leases_in_flight *leases, unsigned waiting_max)
 {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/usage.h"
+
 struct meter *meter_new(const char *id)
 {
 	struct meter *m = calloc(1, sizeof(*m));

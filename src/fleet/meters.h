@@ -1,59 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/meters.h — usage.c: from the meters into the store. holdings.c: what is kept. budgets.c:
- * what may be spent. Private to this folder. */
+/* fleet/meters.h — usage written from the meters into the store, and budgets that are spent. */
 #pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/map.h"
-#include "fleet/usage.h"
+#include "sandbox/price.h"
 #include "worker/worker.h"
 
-/* Budgets that are spent, and what else metering knows from one write to the next. */
+struct fleet;
+
 struct meters {
-	pthread_mutex_t writing; /* one at a time */
-	int64_t written_at;      /* monotonic; of its holder, as is the next */
-	int64_t whole_at;        /* the same, of the last one that was whole */
-	int64_t measured_at;     /* the same, of holdings.c; of the ticking thread */
+	struct fleet *fleet;
+	pthread_mutex_t writing; /* one write at a time; guards written_at and whole_at */
+	int64_t written_at;      /* monotonic */
+	int64_t whole_at;        /* monotonic; of the last whole write */
+	int64_t measured_at;     /* monotonic; of the ticking thread */
 	atomic_bool is_measuring;
-	atomic_bool is_ending;            /* no more measures */
-	struct worker_task holdings_task; /* while it is */
+	atomic_bool is_ending;            /* begin no more measurements */
+	struct worker_task holdings_task; /* while is_measuring */
 	struct prices prices;
-	pthread_mutex_t mutex; /* over the rest */
+	pthread_mutex_t mutex; /* guards the rest */
 	struct arena arena;    /* of the records */
 	struct map spent;      /* "SCOPE/SUBJECT" -> struct budget_record */
-	atomic_bool has_spent; /* whether there is one */
+	atomic_bool has_spent; /* `spent` is not empty */
 };
 
 /* ---- usage.c ---- */
 
 void meters_init(struct fleet *f);
 void meters_done(struct fleet *f);
-/* Writes what is due, when `every_ms` have passed since the last time, of this kind. `is_whole`:
- * with what only the provider knows, and what is kept on disks. */
-MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err);
-/* What this sandbox, which the caller acts on, used until now at the resources that it had. */
+/* Writes what this sandbox has used until now, at the resources that it had. The caller has an
+ * operation on it. */
 MUST_CHECK int meters_write_use(struct fleet *f, const char *id, struct error *err);
-/* What its files cost until now, since they go elsewhere. */
+/* Writes what its files have cost until now, before they move elsewhere. */
 MUST_CHECK int meters_write_files(struct fleet *f, const char *id, struct error *err);
 
 /* ---- holdings.c ---- */
 
-/* What is kept on disks and as backups, as of `now`: into the usage log. */
+/* Writes what is kept on disks and as backups, as of `now`, into the usage log. */
 MUST_CHECK int holdings_meter(struct fleet *f, int64_t now, struct error *err);
-/* What this sandbox keeps, until now. */
+/* The same for what this sandbox keeps, as of now. */
 MUST_CHECK int holdings_meter_sandbox(struct fleet *f, const char *id, struct error *err);
-/* Lets a worker do that, now and then. */
-void holdings_tick(struct fleet *f);
 
 /* ---- budgets.c ---- */
 
 struct spender {
 	const char *project_id, *key_id;
-	const char *sandbox_id; /* NULL: one that is to be made */
+	const char *sandbox_id; /* NULL: a sandbox that does not exist yet */
 };
-/* ERROR_BUDGET, naming the budget, when one of them is spent. Asks no store. */
+/* ERROR_BUDGET, naming the budget, if one of them is spent. Makes no query of the store. */
 MUST_CHECK int budgets_check(struct fleet *f, const struct spender *spender, struct error *err);
-/* Looks at all of them in the store and gives the warnings that are due. */
+/* Reads all budgets from the store and records the warnings that are due. */
 MUST_CHECK int budgets_refresh(struct fleet *f, struct error *err);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sandbox has which volume where. */
+#include "fleet/mounts.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
-#include "fleet/parts.h"
-#include "fleet/waiting.h"
+#include "fleet/background_work.h"
+#include "fleet/browsers.h"
+#include "fleet/operation.h"
+#include "fleet/resolved_create.h"
+#include "fleet/volume.h"
 
 #define HOME_PREFIX "home-"
 /* A call that may park waits so long on its thread, then looks again after so long. */
@@ -158,12 +162,12 @@ static bool is_conflicting(const struct mount_record *holder, const struct mount
 /* What began before us is to be over before us. */
 static bool wait_for_end(struct fleet *f, const char *sandbox_id, int64_t deadline)
 {
-	struct cache_entry *entry = cache_pin(&f->cache, sandbox_id);
-	bool is_over = cache_operation_begin(&f->cache, entry, deadline);
+	struct cache_entry *entry = cache_pin(f->cache, sandbox_id);
+	bool is_over = cache_operation_begin(f->cache, entry, deadline);
 
 	if (is_over)
-		cache_operation_end(&f->cache, entry);
-	cache_unpin(&f->cache, entry);
+		cache_operation_end(f->cache, entry);
+	cache_unpin(f->cache, entry);
 	return is_over;
 }
 

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/notes.h"
+#include "fleet/pairing_parts.h"
+#include "fleet/rounds.h"
+#include "json/json.h"
 #include "store/accounts.h"
 #include "store/secrets.h"
 
@@ -108,7 +110,7 @@ void notes_of_owners(struct fleet *f)
 	struct template_list templates;
 	struct error err = {0};
 
-	if (!f->pairing.is_open)
+	if (!f->pairing->is_open)
 		return;
 	if (store_template_list(f->store, &arena, NULL, &templates, &err) < 0 ||
 	    note_projects(f, &err) < 0) {

@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/lease.h"
 #include "fleet/notes.h"
+#include "fleet/pairing_parts.h"
 #include "provider/snapshots.h"
 #include "provider/volume.h"
-#include "store/leases.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"
 
@@ -53,7 +52,7 @@ void note_volume(struct fleet *f, const struct volume_record *r)
 	struct mount_list mounts;
 	struct error err = {0};
 
-	if (!f->pairing.is_open || r->state != VOLUME_READY)
+	if (!f->pairing->is_open || r->state != VOLUME_READY)
 		return;
 	if (store_mounts_of_volume(f->store, &arena, r->id, &mounts, &err) < 0) {
 		log_warning("a recovery would not know this volume", TEXT("volume", r->id),
@@ -78,7 +77,7 @@ void note_snapshot(struct fleet *f, const struct snapshot_record *r)
 	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
 
 	/* A layer of a build is nothing without the build's rows, which are not noted. */
-	if (!f->pairing.is_open || r->state != SNAPSHOT_READY || r->kind != SNAPSHOT_TAKEN)
+	if (!f->pairing->is_open || r->state != SNAPSHOT_READY || r->kind != SNAPSHOT_TAKEN)
 		return;
 	note_begin(&text);
 	note_add_text(&text, "id", r->id);

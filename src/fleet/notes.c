@@ -10,12 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "fleet/pairing_parts.h"
+#include "fleet/rounds.h"
+#include "fleet/template_cache.h"
+#include "json/json.h"
 #include "provider/trash.h"
 #include "store/secrets.h"
+#include "store/snapshots.h"
 
 #define REMEMBERED_MAX 100000 /* then all are written again */
 #define FORMAT 1
@@ -131,15 +134,15 @@ void note_row(struct fleet *f, const struct sandbox_record *r)
 	void *version = (void *)(uintptr_t)(r->version + 1);
 	struct error err = {0};
 
-	if (!f->pairing.is_open || map_find(&f->pairing.noted, r->id) == version)
+	if (!f->pairing->is_open || map_find(&f->pairing->noted, r->id) == version)
 		return;
-	if (f->pairing.noted.count >= REMEMBERED_MAX)
-		map_done(&f->pairing.noted);
+	if (f->pairing->noted.count >= REMEMBERED_MAX)
+		map_done(&f->pairing->noted);
 	if (keep_note(f, r, &err) < 0)
 		log_warning("a recovery would not know this sandbox", TEXT("sandbox", r->id),
 		            FAILURE(&err));
 	else
-		(void)map_put(&f->pairing.noted, r->id, version);
+		(void)map_put(&f->pairing->noted, r->id, version);
 }
 
 /* A value that a map can hold: never NULL. */
@@ -153,12 +156,12 @@ void note_keep(struct fleet *f, const char *name, struct buf *text)
 	void *hash = hash_text(buf_text(text));
 	struct error err = {0};
 
-	if (!f->pairing.is_open || map_find(&f->pairing.noted, name) == hash)
+	if (!f->pairing->is_open || map_find(&f->pairing->noted, name) == hash)
 		return;
 	if (note_write(f, name, text, &err) < 0)
 		log_warning("a recovery would not know this", TEXT("note", name), FAILURE(&err));
 	else
-		(void)map_put(&f->pairing.noted, name, hash);
+		(void)map_put(&f->pairing->noted, name, hash);
 }
 
 /* What is sealed in notes is sealed anew as soon as rows are: old keys are forgotten. */
@@ -168,15 +171,15 @@ void notes_check_keys(struct fleet *f)
 	const char *prefix = store_secret_prefix(f->store, &arena);
 	void *hash = hash_text(prefix);
 
-	if (f->pairing.noted_key && f->pairing.noted_key != hash)
-		map_done(&f->pairing.noted);
-	f->pairing.noted_key = hash;
+	if (f->pairing->noted_key && f->pairing->noted_key != hash)
+		map_done(&f->pairing->noted);
+	f->pairing->noted_key = hash;
 }
 
 void note_drop(struct fleet *f, const char *id)
 {
 	struct error ignored = {0};
-	AUTO_CLOSE int folder = f->pairing.is_open ? pairing_open_folder(f, &ignored) : -1;
+	AUTO_CLOSE int folder = f->pairing->is_open ? pairing_open_folder(f, &ignored) : -1;
 
 	if (folder >= 0)
 		(void)unlinkat(folder, id, 0);
@@ -258,7 +261,7 @@ void notes_sweep(struct fleet *f, const struct provider_trash_list *trash)
 	struct provider_list list;
 	DIR *folder;
 
-	if (!f->pairing.is_open || !pairing_holds(f))
+	if (!f->pairing->is_open || !pairing_holds(f))
 		return;
 	if (f->ops->list(f->provider, &arena, &list, &err) < 0 ||
 	    list_folder(f, &folder, &err) < 0) {

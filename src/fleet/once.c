@@ -3,9 +3,11 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "fleet/background_work.h"
+#include "fleet/fleet_state.h"
 #include "fleet/lease_parts.h"
+#include "fleet/leases_in_flight.h"
 
 #define WAIT_MS 30000
 #define LOOK_EVERY_MS 50
@@ -116,7 +118,7 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 	while ((result = try_begin(fleet, a, once, ret, err)) == 0) {
 		const struct lease_wait wait = {
 		        .name = "",
-		        .generation = leases_in_flight_generation(&fleet->leases),
+		        .generation = leases_in_flight_generation(fleet->leases),
 		        .until = deadline_after(LOOK_EVERY_MS),
 		};
 
@@ -137,7 +139,7 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 			            -1);
 			return -1;
 		}
-		if (leases_in_flight_wait(&fleet->leases, &wait, err) < 0)
+		if (leases_in_flight_wait(fleet->leases, &wait, err) < 0)
 			return -1;
 	}
 	return result < 0 ? -1 : 0;
@@ -148,7 +150,7 @@ static void announce_outcome(struct fleet *f, const struct fleet_once *once)
 	char key[ERROR_AWAITS_MAX];
 
 	awaited_key("once", once->key, key);
-	leases_in_flight_announce(&f->leases);
+	leases_in_flight_announce(f->leases);
 	awaited_announce(f, key);
 }
 

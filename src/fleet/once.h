@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/once.h — requests with an idempotency key: the first makes a sandbox, the others are told
- * what it made. Part of the fleet's contract, see fleet.h.
+/* fleet/once.h — requests with an idempotency key: the first one creates a sandbox, later ones get
+ * its result.
  *
- *   fleet_once_begin ──> is_first: make the sandbox `id` ──> fleet_once_done or fleet_once_failed
- *                    └─> else: `id` is what the first one made
+ *   fleet_once_begin ──> is_first: create the sandbox `id` ──> fleet_once_done or _failed
+ *                    └─> else: `id` is the sandbox of the first request
  *
- * A first one that dies on the way is taken over by the next. Kept for 24 h. */
+ * If the first request dies, the next one takes over. Keys are kept for 24 h. */
 #pragma once
 
+#include "fleet/fleet.h"
 #include "fleet/waiting.h"
 #include "store/once.h"
 
 #define ONCE_KEY_MAX 255
 
 struct fleet_once {
-	const char *project_id, *operation; /* operation: what kind of request */
+	const char *project_id, *operation; /* operation: kind of the request */
 	const char *key;
-	unsigned char hash[ONCE_HASH_SIZE]; /* of the request's body */
+	unsigned char hash[ONCE_HASH_SIZE]; /* of the body */
 	bool parks;                         /* see waiting.h */
-	struct fleet_awaited awaited;       /* with it */
+	struct fleet_awaited awaited;       /* with `parks` */
 };
 struct fleet_once_found {
 	bool is_first;
-	const char *id; /* of the sandbox: to be made, or made */
-	bool created;   /* as fleet_once_done was told */
+	const char *id; /* of the sandbox to create, or of the created one */
+	bool created;   /* as passed to fleet_once_done */
 };
-/* ERROR_INVALID for a key that is none; ERROR_CONFLICT when it came with another body before, or
- * the first one does not come to an end. */
+/* ERROR_INVALID for a malformed key; ERROR_CONFLICT if the key came with another body before, or if
+ * the first request does not finish in time. */
 MUST_CHECK int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_once *once,
                                 struct fleet_once_found *ret, struct error *err);
 struct fleet_once_result {
-	const char *id; /* of the sandbox that was made or found in the end */
+	const char *id; /* of the sandbox that was created or found */
 	bool created;
 };
 void fleet_once_done(struct fleet *fleet, const struct fleet_once *once,
                      const struct fleet_once_found *found, const struct fleet_once_result *result);
-/* The next one may try again. */
+/* The next request with the key tries again. */
 void fleet_once_failed(struct fleet *fleet, const struct fleet_once *once,
                        const struct fleet_once_found *found);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/operation.h"
+
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "fleet/background_work.h"
 #include "fleet/elsewhere.h"
-#include "fleet/parts.h"
-#include "fleet/waiting.h"
+#include "fleet/lifecycle.h"
+#include "fleet/mounts.h"
 
 /* A call that may park waits so long for whoever acts, which mostly is enough, and looks again
  * after so long. */
@@ -37,10 +39,10 @@ int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r, s
 int operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
                     struct operation *ret, struct error *err)
 {
-	struct operation op = {.fleet = f, .arena = a, .entry = cache_pin(&f->cache, id)};
+	struct operation op = {.fleet = f, .arena = a, .entry = cache_pin(f->cache, id)};
 
-	if (!cache_operation_begin(&f->cache, op.entry, deadline)) {
-		cache_unpin(&f->cache, op.entry);
+	if (!cache_operation_begin(f->cache, op.entry, deadline)) {
+		cache_unpin(f->cache, op.entry);
 		return FAIL(err, ERROR_TIMEOUT, "sandbox '%s': what goes on with it takes long",
 		            id);
 	}
@@ -49,7 +51,7 @@ int operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t de
 		return -1;
 	}
 	if (sandbox_is_local(f, &op.record))
-		cache_update(&f->cache, op.entry, &op.record);
+		cache_update(f->cache, op.entry, &op.record);
 	*ret = op;
 	return 0;
 }
@@ -64,7 +66,8 @@ int operation_await(struct fleet *f, struct arena *a, const char *id,
 		return operation_begin(f, a, id, deadline_after(CALL_TIMEOUT_MS), ret, err);
 	awaited_key("act", id, key);
 	waited_ms = clock_monotonic_ms() - awaited_since(awaited, key);
-	if (operation_begin(f, a, id, deadline_after(waited_ms > 0 ? 0 : ACT_FIRST_MS), ret, err) == 0)
+	if (operation_begin(f, a, id, deadline_after(waited_ms > 0 ? 0 : ACT_FIRST_MS), ret, err) ==
+	    0)
 		return 0;
 	if (err->code == ERROR_TIMEOUT && waited_ms < CALL_TIMEOUT_MS)
 		error_await(err, key, ACT_AGAIN_MS, -1);
@@ -73,8 +76,8 @@ int operation_await(struct fleet *f, struct arena *a, const char *id,
 
 void operation_begin_new(struct fleet *f, struct arena *a, const char *id, struct operation *ret)
 {
-	*ret = (struct operation){.fleet = f, .arena = a, .entry = cache_pin(&f->cache, id)};
-	(void)cache_operation_begin(&f->cache, ret->entry, deadline_after(CALL_TIMEOUT_MS));
+	*ret = (struct operation){.fleet = f, .arena = a, .entry = cache_pin(f->cache, id)};
+	(void)cache_operation_begin(f->cache, ret->entry, deadline_after(CALL_TIMEOUT_MS));
 }
 
 void operation_end(struct operation *op)
@@ -82,9 +85,9 @@ void operation_end(struct operation *op)
 	if (!op->entry)
 		return;
 	mounts_release(op);
-	if (cache_operation_end(&op->fleet->cache, op->entry))
+	if (cache_operation_end(op->fleet->cache, op->entry))
 		lifecycle_wake_later(op->fleet, op->entry->id);
-	cache_unpin(&op->fleet->cache, op->entry);
+	cache_unpin(op->fleet->cache, op->entry);
 	op->entry = NULL;
 }
 
@@ -109,7 +112,7 @@ int operation_move(struct operation *op, const struct operation_move *move, stru
 
 	if (store_sandbox_move_read(op->fleet->store, op->arena, &change, &op->record, err) < 0)
 		return -1;
-	cache_update(&op->fleet->cache, op->entry, &op->record);
+	cache_update(op->fleet->cache, op->entry, &op->record);
 	if (is_resting[move->to])
 		log_info("sandbox moved", TEXT("sandbox", op->record.id),
 		         TEXT("to", sandbox_state_name(move->to)), TEXT("event", move->event));

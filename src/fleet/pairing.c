@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "fleet/notes.h"
 #include "fleet/pairing_parts.h"
-#include "fleet/parts.h"
+#include "fleet/rounds.h"
+#include "fleet/templates.h"
 #include "provider/snapshots.h"
 #include "provider/volume.h"
 #include "store/folders.h"
@@ -93,8 +93,8 @@ static int write_file(const struct fleet *f, struct error *err)
 
 	if (folder < 0)
 		return -1;
-	(void)snprintf(line, sizeof(line), FORMAT " %s %s %" PRId64 "\n", f->node, f->pairing.id,
-	               f->pairing.generation);
+	(void)snprintf(line, sizeof(line), FORMAT " %s %s %" PRId64 "\n", f->node, f->pairing->id,
+	               f->pairing->generation);
 	return file_write(folder, FILE_NAME, span_of(line), 0600, err);
 }
 
@@ -265,7 +265,7 @@ static bool may_live_elsewhere(const struct fleet *f, const struct folder_survey
 	int64_t age = clock_unix_ms() - look->row.seen_at;
 
 	return look->has_row && look->row.seen_at > 0 && age < SILENT_MS && age > -SILENT_MS &&
-	       strcmp(look->row.boot, f->pairing.boot) != 0;
+	       strcmp(look->row.boot, f->pairing->boot) != 0;
 }
 
 /* On this host the lock of the node's name decides; on others only a beat tells. */
@@ -305,10 +305,10 @@ static int check_elsewhere(struct fleet *f, const struct folder_survey *look, st
 static struct folder_record row_of(const struct fleet *f)
 {
 	return (struct folder_record){.node = f->node,
-	                              .pairing = f->pairing.id,
-	                              .generation = f->pairing.generation,
-	                              .instance = f->pairing.instance.text,
-	                              .boot = f->pairing.boot,
+	                              .pairing = f->pairing->id,
+	                              .generation = f->pairing->generation,
+	                              .instance = f->pairing->instance.text,
+	                              .boot = f->pairing->boot,
 	                              .place = folder_path(f),
 	                              .seen_at = clock_unix_ms()};
 }
@@ -316,7 +316,7 @@ static struct folder_record row_of(const struct fleet *f)
 /* The store first: a folder that is ahead of its store means that the store is an old copy. */
 static int take_folder(struct fleet *f, const struct folder_survey *look, struct error *err)
 {
-	struct pairing *p = &f->pairing;
+	struct pairing *p = f->pairing;
 	struct id fresh = id_new();
 	struct folder_record row;
 
@@ -384,8 +384,8 @@ int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 	AUTO(arena_done) struct arena arena = {0};
 	struct folder_survey look = {0};
 
-	fleet->pairing.instance = id_new();
-	if (read_boot(&fleet->pairing, err) < 0)
+	fleet->pairing->instance = id_new();
+	if (read_boot(fleet->pairing, err) < 0)
 		return -1;
 	if (survey_folder(fleet, &arena, &look, err) < 0 || check_elsewhere(fleet, &look, err) < 0)
 		return -1;
@@ -396,7 +396,7 @@ int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 		error_clear(err);
 		/* Whatever knew the old id must not fit again. */
 		look.has_row = false;
-		fleet->pairing.takes_all = true;
+		fleet->pairing->takes_all = true;
 	}
 	if (claim == FLEET_CLAIM_RECOVER && make_rows(fleet, err) < 0)
 		return FAIL_CONTEXT(err, "make rows from the data folder");
@@ -412,7 +412,7 @@ static void mark_lost(struct fleet *f, const struct error *why)
 {
 	log_error("the store is not the one that this server began with: nothing is removed",
 	          FAILURE(why));
-	atomic_store(&f->pairing.is_lost, true);
+	atomic_store(&f->pairing->is_lost, true);
 }
 
 bool pairing_holds(struct fleet *f)
@@ -421,21 +421,21 @@ bool pairing_holds(struct fleet *f)
 	struct error err = {0};
 	struct folder_record row;
 
-	if (!f->pairing.is_open)
+	if (!f->pairing->is_open)
 		return true;
 	if (store_ping(f->store, &err) < 0 ||
 	    store_folder_find(f->store, &arena, f->node, &row, &err) < 0) {
 		mark_lost(f, &err);
 		return false;
 	}
-	if (strcmp(row.pairing, f->pairing.id) != 0 || row.generation < f->pairing.generation) {
+	if (strcmp(row.pairing, f->pairing->id) != 0 || row.generation < f->pairing->generation) {
 		(void)!FAIL(&err, ERROR_CONFLICT,
 		            "its row has generation %" PRId64 ", not %" PRId64 ", or another id",
-		            row.generation, f->pairing.generation);
+		            row.generation, f->pairing->generation);
 		mark_lost(f, &err);
 		return false;
 	}
-	atomic_store(&f->pairing.is_lost, false);
+	atomic_store(&f->pairing->is_lost, false);
 	return true;
 }
 
@@ -445,10 +445,10 @@ void pairing_tick(struct fleet *f)
 	struct folder_record row = row_of(f);
 	struct error err = {0};
 
-	if (!f->pairing.is_open || strncmp(f->config->store, "postgres", 8) != 0 ||
-	    (f->pairing.beat_at && now - f->pairing.beat_at < BEAT_MS))
+	if (!f->pairing->is_open || strncmp(f->config->store, "postgres", 8) != 0 ||
+	    (f->pairing->beat_at && now - f->pairing->beat_at < BEAT_MS))
 		return;
-	f->pairing.beat_at = now;
+	f->pairing->beat_at = now;
 	if (store_folder_beat(f->store, &row, true, &err) == 0)
 		return;
 	if (err.code == ERROR_CONFLICT)
@@ -467,13 +467,13 @@ static int advance_generation(struct fleet *f, bool ends, struct error *err)
 {
 	struct folder_record row;
 
-	f->pairing.generation++;
+	f->pairing->generation++;
 	row = row_of(f);
 	if (ends)
 		row.seen_at = 0;
 	if (store_folder_beat(f->store, &row, false, err) == 0)
 		return write_file(f, err);
-	f->pairing.generation--;
+	f->pairing->generation--;
 	return -1;
 }
 
@@ -482,39 +482,39 @@ void pairing_advance(struct fleet *f)
 	uint64_t changes = count_changes(f);
 	struct error err = {0};
 
-	if (!f->pairing.is_open || changes == f->pairing.changes || !pairing_holds(f))
+	if (!f->pairing->is_open || changes == f->pairing->changes || !pairing_holds(f))
 		return;
 	if (advance_generation(f, false, &err) < 0)
 		log_warning("the generation of store and data folder stays", FAILURE(&err));
 	else
-		f->pairing.changes = changes;
+		f->pairing->changes = changes;
 }
 
 void pairing_leave(struct fleet *f)
 {
 	struct error err = {0};
 
-	if (f->pairing.is_open && !atomic_load(&f->pairing.is_lost) &&
+	if (f->pairing->is_open && !atomic_load(&f->pairing->is_lost) &&
 	    advance_generation(f, true, &err) < 0)
 		log_warning("the generation of store and data folder stays", FAILURE(&err));
 }
 
 bool orphans_may_go(struct fleet *f, size_t unknown, size_t known)
 {
-	bool bounded = !f->pairing.takes_all;
+	bool bounded = !f->pairing->takes_all;
 
 	if (unknown == 0)
 		return false;
 	if (!pairing_holds(f))
 		return false;
 	if (!bounded || !are_too_many(f, unknown, known)) {
-		atomic_store(&f->trash.held, 0);
+		atomic_store(&f->trash->held, 0);
 		return true;
 	}
 	log_error("more orphans than 'orphans_max': none is removed; start with --adopt to remove "
 	          "them, or run 'atoll recover'",
 	          NUMBER("orphans", unknown), NUMBER("known", known),
 	          NUMBER("orphans_max", f->config->orphans_max));
-	atomic_store(&f->trash.held, unknown);
+	atomic_store(&f->trash->held, unknown);
 	return false;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/defaults.h"
+#include "fleet/lifecycle.h"
+#include "fleet/meters.h"
 #include "fleet/settings.h"
 
 #define UNDO_TIMEOUT_MS 5000
@@ -60,7 +61,7 @@ int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct err
 int lifecycle_resume(struct operation *op, struct error *err)
 {
 	struct fleet *f = op->fleet;
-	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 	const struct spender spender = {op->record.project_id, op->record.key_id, op->record.id};
 	struct operation_move started = {
 	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
@@ -97,8 +98,8 @@ struct waking {
 
 static void waking_free(struct waking *w)
 {
-	cache_set_queued(&w->fleet->cache, w->entry, false);
-	cache_unpin(&w->fleet->cache, w->entry);
+	cache_set_queued(w->fleet->cache, w->entry, false);
+	cache_unpin(w->fleet->cache, w->entry);
 	free(w);
 }
 
@@ -121,7 +122,7 @@ static void run_waking(struct worker_task *task)
 
 void lifecycle_wake_later(struct fleet *f, const char *id)
 {
-	struct cache_entry *entry = cache_take_sleeping(&f->cache, id);
+	struct cache_entry *entry = cache_take_sleeping(f->cache, id);
 	struct error err = {0};
 	struct waking *w;
 
@@ -157,9 +158,9 @@ int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *re
 			return refuse_state(&op.record, "paused", err);
 		/* A command that comes now must not be sent to what is just being frozen: it waits,
 		 * and wakes it again. */
-		cache_close(&fleet->cache, op.entry);
+		cache_close(fleet->cache, op.entry);
 		result = lifecycle_pause(&op, SANDBOX_REASON_USER, err);
-		cache_reopen(&fleet->cache, op.entry);
+		cache_reopen(fleet->cache, op.entry);
 		if (result < 0)
 			return -1;
 	}
@@ -209,7 +210,7 @@ int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 		keep.until = op.record.awake_until;
 	if (store_sandbox_keep(fleet->store, a, &keep, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, op.entry, &op.record);
+	cache_update(fleet->cache, op.entry, &op.record);
 	*ret = op.record;
 	return 0;
 }
@@ -233,7 +234,7 @@ int fleet_set_timeout(struct fleet *fleet, struct arena *a, const struct fleet_r
 	}
 	if (store_sandbox_set_timeout(fleet->store, a, op.record.id, at, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, op.entry, &op.record);
+	cache_update(fleet->cache, op.entry, &op.record);
 	*ret = op.record;
 	return 0;
 }

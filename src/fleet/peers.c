@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "fleet/elsewhere.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/rounds.h"
 #include "store/peers.h"
 
 #define BEAT_MS 5000

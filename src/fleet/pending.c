@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/lease_parts.h"
-#include "fleet/parts.h"
-#include "fleet/waiting.h"
+#include "fleet/background_work.h"
+#include "fleet/lifecycle.h"
+#include "fleet/resolved_create.h"
+#include "fleet/rounds.h"
 
 struct creation {
 	struct worker_task task;
@@ -83,7 +83,7 @@ static int make_pending(struct creation *creation, struct error *err)
 static int make_inside(struct creation *creation, struct error *err)
 {
 	struct fleet *f = creation->fleet;
-	AUTO(gate_leave_auto) struct gate *inside = gate_enter(&f->gate, err);
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 
 	return inside ? make_pending(creation, err)
 	              : fail_pending(f, &creation->arena, creation->entry->id, err);
@@ -91,7 +91,7 @@ static int make_inside(struct creation *creation, struct error *err)
 
 static void creation_free(struct creation *creation)
 {
-	struct cache *cache = &creation->fleet->cache;
+	struct cache *cache = creation->fleet->cache;
 
 	cache_set_queued(cache, creation->entry, false);
 	cache_unpin(cache, creation->entry);
@@ -119,7 +119,7 @@ static uint64_t read_wakes(struct background_work *work)
 /* False when a template has changed since `wakes` was read. */
 static bool wait_for_template(struct creation *creation, uint64_t wakes)
 {
-	struct background_work *work = &creation->fleet->background;
+	struct background_work *work = creation->fleet->background;
 	bool waits;
 
 	pthread_mutex_lock(&work->mutex);
@@ -139,7 +139,7 @@ static int reach_template(struct creation *creation, struct error *err)
 	const struct fleet_ref ref = {resolved->record.project_id, resolved->template.id};
 
 	for (;;) {
-		uint64_t wakes = read_wakes(&f->background);
+		uint64_t wakes = read_wakes(f->background);
 		struct template_record t = resolved->template;
 
 		if (fleet_template_require(f, &arena, &t, ref.project_id, err) == 0)
@@ -158,7 +158,7 @@ static int reach_template(struct creation *creation, struct error *err)
 /* Another round looks again. From here on the creation is not this thread's any more. */
 static void wait_for_round(struct creation *creation)
 {
-	struct background_work *work = &creation->fleet->background;
+	struct background_work *work = creation->fleet->background;
 
 	pthread_mutex_lock(&work->mutex);
 	list_append(&work->creations, &creation->item);
@@ -202,7 +202,7 @@ static void take_creations(struct background_work *work, const char *template_id
 /* Those for which no worker has room wait for the next round. */
 void pending_wake(struct fleet *f, const char *template_id)
 {
-	struct background_work *work = &f->background;
+	struct background_work *work = f->background;
 	struct list woken;
 	struct error err = {0};
 
@@ -222,9 +222,9 @@ void pending_wake(struct fleet *f, const char *template_id)
 
 void pending_close(struct fleet *f)
 {
-	pthread_mutex_lock(&f->background.mutex);
-	f->background.is_ending = true;
-	pthread_mutex_unlock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
+	f->background->is_ending = true;
+	pthread_mutex_unlock(&f->background->mutex);
 }
 
 void pending_end(struct fleet *f)
@@ -232,9 +232,9 @@ void pending_end(struct fleet *f)
 	struct list given_up;
 
 	list_init(&given_up);
-	pthread_mutex_lock(&f->background.mutex);
-	take_creations(&f->background, NULL, &given_up);
-	pthread_mutex_unlock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
+	take_creations(f->background, NULL, &given_up);
+	pthread_mutex_unlock(&f->background->mutex);
 	LIST_EACH (&given_up, item) {
 		list_remove(item);
 		creation_free(LIST_ENTRY(item, struct creation, item));
@@ -260,8 +260,8 @@ static struct creation *creation_new(struct fleet *f, const struct resolved_crea
 	creation->fleet = f;
 	creation->begun_ns = begun_ns;
 	creation->has_volumes = resolved->mounts.count > 0;
-	creation->entry = cache_pin(&f->cache, resolved->record.id);
-	cache_set_queued(&f->cache, creation->entry, true);
+	creation->entry = cache_pin(f->cache, resolved->record.id);
+	cache_set_queued(f->cache, creation->entry, true);
 	record_copy(&creation->arena, &resolved->record, &creation->resolved.record);
 	if (resolved->layer)
 		creation->resolved.layer = arena_text(&creation->arena, resolved->layer);

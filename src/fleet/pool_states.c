@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "fleet/fleet_state.h"
+#include "json/json.h"
 #include "sandbox/events.h"
 #include "store/events.h"
 
 const struct pool_state *pool_state_find(const struct fleet *f, const char *template_id)
 {
-	for (size_t i = 0; i < f->pools.state_count; i++)
-		if (strcmp(f->pools.states[i].template_id, template_id) == 0)
-			return &f->pools.states[i];
+	for (size_t i = 0; i < f->pools->state_count; i++)
+		if (strcmp(f->pools->states[i].template_id, template_id) == 0)
+			return &f->pools->states[i];
 	return NULL;
 }
 
@@ -95,18 +96,18 @@ void pool_states_replace(struct fleet *f, const struct template_list *templates,
 			add_change_event(f, project_of(templates, states[i].template_id),
 			                 &states[i]);
 	}
-	free(f->pools.states);
-	f->pools.states = states;
-	f->pools.state_count = count;
+	free(f->pools->states);
+	f->pools->states = states;
+	f->pools->state_count = count;
 }
 
 int fleet_pools_check_shared(struct fleet *fleet, size_t *ret_count, struct error *err)
 {
-	const struct pool_counts *pools = &fleet->pools;
+	const struct pool_counts *pools = fleet->pools;
 	int result = 0;
 
 	*ret_count = 0;
-	pthread_mutex_lock(&fleet->pools.mutex);
+	pthread_mutex_lock(&fleet->pools->mutex);
 	for (size_t i = 0; i < pools->state_count; i++) {
 		const struct pool_state *state = &pools->states[i];
 
@@ -118,6 +119,6 @@ int fleet_pools_check_shared(struct fleet *fleet, size_t *ret_count, struct erro
 		              state->template_name, state->problem.text);
 		error_hint(err, "%s", state->problem.hint);
 	}
-	pthread_mutex_unlock(&fleet->pools.mutex);
+	pthread_mutex_unlock(&fleet->pools->mutex);
 	return result;
 }

@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/pool_states.h — which pools cannot be filled, as of the last look. Private to this folder.
- */
+/* fleet/pool_states.h — pools of this server as of the last tick: counts, and those that cannot be
+ * filled. */
 #pragma once
 
-#include "fleet/parts.h"
+#include <pthread.h>
 
+#include "fleet/pools.h"
+
+struct template_list;
+
+#define POOL_COUNTS_MAX 256 /* in the metrics */
+
+struct pool_counts {
+	pthread_mutex_t mutex; /* held while store and provider are brought to agreement */
+	struct fleet_pool_count items[POOL_COUNTS_MAX];
+	struct pool_state *states;
+	size_t count, state_count;
+};
 struct pool_state {
 	char template_id[ID_SIZE + 1], template_name[64];
-	bool is_shared, is_failing; /* with an event for each change of the latter */
+	bool is_shared;
+	bool is_failing; /* each change of it is an event */
 	struct error problem;
 };
-/* While pools.mutex is held: `now` takes the place of the states before. */
+/* The caller holds pool_counts.mutex. `now` replaces the states before. */
 void pool_states_replace(struct fleet *f, const struct template_list *templates,
                          const struct pool_state *now, size_t count);
 const struct pool_state *pool_state_find(const struct fleet *f, const char *template_id);
+
+/* Reconciles the pools after a change; logs a failure, because the tick tries again. */
+void pools_changed(struct fleet *f);

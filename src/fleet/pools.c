@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "fleet/fleet_state.h"
 #include "fleet/pool_states.h"
+#include "fleet/rounds.h"
+#include "fleet/template_cache.h"
 #include "fleet/warm_parts.h"
 
 int fleet_pool_size(int64_t min, int64_t target, int64_t max, struct fleet_pool_size *ret,
@@ -210,7 +212,7 @@ static const char *name_of(const struct template_list *templates, const struct p
 /* Those that the provider does not hold, because it refuses them. */
 static void add_refused(struct fleet *f, const struct provider_pools *held)
 {
-	struct pool_counts *counts = &f->pools;
+	struct pool_counts *counts = f->pools;
 
 	for (size_t i = 0; i < counts->state_count; i++) {
 		const struct pool_state *state = &counts->states[i];
@@ -229,7 +231,7 @@ static void add_refused(struct fleet *f, const struct provider_pools *held)
 static void update_counts(struct fleet *f, const struct template_list *templates,
                           const struct provider_pools *held)
 {
-	struct pool_counts *counts = &f->pools;
+	struct pool_counts *counts = f->pools;
 
 	counts->count = 0;
 	for (size_t i = 0; i < held->count && i < COUNT_OF(counts->items); i++) {
@@ -259,7 +261,7 @@ int pools_reconcile(struct fleet *f, struct error *err)
 	if (!(f->ops->abilities & PROVIDER_CAN_POOL))
 		return 0;
 	/* In turns: the later one must not be overtaken by what an earlier one has read. */
-	pthread_mutex_lock(&f->pools.mutex);
+	pthread_mutex_lock(&f->pools->mutex);
 	status = f->ops->pools->list(f->provider, &a, &held, err);
 	if (status == 0)
 		status = store_template_list(f->store, &a, NULL, &templates, err);
@@ -271,13 +273,13 @@ int pools_reconcile(struct fleet *f, struct error *err)
 		update_states(f, &a, &templates, &held, problems);
 		update_counts(f, &templates, &held);
 	}
-	pthread_mutex_unlock(&f->pools.mutex);
+	pthread_mutex_unlock(&f->pools->mutex);
 	return status;
 }
 
 size_t fleet_pool_counts(struct fleet *fleet, struct fleet_pool_count *ret, size_t max)
 {
-	struct pool_counts *counts = &fleet->pools;
+	struct pool_counts *counts = fleet->pools;
 	size_t count;
 
 	/* Metrics are written on the loop's thread, which must not wait for a provider. */
@@ -310,13 +312,13 @@ static void add_problem(struct fleet *f, struct fleet_pool *pool)
 {
 	const struct pool_state *state;
 
-	pthread_mutex_lock(&f->pools.mutex);
+	pthread_mutex_lock(&f->pools->mutex);
 	state = pool_state_find(f, pool->template_id);
 	if (state && state->is_failing) {
 		pool->is_failing = true;
 		pool->problem = state->problem;
 	}
-	pthread_mutex_unlock(&f->pools.mutex);
+	pthread_mutex_unlock(&f->pools->mutex);
 }
 
 int fleet_pool_set(struct fleet *fleet, struct arena *a, const struct fleet_pool_change *change,

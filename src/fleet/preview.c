@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "fleet/parts.h"
+#include "fleet/operation.h"
+#include "fleet/template_cache.h"
 #include "json/json.h"
 #include "sandbox/preview.h"
 
@@ -121,7 +122,7 @@ int fleet_preview_set(struct fleet *fleet, struct arena *a, const struct fleet_r
 		preview.generation++;
 	if (store_sandbox_set_preview(fleet->store, a, &preview, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, op.entry, &op.record);
+	cache_update(fleet->cache, op.entry, &op.record);
 	*ret = op.record;
 	return 0;
 }

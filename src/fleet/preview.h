@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/preview.h — who may see what of a sandbox's servers. Part of the fleet's contract, see
- * fleet.h.
+/* fleet/preview.h — previews: browsers' access to servers in a sandbox.
  *
- * A grant is for one port of one sandbox until a time. Its text is signed, and holds all that it
- * says: nothing is kept of it. A private one is good for who may use the sandbox anyway, and is
- * signed with a key of this process; a shared one wants config->preview_secret and a sandbox whose
- * previews are public. Both end when previews are switched off, or with the next generation. */
+ * A grant opens one port of one sandbox until a time. Its text is signed and complete; nothing is
+ * stored. A private grant is for callers that may use the sandbox, and is signed with a key of this
+ * process. A shared grant needs config->preview_secret and a sandbox with public previews. Both end
+ * when previews are switched off, or with the next generation. */
 #pragma once
 
 #include "fleet/fleet.h"
 
-/* Switched on, reachable, and a port that the server or the template shows. */
+/* Checks that previews are on, that the sandbox has a network, and that the server or the template
+ * shows the port. */
 MUST_CHECK int fleet_preview_check(struct fleet *fleet, struct arena *a,
                                    const struct sandbox_record *r, uint16_t port,
                                    struct error *err);
-/* Whether the server shows it, whatever the template says. Blocks never. */
+/* Whether the server shows the port, regardless of the template. Never blocks. */
 bool fleet_preview_is_listed(const struct fleet *fleet, uint16_t port);
-/* The ports as people write them: "3000, 8000-8010" with the template's, or "any". */
+/* All shown ports as a text: "3000,8000-8010", those of the template included; or "any". */
 MUST_CHECK int fleet_preview_ports(struct fleet *fleet, struct arena *a,
                                    const struct sandbox_record *r, const char **ret,
                                    struct error *err);
 
-/* -1 leaves it, 0 = off, 1 = on. What is taken back is void at once: `rotate` is implied. */
+/* -1 = unchanged, 0 = off, 1 = on. Switching off or private implies `rotate`. */
 struct fleet_preview {
 	int enabled, is_public;
 	bool rotate; /* all grants end */
@@ -42,13 +42,13 @@ struct fleet_grant {
 	int64_t expires_at; /* unix ms; whole seconds */
 	int64_t generation;
 };
-/* Refused with ERROR_CONFLICT, and what to do, when the sandbox or the server shares nothing. */
+/* ERROR_CONFLICT with a hint if the sandbox or the server does not share previews. */
 MUST_CHECK int fleet_grant_make(struct fleet *fleet, const struct sandbox_record *r,
                                 const struct fleet_grant *grant, char ret[FLEET_GRANT_TEXT_MAX],
                                 struct error *err);
-/* ERROR_NOT_FOUND for a text that nobody signed, or whose time is over. */
+/* ERROR_NOT_FOUND for a text with a wrong signature and for an expired one. */
 MUST_CHECK int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now,
                                 struct fleet_grant *ret, struct error *err);
-/* Whether it still holds for the sandbox. */
+/* Whether the grant is still valid for the sandbox. */
 MUST_CHECK int fleet_grant_check(const struct fleet_grant *grant, const struct sandbox_record *r,
                                  struct error *err);

@@ -3,7 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
 #include "fleet/preview.h"
 
 /* version, kind, port, generation, seconds, then the id, then what signs them. */

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
+#include "store/store.h"
 
 #define ENTRIES_MAX 1024
 
@@ -91,11 +92,11 @@ static void cache_project(struct project_cache *c, const struct project_record *
 int project_find(struct fleet *f, struct arena *a, const char *id, struct project_record *ret,
                  struct error *err)
 {
-	if (find_cached(&f->projects, a, id, ret))
+	if (find_cached(f->projects, a, id, ret))
 		return 0;
 	if (store_project_find(f->store, a, id, ret, err) < 0)
 		return -1;
-	cache_project(&f->projects, ret);
+	cache_project(f->projects, ret);
 	return 0;
 }
 
@@ -103,8 +104,8 @@ void project_forget(struct fleet *f, const char *id)
 {
 	struct project_entry *entry;
 
-	pthread_mutex_lock(&f->projects.mutex);
-	entry = map_remove(&f->projects.by_id, id);
-	pthread_mutex_unlock(&f->projects.mutex);
+	pthread_mutex_lock(&f->projects->mutex);
+	entry = map_remove(&f->projects->by_id, id);
+	pthread_mutex_unlock(&f->projects->mutex);
 	entry_free(entry);
 }

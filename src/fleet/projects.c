@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a project. It is closed first: then nothing new comes, and what is there can be taken
  * away one by one, by whoever has the time. */
+#include "fleet/projects.h"
+
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/artifacts.h"
-#include "fleet/builds.h"
-#include "fleet/lease_parts.h"
-#include "fleet/notes.h"
 #include "fleet/backups.h"
-#include "fleet/snapshots.h"
+#include "fleet/builds.h"
+#include "fleet/lease.h"
+#include "fleet/notes.h"
+#include "fleet/rounds.h"
+#include "fleet/templates.h"
+#include "fleet/volume.h"
 #include "store/accounts.h"
-#include "store/snapshots.h"
 
 #define PAGE_SIZE 100
 

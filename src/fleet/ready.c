@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
+#include "fleet/jump.h"
 #include "fleet/pools.h"
 #include "provider/host_failure.h"
 #include "provider/host_limits.h"
 #include "provider/uplink.h"
 #include "sandbox/egress.h"
+#include "worker/worker.h"
 
 #define ROUND_MS 6000   /* all checks of a round */
 #define OVERDUE_MS 7000 /* then the round itself is what is wrong */

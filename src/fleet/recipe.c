@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/recipe.h"
+
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/path.h"
+#include "fleet/fleet_state.h"
+#include "fleet/pool_states.h"
+#include "fleet/request.h"
+#include "fleet/template_cache.h"
 #include "fleet/warm_parts.h"
+#include "image/image.h"
 
 #define RUNTIME_MAX 64
 #define DESCRIPTION_MAX 1000

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/artifacts.h"
-#include "fleet/builds.h"
-#include "fleet/elsewhere.h"
-#include "fleet/parts.h"
 #include "fleet/archive.h"
-#include "fleet/backup.h"
-#include "fleet/snapshot.h"
+#include "fleet/artifacts.h"
+#include "fleet/lease_parts.h"
+#include "fleet/lifecycle.h"
+#include "fleet/pairing_parts.h"
+#include "fleet/rounds.h"
+#include "fleet/template_cache.h"
 
 #define PAGE_SIZE 500
 #define ORPHANS_STOP_MS 10000 /* for all of a sweep; those after it are ended at once */
@@ -266,7 +265,7 @@ static void reconcile_unexpected(struct fleet *f, const struct sandbox_record *r
 
 	if (!expected[r->actual].is_certain ||
 	    observed_state_of(context, r->id) == expected[r->actual].observed ||
-	    cache_is_busy(&f->cache, r->id))
+	    cache_is_busy(f->cache, r->id))
 		return;
 	if (operation_begin(f, &arena, r->id, deadline_after(0), &op, &err) < 0 ||
 	    !expected[op.record.actual].is_certain)
@@ -286,7 +285,7 @@ static bool sweep_entry(struct fleet *f, const struct provider_entry *entry)
 	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 
-	if (cache_is_busy(&f->cache, id) ||
+	if (cache_is_busy(f->cache, id) ||
 	    (entry->lease_epoch > 0 && lease_sweep(f, id, entry->lease_epoch)))
 		return false;
 	if (operation_begin(f, &arena, id, deadline_after(0), &op, &err) == 0) {
@@ -311,7 +310,7 @@ static void sweep_entries(struct fleet *f, struct arena *a, const struct provide
 	if (!orphans_may_go(f, count, list->count - count))
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (!cache_is_busy(&f->cache, orphans[i]->id))
+		if (!cache_is_busy(f->cache, orphans[i]->id))
 			orphan_remove(f, orphans[i], stop_until);
 }
 
@@ -360,7 +359,7 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	layers_sweep(fleet, true);
 	projects_finish(fleet);
 	peer_tick(fleet);
-	fleet->pairing.takes_all = false;
+	fleet->pairing->takes_all = false;
 	trash_tick(fleet);
 	return 0;
 }

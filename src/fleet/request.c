@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/request.h"
+
 #include <string.h>
 
-#include "base/clock.h"
 #include "fleet/backup.h"
+#include "fleet/egress.h"
+#include "fleet/fleet_state.h"
 #include "fleet/labels.h"
-#include "fleet/parts.h"
-#include "fleet/service_parts.h"
+#include "fleet/resolved_create.h"
 
 #define ENV_COUNT_MAX 256
 #define ENV_BYTES_MAX (128 * 1024)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sandbox as it was made: an empty top layer, and none of its processes. */
-#include "base/clock.h"
 #include "base/fault.h"
-#include "fleet/parts.h"
-#include "fleet/service_parts.h"
+#include "fleet/lifecycle.h"
 #include "fleet/snapshots.h"
 #include "provider/snapshots.h"
+#include "store/services.h"
 
 /* Before anything is ended. */
 static int check_files(struct operation *op, const char *origin, struct error *err)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/retention.h — the time by which what is kept for a while is removed. Any thread may call.
- */
+/* fleet/retention.h — the clock for things that are kept for a time. Any thread may call. */
 #pragma once
 
 #include <stdint.h>
 
-#include "fleet/fleet.h"
+struct fleet;
 
-/* Unix time; but for `clock_hold` after the wall clock was set forward, the time that it would be
- * by the clock of before. See fleet/jump.h. */
+/* Unix time in ms. For `clock_hold` after a jump of the wall clock forward: the time without the
+ * jump. See fleet/jump.h. */
 int64_t fleet_retention_ms(const struct fleet *fleet);
 
 struct fleet_clock {
-	uint64_t jumps;  /* of the wall clock, since the server's start */
-	uint64_t held_s; /* so long nothing that is kept for a time is removed */
+	uint64_t jumps;  /* of the wall clock, since the start of the server */
+	uint64_t held_s; /* for how long removals are still held */
 };
 struct fleet_clock fleet_clock_get(const struct fleet *fleet);

@@ -5,13 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
-#include "base/fd.h"
 #include "base/log.h"
+#include "fleet/cache.h"
+#include "fleet/fleet_state.h"
+#include "fleet/gate.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
-#include "wire/agent.h"
+#include "sandbox/change.h"
 #include "wire/agent_files.h"
 
 #define DIFF_MS 10000
@@ -27,8 +28,8 @@ static const struct sandbox_resources resources = {
 
 static void unpin_review(struct file_review *r)
 {
-	cache_set_queued(&r->fleet->cache, r->entry, false);
-	cache_unpin(&r->fleet->cache, r->entry);
+	cache_set_queued(r->fleet->cache, r->entry, false);
+	cache_unpin(r->fleet->cache, r->entry);
 	r->fleet = NULL;
 }
 
@@ -36,7 +37,7 @@ int file_review_open(struct fleet *f, const struct sandbox_review *what, struct 
                      struct error *err)
 {
 	struct id id = id_new();
-	struct file_review r = {.fleet = f, .entry = cache_pin(&f->cache, id.text)};
+	struct file_review r = {.fleet = f, .entry = cache_pin(f->cache, id.text)};
 	struct sandbox_spec spec = {.id = r.id,
 	                            .hostname = "review",
 	                            .template_dir = "host",
@@ -49,10 +50,10 @@ int file_review_open(struct fleet *f, const struct sandbox_review *what, struct 
 	if (what->writes)
 		spec.resources.disk_mb = WRITE_DISK_MB;
 	/* No sweep takes it for an orphan. */
-	cache_set_queued(&f->cache, r.entry, true);
+	cache_set_queued(f->cache, r.entry, true);
 	*ret = r;
 	/* It has no row by which it could be ended: it is inside until it is closed. */
-	if (!gate_enter(&f->gate, err)) {
+	if (!gate_enter(f->gate, err)) {
 		unpin_review(ret);
 		return FAIL_CONTEXT(err, "look at the files");
 	}
@@ -76,7 +77,7 @@ void file_review_close(struct file_review *r)
 		log_warning("a review's sandbox is left for the next sweep", TEXT("sandbox", r->id),
 		            FAILURE(&err));
 	unpin_review(r);
-	gate_leave(&f->gate);
+	gate_leave(f->gate);
 }
 
 /* ---- changes ---- */

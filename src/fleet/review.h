@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/review.h — a small sandbox without network that sees the layers of another one, and of a
- * state before, and whose agent compares them. Private to this folder. It has no row: who makes it
- * ends it, and a sweep does when that process is gone. */
+/* fleet/review.h — a small sandbox without network whose agent compares the layers of another
+ * sandbox with an earlier state. It has no row: its creator ends it, or a sweep after the creator's
+ * process has died. */
 #pragma once
 
-#include "fleet/changes.h"
-#include "fleet/parts.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/id.h"
+
+struct arena;
+struct cache_entry;
+struct fleet;
+struct sandbox_change;
+struct sandbox_review;
+struct span;
 
 struct file_review {
 	struct fleet *fleet;
@@ -16,9 +26,9 @@ MUST_CHECK int file_review_open(struct fleet *f, const struct sandbox_review *wh
                                 struct file_review *ret, struct error *err);
 void file_review_close(struct file_review *r); /* zeroed is fine */
 
-/* At most `limit` changes after the path `after`. */
+/* Asks for at most `limit` changes after the path `after`. */
 struct file_review_listing {
-	const char *path, *after; /* "" = all, from the beginning */
+	const char *path, *after; /* "": all paths, from the beginning */
 	unsigned limit;
 	int64_t deadline;
 };
@@ -29,7 +39,7 @@ struct file_review_changes {
 MUST_CHECK int file_review_list(struct file_review *r, struct arena *a,
                                 const struct file_review_listing *ask,
                                 struct file_review_changes *ret, struct error *err);
-/* A change as text, by the program `diff` of that sandbox. */
+/* The text of a change, made by the program `diff` of that sandbox. */
 MUST_CHECK int file_review_diff(struct file_review *r, struct arena *a,
                                 const struct sandbox_change *change, struct span *ret,
                                 struct error *err);

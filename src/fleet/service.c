@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "fleet/lifecycle.h"
+#include "fleet/request.h"
+#include "fleet/service_parts.h"
 #include "fleet/services.h"
+#include "json/json.h"
+#include "provider/compute.h"
 
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/fault.h"
-#include "base/log.h"
-#include "fleet/parts.h"
-#include "fleet/service_parts.h"
-#include "provider/compute.h"
-#include "sandbox/sandbox.h"
 
 /* A start is known after milliseconds, an end often: so long an answer waits for it. */
 #define SETTLE_MS 1000

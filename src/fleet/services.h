@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/services.h — commands that a sandbox's agent keeps running. Part of the fleet: the rules of
- * fleet.h hold.
+/* fleet/services.h — commands that the agent of a sandbox keeps running. The rules of fleet.h
+ * apply.
  *
- * What a service is to be is a row; a change is written first and told to the agent then, and told
- * again, by the tick, until the agent has heard it: so whoever dies in between, none is lost, and
- * the agent sees to it that none runs twice. When its sandbox is started, its services are. A fork
- * has them too; a reset sandbox has none. */
+ * The row of a service holds its wanted state. A change is written to the row first and then sent
+ * to the agent; the tick repeats it until the agent has confirmed it. So no change is lost when a
+ * process dies, and the agent ensures that no service runs twice. Services start together with
+ * their sandbox. A fork gets copies of them; a reset sandbox has none. */
 #pragma once
 
 #include "fleet/fleet.h"
@@ -21,22 +21,21 @@
 #define FLEET_SERVICE_FAILURES_MAX 1000
 
 struct fleet_service {
-	const char *name;        /* as a sandbox's */
-	const char *command;     /* a line for a shell; or NULL: */
+	const char *name;        /* rules as for names of sandboxes */
+	const char *command;     /* for a shell; NULL: args instead */
 	const char *const *args; /* a program and its arguments, NULL-terminated */
-	const char *cwd, *user;  /* NULL = as commands of the sandbox have it */
+	const char *cwd, *user;  /* NULL: as for commands of the sandbox */
 	const struct json_map *env;
 	enum service_restart restart;
-	int64_t failures_max;      /* quick ends in a row, then it is given up; 0 = never */
+	int64_t failures_max;      /* quick ends in a row before the agent gives up; 0 = never */
 	int64_t delay_ms, stop_ms; /* 0 = FLEET_SERVICE_… */
-	bool keeps_awake;          /* its process is use of the sandbox */
+	bool keeps_awake;          /* its process counts as activity of the sandbox */
 };
-/* How one is doing. */
+/* A service with its current state. */
 struct fleet_service_view {
 	struct service_record record;
-	const char
-	        *state; /* a phase's name; or down, paused, unknown: its sandbox cannot be asked */
-	struct agent_service_state agent; /* zeroes when the agent knows nothing of it */
+	const char *state; /* name of its phase; down, paused, unknown: the agent was not asked */
+	struct agent_service_state agent; /* zeros if the agent does not know it */
 };
 struct fleet_service_views {
 	struct fleet_service_view *items;
@@ -46,29 +45,29 @@ struct fleet_service_ref {
 	const char *project_id, *sandbox, *name;
 };
 
-/* Made or changed, and running when its sandbox is; one that is so already goes on undisturbed. A
- * paused sandbox is woken. */
+/* Creates or changes a service; it runs if its sandbox does. A service that is equal already
+ * continues undisturbed. Wakes a paused sandbox. */
 MUST_CHECK int fleet_service_put(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                  const struct fleet_service *service,
                                  struct fleet_service_view *ret, struct error *err);
 enum fleet_service_verb {
-	FLEET_SERVICE_START,   /* fine when it runs */
-	FLEET_SERVICE_STOP,    /* fine when it does not */
-	FLEET_SERVICE_RESTART, /* starts one that is stopped */
-	FLEET_SERVICE_REMOVE,  /* ends it, and it is gone; its log, too */
+	FLEET_SERVICE_START,   /* succeeds if it runs already */
+	FLEET_SERVICE_STOP,    /* succeeds if it does not run */
+	FLEET_SERVICE_RESTART, /* starts a stopped one */
+	FLEET_SERVICE_REMOVE,  /* ends it and removes it with its log */
 };
 MUST_CHECK int fleet_service_do(struct fleet *fleet, struct arena *a,
                                 const struct fleet_service_ref *ref, enum fleet_service_verb verb,
                                 struct fleet_service_view *ret, struct error *err);
-/* By name. That somebody looks is no use of the sandbox. */
+/* Sorted by name. Does not count as activity of the sandbox. */
 MUST_CHECK int fleet_services(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                               struct fleet_service_views *ret, struct error *err);
 MUST_CHECK int fleet_service_find(struct fleet *fleet, struct arena *a,
                                   const struct fleet_service_ref *ref,
                                   struct fleet_service_view *ret, struct error *err);
 
-/* What it wrote, each stream from an offset on, over all its runs since the sandbox was started. A
- * negative offset is so far before the end. */
+/* Output of a service, each stream from an offset on, over all its runs since the start of the
+ * sandbox. A negative offset counts from the end. */
 struct fleet_service_log_request {
 	int64_t since[2];
 	size_t max; /* bytes of each stream, up to AGENT_SERVICE_LOG_MAX */
@@ -76,9 +75,9 @@ struct fleet_service_log_request {
 struct fleet_service_log {
 	struct span out[2];
 	uint64_t offset[2]; /* of the first byte */
-	uint64_t end[2];    /* written in all */
+	uint64_t end[2];    /* total bytes written */
 };
-/* Of a sandbox that the caller holds. */
+/* The caller holds the sandbox. */
 MUST_CHECK int fleet_service_log(struct fleet *fleet, struct arena *a,
                                  const struct fleet_service_ref *ref,
                                  const struct fleet_service_log_request *request,

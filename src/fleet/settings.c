@@ -4,14 +4,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/backup.h"
+#include "fleet/create.h"
 #include "fleet/labels.h"
-#include "fleet/life.h"
-#include "fleet/parts.h"
-#include "fleet/service_parts.h"
+#include "fleet/lifecycle.h"
+#include "fleet/meters.h"
+#include "fleet/project_cache.h"
+#include "fleet/request.h"
+#include "fleet/rounds.h"
 #include "store/secrets.h"
 
 static int64_t given_or(int64_t given, int64_t otherwise)
@@ -92,7 +94,7 @@ int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
 	if (check_settings(fleet, &within, &settings, err) < 0 ||
 	    store_sandbox_set(fleet->store, a, &settings, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, op.entry, &op.record);
+	cache_update(fleet->cache, op.entry, &op.record);
 	*ret = op.record;
 	return 0;
 }
@@ -162,7 +164,7 @@ static int record_limits(struct operation *op, struct arena *arena,
 	if (meters_write_use(f, op->record.id, err) < 0 ||
 	    store_sandbox_set_resources(f->store, arena, update, &op->record, err) < 0)
 		return -1;
-	cache_update(&f->cache, op->entry, &op->record);
+	cache_update(f->cache, op->entry, &op->record);
 	return 0;
 }
 
@@ -307,7 +309,7 @@ int fleet_set_environment(struct fleet *fleet, struct arena *a, const struct fle
 	                                   .env_json = request_map_to_json(a, &merged)};
 	if (store_sandbox_set_env(fleet->store, a, &update, &op.record, err) < 0)
 		return -1;
-	cache_update(&fleet->cache, op.entry, &op.record);
+	cache_update(fleet->cache, op.entry, &op.record);
 	*ret = op.record;
 	return 0;
 }

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
 
 /* An outcome that no call has asked for is forgotten after so long. */
 #define OUTCOME_KEPT_MS 120000
@@ -48,7 +47,7 @@ static struct work_entry *find_entry(struct fleet *f, const char *key)
 	int64_t before_ms = clock_monotonic_ms() - OUTCOME_KEPT_MS;
 	struct work_entry *found = NULL;
 
-	LIST_EACH (&f->background.shared, item) {
+	LIST_EACH (&f->background->shared, item) {
 		struct work_entry *e = LIST_ENTRY(item, struct work_entry, item);
 
 		if (strcmp(e->work.key, key) == 0)
@@ -69,14 +68,14 @@ static void run_entry(struct work_lane_task *task)
 	int result = e->work.run(f, &e->arena, &e->work, &text, &err);
 
 	memcpy(key, e->work.key, sizeof(key));
-	pthread_mutex_lock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
 	e->result = result;
 	e->text = text;
 	e->err = err;
 	e->done_ms = clock_monotonic_ms();
 	e->is_done = true;
-	pthread_cond_broadcast(&f->background.shared_done);
-	pthread_mutex_unlock(&f->background.mutex);
+	pthread_cond_broadcast(&f->background->shared_done);
+	pthread_mutex_unlock(&f->background->mutex);
 	awaited_announce(f, key);
 }
 
@@ -100,7 +99,7 @@ static struct work_entry *queue_entry(struct fleet *f, const struct shared_work 
 		free_entry(e);
 		return NULL;
 	}
-	list_append(&f->background.shared, &e->item);
+	list_append(&f->background->shared, &e->item);
 	return e;
 }
 
@@ -122,7 +121,7 @@ static void wait_for_end(struct fleet *f, struct work_entry *e)
 {
 	e->waiting++;
 	while (!e->is_done)
-		pthread_cond_wait(&f->background.shared_done, &f->background.mutex);
+		pthread_cond_wait(&f->background->shared_done, &f->background->mutex);
 	e->waiting--;
 }
 
@@ -161,12 +160,12 @@ int shared_work_do(struct fleet *f, struct arena *a, const struct shared_work *w
 	struct work_entry *e;
 	int result;
 
-	pthread_mutex_lock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
 	e = find_to_join(f, work->key, awaited);
 	if (!e)
 		e = queue_entry(f, work, err);
 	result = e ? join_entry(e, a, awaited, ret_text, err) : -1;
-	pthread_mutex_unlock(&f->background.mutex);
+	pthread_mutex_unlock(&f->background->mutex);
 	return result;
 }
 
@@ -175,11 +174,11 @@ bool shared_work_join(struct fleet *f, const char *key, const struct fleet_await
 {
 	struct work_entry *e;
 
-	pthread_mutex_lock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
 	e = find_to_join(f, key, awaited);
 	if (e)
 		*ret_result = join_entry(e, NULL, awaited, NULL, err);
-	pthread_mutex_unlock(&f->background.mutex);
+	pthread_mutex_unlock(&f->background->mutex);
 	return e != NULL;
 }
 
@@ -187,14 +186,14 @@ int shared_work_begin(struct fleet *f, const struct shared_work *work, struct er
 {
 	bool is_queued;
 
-	pthread_mutex_lock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
 	is_queued = find_to_join(f, work->key, NULL) || queue_entry(f, work, err);
-	pthread_mutex_unlock(&f->background.mutex);
+	pthread_mutex_unlock(&f->background->mutex);
 	return is_queued ? 0 : -1;
 }
 
 void shared_works_free(struct fleet *f)
 {
-	LIST_EACH (&f->background.shared, item)
+	LIST_EACH (&f->background->shared, item)
 		free_entry(LIST_ENTRY(item, struct work_entry, item));
 }

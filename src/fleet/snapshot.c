@@ -3,11 +3,14 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/elsewhere.h"
+#include "fleet/lifecycle.h"
 #include "fleet/notes.h"
+#include "fleet/pairing_parts.h"
+#include "fleet/resolved_create.h"
+#include "fleet/rounds.h"
 #include "fleet/snapshots.h"
 #include "fleet/storage_limit.h"
 #include "provider/snapshots.h"

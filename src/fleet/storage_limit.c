@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/storage_limit.h"
 
-#include "base/clock.h"
-#include "base/log.h"
+#include "fleet/fleet_state.h"
+#include "fleet/project_cache.h"
 #include "fleet/usage.h"
 
 #define MIB (INT64_C(1) << 20)

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/storage_limit.h — how much a project may keep: its templates, snapshots, backups and
- * volumes together (storage_max_mb). Within this folder.
+/* fleet/storage_limit.h — the storage limit of a project (storage_max_mb): templates, snapshots,
+ * backups and volumes together.
  *
- * Whatever adds to it asks for the room first, is cut off there, writes down how large it has
- * become, and asks again before it is done. So of several that grow at once the one that was begun
- * last is ended first, and together they never pass the limit once they are done. */
+ * An addition first asks for the room that is left, stops at that size, records the size it has
+ * reached, and checks the limit again before it is done. Of concurrent additions the one that began
+ * last fails first, and the finished ones never exceed the limit together. */
 #pragma once
 
-#include "fleet/parts.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct arena;
+struct fleet;
 
 struct storage_claim {
 	const char *project_id;
-	const char *id;   /* of the row that is being made; "" = there is none yet */
-	int64_t begun_at; /* what others began later does not count; 0 = all of it counts */
+	const char *id;   /* of the row that is being made; "": none yet */
+	int64_t begun_at; /* ignore additions that began later; 0 = count all */
 };
 
-/* Bytes that may be added; INT64_MAX = the project has no limit. ERROR_LIMIT when there is none. */
+/* Bytes that may be added; INT64_MAX without a limit. ERROR_LIMIT if no room is left. */
 MUST_CHECK int storage_room(struct fleet *f, const struct storage_claim *claim, int64_t *ret_bytes,
                             struct error *err);
-/* Whether there is room for so many bytes: ERROR_LIMIT names what is used, the limit and the cure.
- */
+/* Checks the room for so many bytes: ERROR_LIMIT names the used bytes, the limit and the cure. */
 MUST_CHECK int storage_check(struct fleet *f, const struct storage_claim *claim, int64_t bytes,
                              struct error *err);
-/* The same for a snapshot of known size that is about to be made: the size is written down. */
+/* storage_check for a snapshot of known size before it is made; records the size. */
 MUST_CHECK int storage_expect(struct fleet *f, const struct storage_claim *claim, int64_t bytes,
                               struct error *err);
-/* And for one of a sandbox's files, which are measured where there is a limit. */
+/* storage_expect for the files of a sandbox, which are measured if the project has a limit. */
 MUST_CHECK int storage_expect_files(struct fleet *f, const struct storage_claim *claim,
                                     const char *sandbox_id, struct error *err);
-/* Whether the project has a limit, from memory: what is asked often asks this first. */
+/* Whether the project has a limit, from the cache: for frequent calls, before the others. */
 MUST_CHECK int storage_is_limited(struct fleet *f, struct arena *a, const char *project_id,
                                   bool *ret, struct error *err);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/template_growth.h"
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "fleet/fleet_state.h"
+#include "image/image.h"
+#include "store/store.h"
 
 /* Between two looks; the last size is looked at in any case. */
 #define LOOK_EVERY_MS 100

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/templates.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,16 +8,15 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/fd.h"
 #include "base/fault.h"
+#include "base/fd.h"
 #include "base/log.h"
-#include "fleet/build.h"
+#include "fleet/background_work.h"
 #include "fleet/builds.h"
+#include "fleet/import.h"
 #include "fleet/notes.h"
-#include "fleet/parts.h"
+#include "fleet/template_cache.h"
 #include "fleet/template_growth.h"
-#include "fleet/waiting.h"
 #include "provider/templates.h"
 
 #define NAME_KEY_SIZE 256
@@ -78,7 +79,7 @@ static void note_change(struct template_cache *c)
 
 void templates_changed(struct fleet *f)
 {
-	note_change(&f->templates);
+	note_change(f->templates);
 }
 
 static uint64_t generation_of(struct template_cache *c)
@@ -174,18 +175,18 @@ static void cache_template(struct template_cache *c, const char *key,
 int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                   struct template_record *ret, struct error *err)
 {
-	uint64_t generation = generation_of(&f->templates);
+	uint64_t generation = generation_of(f->templates);
 	char name[NAME_KEY_SIZE];
 	int size = snprintf(name, sizeof(name), "%s/%s", ref->project_id ? ref->project_id : "",
 	                    ref->id_or_name);
 	bool fits = size > 0 && size < NAME_KEY_SIZE;
 
-	if (fits && find_cached(&f->templates, a, name, ret))
+	if (fits && find_cached(f->templates, a, name, ret))
 		return 0;
 	if (store_template_find(f->store, a, ref->project_id, ref->id_or_name, ret, err) < 0)
 		return -1;
 	if (fits && ret->state == TEMPLATE_READY)
-		cache_template(&f->templates, name, ret, generation);
+		cache_template(f->templates, name, ret, generation);
 	return 0;
 }
 
@@ -194,7 +195,7 @@ int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
 /* Those who wait for this template look at it again. */
 static void announce_change(struct fleet *f, const char *id)
 {
-	note_change(&f->templates);
+	note_change(f->templates);
 	awaited_announce(f, id);
 	pending_wake(f, id);
 }
@@ -284,7 +285,7 @@ int fleet_templates_seed(struct fleet *fleet, unsigned *ret_added, struct error 
 	for (const struct image_seed *s = image_seeds; s->name; s++)
 		if (seed_template(fleet, s, &added, err) < 0)
 			return FAIL_CONTEXT(err, "seed template '%s'", s->name);
-	note_change(&fleet->templates);
+	note_change(fleet->templates);
 	*ret_added = added;
 	return 0;
 }
@@ -499,7 +500,7 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
                          int64_t deadline, struct error *err)
 {
 	while (t->state != TEMPLATE_READY) {
-		uint64_t generation = generation_of(&fleet->templates);
+		uint64_t generation = generation_of(fleet->templates);
 		int claimed;
 
 		/* As it is now: what the caller has may be old. */
@@ -512,7 +513,7 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 			return -1;
 		if (claimed > 0)
 			return build_template(fleet, a, t, deadline, err);
-		if (!wait_for_change(&fleet->templates, generation,
+		if (!wait_for_change(fleet->templates, generation,
 		                     earlier_deadline(deadline, deadline_after(OTHERS_EVERY_MS))) &&
 		    clock_monotonic_ms() >= deadline)
 			return FAIL(err, ERROR_TIMEOUT, "template '%s' is still being built: %s",
@@ -534,7 +535,7 @@ struct first_build {
 /* With the mutex of those who wait. */
 static bool is_queued(struct fleet *f, const char *id)
 {
-	LIST_EACH (&f->background.first_builds, item)
+	LIST_EACH (&f->background->first_builds, item)
 		if (strcmp(LIST_ENTRY(item, struct first_build, item)->id, id) == 0)
 			return true;
 	return false;
@@ -542,9 +543,9 @@ static bool is_queued(struct fleet *f, const char *id)
 
 static void first_build_free(struct first_build *b)
 {
-	pthread_mutex_lock(&b->fleet->background.mutex);
+	pthread_mutex_lock(&b->fleet->background->mutex);
 	list_remove(&b->item);
-	pthread_mutex_unlock(&b->fleet->background.mutex);
+	pthread_mutex_unlock(&b->fleet->background->mutex);
 	free(b);
 }
 
@@ -581,11 +582,11 @@ static int queue_first_build(struct fleet *f, const struct template_record *t,
 	*b = (struct first_build){.task = {.run = run_first_build}, .fleet = f};
 	list_init(&b->item);
 	memcpy(b->id, t->id, strnlen(t->id, ID_SIZE));
-	pthread_mutex_lock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
 	is_first = !is_queued(f, b->id);
 	if (is_first)
-		list_append(&f->background.first_builds, &b->item);
-	pthread_mutex_unlock(&f->background.mutex);
+		list_append(&f->background->first_builds, &b->item);
+	pthread_mutex_unlock(&f->background->mutex);
 	if (is_first && work_lane_submit(fleet_work(f), &b->task, project_id, err) == 0)
 		return 0;
 	first_build_free(b);

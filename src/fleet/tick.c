@@ -2,18 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "fleet/artifacts.h"
 #include "fleet/archive.h"
+#include "fleet/artifacts.h"
 #include "fleet/events.h"
-#include "fleet/builds.h"
-#include "fleet/failed.h"
-#include "fleet/parts.h"
+#include "fleet/lifecycle.h"
+#include "fleet/meters.h"
+#include "fleet/pairing_parts.h"
+#include "fleet/rounds.h"
 #include "fleet/service_parts.h"
 #include "fleet/shared_work.h"
-#include "fleet/snapshot.h"
 #include "provider/compute.h"
+#include "sandbox/expiry.h"
 
 #define SWEEP_EVERY_MS 60000
 #define PING_TIMEOUT_MS 2000
@@ -42,9 +42,9 @@ static int pause_full(struct operation *op, struct error *err)
 
 	if (op->record.actual != SANDBOX_STARTED)
 		return 0;
-	cache_close(&op->fleet->cache, op->entry);
+	cache_close(op->fleet->cache, op->entry);
 	result = lifecycle_pause(op, SANDBOX_REASON_DISK, err);
-	cache_reopen(&op->fleet->cache, op->entry);
+	cache_reopen(op->fleet->cache, op->entry);
 	return result;
 }
 
@@ -105,7 +105,7 @@ static void finish_sandbox(struct fleet *f, const char *id)
 	struct error err = {0};
 	enum observed_state observed;
 
-	if (cache_is_busy(&f->cache, id) ||
+	if (cache_is_busy(f->cache, id) ||
 	    operation_begin(f, &arena, id, deadline_after(0), &op, &err) < 0 ||
 	    !is_unfinished(&op.record))
 		return;
@@ -130,7 +130,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	        .state = r->actual,
 	        .traits = (unsigned)r->traits,
 	        .persistent = r->persistent,
-	        .busy = cache_is_held(&f->cache, r->id),
+	        .busy = cache_is_held(f->cache, r->id),
 	        .can_pause = (f->ops->abilities & PROVIDER_CAN_PAUSE) != 0,
 	        .can_stop = (f->ops->abilities & PROVIDER_CAN_STOP) != 0,
 	        .can_archive = f->blobs && (f->ops->abilities & PROVIDER_CAN_SNAPSHOT) != 0,
@@ -153,7 +153,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 		                                            : SANDBOX_STEP_DELETE,
 		                            SANDBOX_REASON_BUDGET};
 	return sandbox_expiry_due(&expiry,
-	                          clock_unix_ms() - atomic_load(&f->pairing.jump.expiry_back_ms));
+	                          clock_unix_ms() - atomic_load(&f->pairing->jump.expiry_back_ms));
 }
 
 /* Whether a command runs that nobody is attached to. An agent that does not answer has none that
@@ -200,20 +200,20 @@ static int take_idle_step(struct operation *op, struct sandbox_due due, struct e
 	const struct sandbox_record *r = &op->record;
 	int result = 0;
 
-	if (!cache_close_idle(&f->cache, op->entry, r->last_activity_at))
+	if (!cache_close_idle(f->cache, op->entry, r->last_activity_at))
 		return 0;
 	if (r->actual == SANDBOX_STARTED && has_processes(f, r->id))
 		store_sandbox_touch(f->store, r->id, clock_unix_ms());
 	else
 		result = take_step(op, due, err);
-	cache_reopen(&f->cache, op->entry);
+	cache_reopen(f->cache, op->entry);
 	return result;
 }
 
 /* Busy or not: a command that comes now must not be sent to what is just being frozen. */
 static int take_timed_step(struct operation *op, struct sandbox_due due, struct error *err)
 {
-	struct cache *cache = &op->fleet->cache;
+	struct cache *cache = op->fleet->cache;
 	int result;
 
 	if (due.step != SANDBOX_STEP_PAUSE)
@@ -278,13 +278,13 @@ static void archive_later(struct fleet *f, const struct sandbox_record *r)
 {
 	struct shared_work work = {.project_id = r->project_id,
 	                           .what = "the sandbox is being archived",
-	                           .lane = f->background.backup_lane,
+	                           .lane = f->background->backup_lane,
 	                           .run = run_archiving,
 	                           .texts = {r->id}};
 	struct error err = {0};
 
 	/* Else it is its turn in one of the next rounds. */
-	if (cache_is_busy(&f->cache, r->id))
+	if (cache_is_busy(f->cache, r->id))
 		return;
 	archive_key(r->id, work.key);
 	if (shared_work_begin(f, &work, &err) < 0)

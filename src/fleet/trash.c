@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/notes.h"
+#include "fleet/operation.h"
 #include "fleet/pairing_parts.h"
-#include "fleet/parts.h"
-#include "fleet/retention.h"
+#include "fleet/rounds.h"
 #include "fleet/trash_parts.h"
 #include "provider/snapshots.h"
 #include "provider/trash.h"
@@ -45,7 +44,7 @@ static int remove_orphan(struct fleet *f, enum provider_trash_kind kind, const c
 	                                    .keep_ms = f->config->orphans_keep_ms};
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
-	atomic_fetch_add(&f->trash.orphans, 1);
+	atomic_fetch_add(&f->trash->orphans, 1);
 	if (f->ops->trash)
 		return f->ops->trash->put(f->provider, &what, deadline, err);
 	return kind == PROVIDER_TRASH_SANDBOX
@@ -109,21 +108,21 @@ void trash_tick(struct fleet *f)
 	for (size_t i = 0; i < list.count; i++)
 		if (list.items[i].size_bytes > 0)
 			bytes += (uint64_t)list.items[i].size_bytes;
-	atomic_store(&f->trash.entries, list.count);
-	atomic_store(&f->trash.bytes, bytes);
-	if (f->trash.notes_swept_at && now - f->trash.notes_swept_at < NOTES_SWEEP_MS)
+	atomic_store(&f->trash->entries, list.count);
+	atomic_store(&f->trash->bytes, bytes);
+	if (f->trash->notes_swept_at && now - f->trash->notes_swept_at < NOTES_SWEEP_MS)
 		return;
-	f->trash.notes_swept_at = now;
+	f->trash->notes_swept_at = now;
 	notes_sweep(f, &list);
 }
 
 struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet)
 {
 	return (struct fleet_trash_counts){
-	        .orphans = atomic_load(&fleet->trash.orphans),
-	        .held = atomic_load(&fleet->trash.held),
-	        .entries = atomic_load(&fleet->trash.entries),
-	        .bytes = atomic_load(&fleet->trash.bytes),
+	        .orphans = atomic_load(&fleet->trash->orphans),
+	        .held = atomic_load(&fleet->trash->held),
+	        .entries = atomic_load(&fleet->trash->entries),
+	        .bytes = atomic_load(&fleet->trash->bytes),
 	};
 }
 
@@ -236,7 +235,7 @@ static int undelete_sandbox(struct operation *op, const struct sandbox_record *r
 		return -1;
 	fault_point("api", "undelete-files");
 	if (move_row(f, op->arena, r, ret, err) == 0) {
-		cache_update(&f->cache, op->entry, ret);
+		cache_update(f->cache, op->entry, ret);
 		note_drop_of(f, NOTE_KEPT, r->id);
 		return 0;
 	}

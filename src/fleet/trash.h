@@ -1,50 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/trash.h — what was removed and can be brought back: see provider/trash.h.
+/* fleet/trash.h — the trash: removed things that can be brought back, see provider/trash.h.
  *
- * Whatever no row of the store knows is an orphan and goes there for `orphans_keep`. A sandbox that
- * a caller deleted goes there for `deleted_keep` when the caller asked for that; else it is deleted
- * at once. */
+ * A thing without a row in the store is an orphan; it stays in the trash for `orphans_keep`. A
+ * deleted sandbox stays for `deleted_keep` if the caller asked for that; else it is deleted at
+ * once. */
 #pragma once
 
 #include "fleet/fleet.h"
 
 struct fleet_trash_counts {
-	uint64_t orphans; /* put there since the start */
-	uint64_t held;    /* orphans that were left, because they were too many */
+	uint64_t orphans; /* moved to the trash since the start */
+	uint64_t held;    /* orphans that stay in place, because they are too many */
 	uint64_t entries, bytes;
 };
 struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet);
 
-/* As fleet_delete, but for `deleted_keep` it can be brought back. ERROR_UNSUPPORTED for an archived
- * one. */
+/* fleet_delete that can be undone for `deleted_keep`. ERROR_UNSUPPORTED for an archived sandbox. */
 MUST_CHECK int fleet_delete_kept(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                  struct error *err);
-/* A deleted one of the project, by its id: it is stopped then. ERROR_NOT_FOUND when its time is
- * over, ERROR_CONFLICT when another one has its name by now. */
+/* Brings back a deleted sandbox of the project, by its id, as a stopped one. ERROR_NOT_FOUND after
+ * `deleted_keep`, ERROR_CONFLICT if another sandbox has its name by now. */
 MUST_CHECK int fleet_undelete(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                               struct sandbox_record *ret, struct error *err);
-/* The same for an orphan, whose row is made again. */
+/* Brings back an orphan and makes its row again. */
 MUST_CHECK int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err);
 
 struct fleet_trash_item {
 	const char *kind, *reason; /* sandbox snapshot layer; orphan deleted */
-	const char *id, *name;     /* name, project: "" when no row knows it */
+	const char *id, *name;     /* name and project: "" without a row */
 	const char *project_id;
 	int64_t until, size_bytes; /* size -1 = not counted yet */
 };
 struct fleet_trash_list {
-	struct fleet_trash_item *items; /* in the arena; the first that is due comes first */
+	struct fleet_trash_item *items; /* in the arena; sorted by `until` */
 	size_t count;
 };
-/* What the project deleted; NULL = everything. */
+/* Things that the project deleted; NULL: everything. */
 MUST_CHECK int fleet_trash_list(struct fleet *fleet, struct arena *a, const char *project_id,
                                 struct fleet_trash_list *ret, struct error *err);
 
-/* In down.c: stops what runs, of every project, until the deadline; `left` still runs then. */
+/* Stops all running sandboxes of every project until the deadline; `left` still run then. */
 struct fleet_stop {
 	int64_t deadline;
-	/* The server ends next: from now on, and for a minute more than a drain takes, nothing is
-	 * made or started (gate.h). */
+	/* The server ends next: from now on, and for a minute longer than a drain takes, no sandbox
+	 * is created or started (gate.h). */
 	bool for_good;
 };
 struct fleet_stopped {

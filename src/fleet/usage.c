@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fleet/parts.h"
+#include "fleet/cache.h"
+#include "fleet/fleet_state.h"
+#include "fleet/meter.h"
+#include "fleet/meters.h"
+#include "fleet/rounds.h"
 
 /* Sandboxes in one transaction. */
 #define BATCH_MAX 200
@@ -20,19 +23,20 @@
 
 void meters_init(struct fleet *f)
 {
-	pthread_mutex_init(&f->meters.writing, NULL);
-	pthread_mutex_init(&f->meters.mutex, NULL);
-	f->meters.prices = prices_of(&f->config->prices);
+	f->meters->fleet = f;
+	pthread_mutex_init(&f->meters->writing, NULL);
+	pthread_mutex_init(&f->meters->mutex, NULL);
+	f->meters->prices = prices_of(&f->config->prices);
 	/* The first tick writes at once. */
-	f->meters.written_at = f->meters.whole_at = f->meters.measured_at = INT64_MIN / 2;
+	f->meters->written_at = f->meters->whole_at = f->meters->measured_at = INT64_MIN / 2;
 }
 
 void meters_done(struct fleet *f)
 {
-	map_done(&f->meters.spent);
-	arena_done(&f->meters.arena);
-	pthread_mutex_destroy(&f->meters.mutex);
-	pthread_mutex_destroy(&f->meters.writing);
+	map_done(&f->meters->spent);
+	arena_done(&f->meters->arena);
+	pthread_mutex_destroy(&f->meters->mutex);
+	pthread_mutex_destroy(&f->meters->writing);
 }
 
 /* One write of all that is due. */
@@ -51,7 +55,7 @@ struct writing {
 
 static void collect_ended(struct writing *w)
 {
-	struct meter *m = cache_meters_take(&w->fleet->cache);
+	struct meter *m = cache_meters_take(w->fleet->cache);
 
 	while (m) {
 		struct meter *next = m->next, *known = map_find(&w->ended, m->id);
@@ -83,7 +87,7 @@ static bool read_meter(struct writing *w, const struct meter_record *r, const st
                        struct meter *ret)
 {
 	struct meter *ended = map_find(&w->ended, r->id);
-	bool is_known = cache_meter_read(&w->fleet->cache, r->id, ret) || ended;
+	bool is_known = cache_meter_read(w->fleet->cache, r->id, ret) || ended;
 	int64_t late_ms = w->fleet->config->usage_flush_ms * LATE_FACTOR;
 
 	if (ended)
@@ -135,7 +139,7 @@ static void add_row(struct writing *w, struct usage_part *part, struct usage_rec
 
 	if (share->active_ms == 0 && share->cpu_us == 0)
 		return;
-	if (price_active(&w->fleet->meters.prices, &r->resources, share->active_ms, &nano, &err) <
+	if (price_active(&w->fleet->meters->prices, &r->resources, share->active_ms, &nano, &err) <
 	    0)
 		log_error("use is not charged", TEXT("sandbox", r->id), FAILURE(&err));
 	rows[part->row_count++] = (struct usage_record){
@@ -258,7 +262,7 @@ static void add_storage_row(struct writing *w, struct usage_part *part, struct u
 	struct id id = id_new();
 	struct error err = {0};
 
-	if (price_storage(&w->fleet->meters.prices, mib_s, &nano, &err) < 0)
+	if (price_storage(&w->fleet->meters->prices, mib_s, &nano, &err) < 0)
 		log_error("storage is not charged", TEXT("sandbox", r->id), FAILURE(&err));
 	*row = (struct usage_record){
 	        .id = arena_text(&w->arena, id.text),
@@ -322,7 +326,7 @@ static int write_usage(struct fleet *f, bool is_whole, struct error *err)
 
 int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err)
 {
-	struct meters *m = &f->meters;
+	struct meters *m = f->meters;
 	int64_t now = clock_monotonic_ms();
 	int result = 0;
 
@@ -355,14 +359,14 @@ static int write_sandbox(struct fleet *f, const char *id,
 	int result;
 
 	/* A write that has seen the row as it was ends first. */
-	pthread_mutex_lock(&f->meters.writing);
+	pthread_mutex_lock(&f->meters->writing);
 	w.now = clock_unix_ms();
 	result = store_meter_find(f->store, &w.arena, id, &r, err);
 	if (result == 0) {
 		add(&w, &r);
 		result = write_batch(&w, err);
 	}
-	pthread_mutex_unlock(&f->meters.writing);
+	pthread_mutex_unlock(&f->meters->writing);
 	return result < 0 ? FAIL_CONTEXT(err, "write the usage of sandbox '%s'", id) : 0;
 }
 

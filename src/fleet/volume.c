@@ -3,14 +3,17 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "fleet/background_work.h"
+#include "fleet/browsers.h"
+#include "fleet/cache.h"
 #include "fleet/elsewhere.h"
 #include "fleet/notes.h"
-#include "fleet/parts.h"
+#include "fleet/rounds.h"
 #include "fleet/storage_limit.h"
-#include "fleet/waiting.h"
+#include "fleet/volume_operation.h"
+#include "provider/volume.h"
 
 #define VOLUMES_MAX 1000 /* of a project */
 #define SIZE_MB_MAX (1 << 28)
@@ -27,7 +30,7 @@
 static int begin_operation(struct volume_operation *v, const char *id, int64_t deadline,
                            struct error *err)
 {
-	struct cache *cache = &v->fleet->cache;
+	struct cache *cache = v->fleet->cache;
 	struct cache_entry *entry = cache_pin(cache, id);
 
 	if (!cache_operation_begin(cache, entry, deadline)) {
@@ -57,8 +60,8 @@ void volume_operation_end(struct volume_operation *v)
 {
 	if (!v->entry)
 		return;
-	cache_operation_end(&v->fleet->cache, v->entry);
-	cache_unpin(&v->fleet->cache, v->entry);
+	cache_operation_end(v->fleet->cache, v->entry);
+	cache_unpin(v->fleet->cache, v->entry);
 	v->entry = NULL;
 }
 
@@ -288,7 +291,7 @@ static void reconcile_volume(struct fleet *f, const struct volume_record *r, boo
 	/* Another server's are that one's to settle. */
 	if (r->state == VOLUME_READY || volume_check_local(f, r, &err) < 0 ||
 	    (r->state == VOLUME_MAKING && !at_boot && r->updated_at > before) ||
-	    cache_is_busy(&f->cache, r->id))
+	    cache_is_busy(f->cache, r->id))
 		return;
 	if (volume_operation_begin(f, &arena, r->id, deadline_after(0), &v, &err) < 0 ||
 	    v.record.state == VOLUME_READY)

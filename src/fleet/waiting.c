@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "fleet/backups.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
 #include "fleet/shared_work.h"
 
 /* Tasks that wait, in all and of one project. */
@@ -30,47 +29,47 @@ void awaited_init(struct fleet *f)
 	        .what = "backups and archives",
 	};
 
-	pthread_mutex_init(&f->background.mutex, NULL);
-	list_init(&f->background.creations);
-	list_init(&f->background.first_builds);
-	list_init(&f->background.shared);
-	pthread_cond_init(&f->background.shared_done, NULL);
-	f->background.lane = work_lane_new(&work);
-	f->background.backup_lane = work_lane_new(&backups);
+	pthread_mutex_init(&f->background->mutex, NULL);
+	list_init(&f->background->creations);
+	list_init(&f->background->first_builds);
+	list_init(&f->background->shared);
+	pthread_cond_init(&f->background->shared_done, NULL);
+	f->background->lane = work_lane_new(&work);
+	f->background->backup_lane = work_lane_new(&backups);
 }
 
 void awaited_done(struct fleet *f)
 {
 	shared_works_free(f);
-	pthread_cond_destroy(&f->background.shared_done);
-	pthread_mutex_destroy(&f->background.mutex);
+	pthread_cond_destroy(&f->background->shared_done);
+	pthread_mutex_destroy(&f->background->mutex);
 }
 
 struct work_lane *fleet_work(struct fleet *fleet)
 {
-	return fleet->background.lane;
+	return fleet->background->lane;
 }
 
 struct work_lane *fleet_backup_work(struct fleet *fleet)
 {
-	return fleet->background.backup_lane;
+	return fleet->background->backup_lane;
 }
 
 void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char *key),
                      void *context)
 {
-	pthread_mutex_lock(&fleet->background.mutex);
-	fleet->background.tell = tell;
-	fleet->background.context = context;
-	pthread_mutex_unlock(&fleet->background.mutex);
+	pthread_mutex_lock(&fleet->background->mutex);
+	fleet->background->tell = tell;
+	fleet->background->context = context;
+	pthread_mutex_unlock(&fleet->background->mutex);
 }
 
 void awaited_announce(struct fleet *f, const char *key)
 {
-	pthread_mutex_lock(&f->background.mutex);
-	if (f->background.tell)
-		f->background.tell(f->background.context, key);
-	pthread_mutex_unlock(&f->background.mutex);
+	pthread_mutex_lock(&f->background->mutex);
+	if (f->background->tell)
+		f->background->tell(f->background->context, key);
+	pthread_mutex_unlock(&f->background->mutex);
 }
 
 /* FNV-1a of 64 bits: names are longer than a key may be. */

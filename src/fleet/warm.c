@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "fleet/defaults.h"
+#include "fleet/lifecycle.h"
+#include "fleet/recipe.h"
 #include "fleet/warm_parts.h"
 #include "provider/compute.h"
 #include "wire/agent.h"

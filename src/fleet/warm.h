@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/warm.h — interpreters that the sandboxes of a template keep ready, with modules imported,
- * so that `code` calls pay for neither. Part of the fleet's contract, see fleet.h. */
+/* fleet/warm.h — warm interpreters: sandboxes of a template keep them ready, with modules imported,
+ * so that `code` calls need not wait for either. */
 #pragma once
 
 #include <stddef.h>
 
 struct fleet_warm_one {
 	const char *language;       /* "python", "javascript" */
-	const char *const *imports; /* NULL-terminated; NULL = none */
+	const char *const *imports; /* NULL-terminated; NULL: none */
 };
 struct fleet_warm {
 	const struct fleet_warm_one *items;

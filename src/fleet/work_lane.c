@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-
 /* Of the lane's list while it has tasks, in the order of turns. */
 struct work_lane_project {
 	struct list item;

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "fleet/hold.h"
 #include "git/parse.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 #include "wire/agent.h"
 
 #define FIXED_ARGS 16

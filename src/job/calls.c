@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fleet/hold.h"
 #include "job/parts.h"
 #include "provider/compute.h"
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "fleet/artifacts.h"
+#include "fleet/hold.h"
 #include "job/parts.h"
 
 /* Fetching waits for what is inside: neither a sandbox nor a project may hold up the others. */

@@ -7,6 +7,7 @@
 #include "config/url.h"
 #include "job/parts.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "store/channels.h"
 #include "wire/agent_jobs.h"
 

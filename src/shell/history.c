@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "shell/queue.h"
-#include "shell/marks.h"
+#include "fleet/hold.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
+#include "shell/marks.h"
+#include "shell/queue.h"
 
 #define COMMANDS_MAX 65536
 #define COMMANDS_FIRST 64

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes to the standard input of one command. */
+#include "base/clock.h"
+#include "base/fd.h"
+#include "fleet/hold.h"
+#include "provider/agent_reader.h"
+#include "provider/compute.h"
+#include "provider/compute_run.h"
+#include "shell/marks.h"
 #include "shell/shell.h"
 
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-
-#include "base/clock.h"
-#include "base/fd.h"
-#include "shell/marks.h"
-#include "provider/agent_reader.h"
-#include "provider/compute.h"
-#include "provider/compute_run.h"
 
 #define WAIT_MS 1000 /* for a command to begin, or to end */
 #define GONE 3       /* exit status: the pipe does not exist */

@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "fleet/hold.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "shell/queue.h"
 
 #define LABEL "console:"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal/look.h"
 
+#include "fleet/hold.h"
+
 static uint32_t clamp_size(uint32_t size, uint32_t standard, uint32_t max)
 {
 	return size == 0 ? standard : size > max ? max : size;

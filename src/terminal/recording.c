@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "blob/blob.h"
+#include "fleet/hold.h"
 #include "terminal/cast.h"
 #include "terminal/spool.h"
 #include "terminal/terminals.h"

@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "fleet/hold.h"
 #include "provider/command_ends.h"
 #include "provider/compute.h"
 #include "terminal/screens.h"

@@ -5,10 +5,12 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "fleet/hold.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "store/accounts.h"
-#include "terminal/recording.h"
 #include "terminal/prompt.h"
+#include "terminal/recording.h"
 #include "terminal/terminals.h"
 
 #define LABEL "terminal:"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/contents.h"
 
+#include "fleet/hold.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "tool/call.h"
 #include "wire/agent_files.h"
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/head_tail.h"
+#include "fleet/hold.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 
 /* The output of both streams in order, and of each stream. */
 struct exec_output {

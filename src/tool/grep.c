@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/path.h"
+#include "fleet/hold.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
 #include "tool/search.h"

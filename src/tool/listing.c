@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "fleet/hold.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
 #include "wire/agent_files.h"

@@ -2,6 +2,7 @@
 /* Creates, lists and deletes sandboxes, for clients that have only tools. */
 #include <string.h>
 
+#include "fleet/create.h"
 #include "tool/builtin.h"
 
 #define LIST_MAX 200

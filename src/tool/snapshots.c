@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot and rollback. */
+#include "fleet/hold.h"
 #include "fleet/snapshots.h"
+#include "provider/provider.h"
 #include "tool/builtin.h"
 
 struct snapshot_input {

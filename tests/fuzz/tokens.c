@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "account/account.h"
+#include "config/config.h"
 #include "edge/tickets.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
 #include "fleet/preview.h"
+#include "store/records.h"
 #include "surface/envd/access.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "fleet/hold.h"
 #include "json/json.h"
 
 #define DAYTONA_API "/daytona/api"

@@ -9,6 +9,7 @@
 #include "calls/build_log.h"
 #include "dockerfile/dockerfile.h"
 #include "fleet/build.h"
+#include "fleet/import.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "fleet/create.h"
 #include "fleet/settings.h"
 
 enum daytona_interval {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "edge/undo.h"
 #include "fleet/backups.h"
+#include "fleet/volume.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"
 #include "surface/daytona/daytona.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/snapshots — Daytona's snapshots, from which sandboxes are created: Atoll's templates
  * and snapshots. Also the calls that take a snapshot or make a fork. */
-#include "fleet/snapshots.h"
-
-#include <string.h>
-
 #include "fleet/build.h"
+#include "fleet/snapshots.h"
+#include "fleet/templates.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
+
+#include <string.h>
 
 #define BASE DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"

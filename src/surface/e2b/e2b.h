@@ -6,6 +6,7 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "fleet/hold.h"
 #include "fleet/snapshots.h"
 #include "http/http.h"
 

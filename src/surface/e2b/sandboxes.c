@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "edge/undo.h"
+#include "fleet/create.h"
+#include "fleet/volume.h"
 #include "sandbox/egress.h"
 #include "store/volumes.h"
 #include "surface/e2b/e2b.h"

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "fleet/recipe.h"
+#include "fleet/templates.h"
 #include "store/builds.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"

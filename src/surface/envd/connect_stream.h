@@ -4,6 +4,7 @@
 #pragma once
 
 #include "calls/stream.h"
+#include "fleet/hold.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
 

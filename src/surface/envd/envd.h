@@ -13,6 +13,7 @@
 #include "base/id.h"
 #include "edge/api.h"
 #include "edge/caller.h"
+#include "fleet/hold.h"
 #include "json/json.h"
 #include "surface/envd/routes.h"
 #include "wire/agent_files.h"

@@ -8,6 +8,7 @@
 #include "edge/text.h"
 #include "fleet/access.h"
 #include "fleet/usage.h"
+#include "fleet/volume.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
 

@@ -4,6 +4,7 @@
 
 #include "edge/caller.h"
 #include "fleet/build.h"
+#include "fleet/hold.h"
 
 #define BUILDS "/api/sandbox/templates/builds"
 

@@ -7,13 +7,13 @@
 #include "calls/shapes.h"
 #include "edge/forward.h"
 #include "edge/idempotency.h"
+#include "fleet/create.h"
 #include "fleet/lease.h"
 #include "fleet/settings.h"
 #include "fleet/usage.h"
 #include "surface/native/answer.h"
 #include "surface/native/exec.h"
 #include "surface/native/resources.h"
-#include "surface/native/routes.h"
 
 #define BASE "/v1/leases"
 

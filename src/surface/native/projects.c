@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "edge/keys.h"
+#include "fleet/projects.h"
 #include "fleet/usage.h"
 #include "store/accounts.h"
 #include "surface/native/answer.h"

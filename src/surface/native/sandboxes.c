@@ -4,16 +4,15 @@
 #include <strings.h>
 
 #include "calls/configs.h"
-#include "edge/caller.h"
 #include "edge/idempotency.h"
 #include "edge/undo.h"
 #include "fleet/backups.h"
 #include "fleet/egress.h"
 #include "fleet/settings.h"
+#include "fleet/volume.h"
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
-#include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/instances"

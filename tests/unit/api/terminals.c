@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "edge/tickets.h"
 #include "fleet/access.h"
+#include "fleet/fleet.h"
 #include "fleet/peers.h"
 #include "harness.h"
 #include "unit.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
+#include "provider/provider.h"
+#include "wire/broker_measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+#include "config/config.h"
+#include "fleet/create.h"
+#include "fleet/templates.h"
+#include "fleet/waiting.h"
+#include "fleet/work_lane.h"
 #include "harness.h"
+#include "store/records.h"
+#include "store/store.h"
+#include "worker/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "base/log.h"
-#include "fleet/waiting.h"
 
 void harness_start(struct harness *h)
 {

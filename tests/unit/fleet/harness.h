@@ -7,16 +7,19 @@
  * outlives the fleet, so that a restart of the server is harness_restart. */
 #pragma once
 
+#include "base/clock.h"
+#include "base/map.h"
+#include "config/config.h"
+#include "fleet/create.h"
+#include "fleet/fleet.h"
+#include "provider/provider.h"
+#include "provider/templates.h"
 #include "unit.h"
+#include "wire/agent_services.h"
+#include "wire/broker.h"
 
 #include <pthread.h>
 #include <string.h>
-
-#include "base/clock.h"
-#include "base/map.h"
-#include "fleet/fleet.h"
-#include "provider/templates.h"
-#include "wire/agent_services.h"
 
 #define PROJECT "pppppppppppppppppppp"
 

@@ -4,10 +4,11 @@
 
 #include <time.h>
 
-#include "harness.h"
-
 #include "base/clock.h"
+#include "base/map.h"
+#include "fleet/create.h"
 #include "fleet/lease.h"
+#include "harness.h"
 
 #define KEY "workspace:42"
 static const struct fleet_create like_any = {.internet = -1};

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who removes a backup, where each server has a folder of blobs of its own, or they share one. */
-#include "harness.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/fd.h"
 #include "blob/blob.h"
 #include "fleet/backups.h"
-#include "fleet/parts.h"
+#include "fleet/fleet_state.h"
+#include "harness.h"
+#include "provider/provider.h"
 #include "store/backups.h"
 #include "store/peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 #define ID "aaaaaaaaaaaaaaaaaaaa"
 #define BLOB "backups/" ID ".tar.zst"

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/trash.h"
 #include "harness.h"
+#include "json/json.h"
+#include "provider/provider.h"
+#include "store/driver.h"
+#include "store/records.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include "fleet/trash.h"
-#include "store/driver.h"
 
 #define REQUEST(...) (&(struct fleet_create){.project_id = PROJECT, .wait = true, __VA_ARGS__})
 #define LATER (&(struct fleet_create){.project_id = PROJECT})

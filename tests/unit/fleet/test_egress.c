@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/egress.h"
 #include "harness.h"
+#include "provider/provider.h"
+#include "store/records.h"
 
 #include <stdio.h>
-
-#include "fleet/egress.h"
 
 #define RULES "+1.1.1.1 -0.0.0.0/0"
 

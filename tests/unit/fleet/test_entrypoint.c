@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/recipe.h"
 #include "harness.h"
+#include "json/json.h"
+#include "provider/provider.h"
+#include "store/records.h"
 
 #define SERVER ((struct fleet_ref){PROJECT, "server"})
 #define BOX ((struct fleet_ref){PROJECT, "box"})

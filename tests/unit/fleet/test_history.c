@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
-
+#include "fleet/create.h"
 #include "fleet/history.h"
+#include "harness.h"
+#include "provider/provider.h"
+#include "store/records.h"
 
 #define ALL ((struct fleet_period){0, 0})
 

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept is metered as of a time that the test says. */
+#include "fleet/create.h"
+#include "fleet/fleet_state.h"
+#include "fleet/meters.h"
 #include "harness.h"
+#include "provider/provider.h"
+#include "sandbox/price.h"
+#include "store/backups.h"
+#include "store/records.h"
+#include "store/snapshots.h"
+#include "store/usage.h"
+#include "store/volumes.h"
 
 #include <unistd.h>
-
-#include "fleet/parts.h"
-#include "store/backups.h"
-#include "store/snapshots.h"
-#include "store/volumes.h"
 
 #define MIB (INT64_C(1) << 20)
 #define GIB (INT64_C(1) << 30)

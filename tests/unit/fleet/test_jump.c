@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wall clock is set: times of sandboxes move with it, and nothing is removed for a while. */
+#include "base/fault.h"
+#include "base/fd.h"
+#include "fleet/create.h"
+#include "fleet/pairing.h"
+#include "fleet/retention.h"
 #include "harness.h"
+#include "store/records.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,11 +14,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/fault.h"
-#include "base/fd.h"
-#include "fleet/pairing.h"
-#include "fleet/retention.h"
 
 #define NODE "nodenodenodenodenode"
 #define HOUR INT64_C(3600000)

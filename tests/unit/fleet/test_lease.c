@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/snapshots.h"
+#include "json/json.h"
 #include "leases.h"
+#include "provider/snapshots.h"
 
 #include <stdatomic.h>
-
-#include "fleet/snapshots.h"
-#include "provider/snapshots.h"
 
 static void the_first_makes_it_and_the_next_find_it_warm(void **state)
 {

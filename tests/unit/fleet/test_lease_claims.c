@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Claims of leases: who is late, who is taken over, what nobody finished. */
+#include "base/log.h"
+#include "fleet/create.h"
 #include "leases.h"
+#include "store/records.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/log.h"
 
 struct captured {
 	int ends[2], saved;

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/hold.h"
 #include "harness.h"
+#include "json/json.h"
+#include "provider/provider.h"
+#include "store/records.h"
+#include "store/store.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
-
+#include "fleet/create.h"
 #include "fleet/once.h"
+#include "harness.h"
 #include "sandbox/lease.h"
 
 static const struct fleet_once request = {

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A data folder and a store that know each other: what is refused, and what is not removed. */
+#include "fleet/create.h"
+#include "fleet/fleet_state.h"
+#include "fleet/notes.h"
 #include "fleet/pairing.h"
+#include "fleet/rounds.h"
+#include "fleet/templates.h"
+#include "fleet/trash.h"
+#include "harness.h"
+#include "store/folders.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -8,11 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "fleet/notes.h"
-#include "fleet/trash.h"
-#include "harness.h"
-#include "store/folders.h"
 
 #define NODE "nodenodenodenodenode"
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/hold.h"
+#include "fleet/lifecycle.h"
+#include "fleet/operation.h"
+#include "fleet/settings.h"
 #include "harness.h"
+#include "provider/provider.h"
+#include "store/records.h"
 
 #include <stdatomic.h>
-
-#include "fleet/parts.h"
-#include "fleet/settings.h"
 
 /* So that a time of one millisecond is over for sure. */
 static void let_a_moment_pass(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
-
-#include <stdio.h>
-
 #include "fleet/pools.h"
+#include "fleet/recipe.h"
+#include "harness.h"
 #include "store/events.h"
 #include "store/store.h"
+
+#include <stdio.h>
 
 #define HELD_MAX 8
 

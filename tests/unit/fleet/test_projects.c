@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/projects.h"
 #include "harness.h"
-
 #include "store/accounts.h"
 
 #define DOOMED "dddddddddddddddddddd"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/lease.h"
 #include "harness.h"
+#include "provider/provider.h"
 
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
-
-#include "fleet/lease.h"
 
 #define NOTHING NULL
 #define FILES fake_files

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a service is to be is a row; when its agent is told of it, again and no more. How the agent
  * keeps one running is agent/test_services. */
-#include "harness.h"
-
+#include "fleet/create.h"
 #include "fleet/services.h"
+#include "harness.h"
+#include "json/json.h"
 
 #define BOX ((struct fleet_ref){PROJECT, "box"})
 

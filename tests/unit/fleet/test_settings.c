@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
-
+#include "fleet/hold.h"
 #include "fleet/settings.h"
+#include "harness.h"
+#include "json/json.h"
+#include "provider/provider.h"
 #include "store/events.h"
 #include "store/usage.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work in a lane that several calls await: queued once, told to each that awaited it. */
+#include "fleet/background_work.h"
+#include "fleet/shared_work.h"
+#include "fleet/waiting.h"
+#include "fleet/work_lane.h"
 #include "harness.h"
 
 #include <pthread.h>
 #include <string.h>
-
-#include "fleet/parts.h"
-#include "fleet/shared_work.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/build.h"
+#include "fleet/create.h"
+#include "fleet/import.h"
+#include "fleet/recipe.h"
+#include "fleet/templates.h"
 #include "harness.h"
+#include "store/records.h"
+#include "wire/broker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "fleet/build.h"
 
 static struct template_record find_template(struct harness *h, const char *name)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sandboxes that live by their timeout, and the tokens that open them. */
-#include "harness.h"
-
 #include "fleet/access.h"
+#include "fleet/create.h"
+#include "fleet/hold.h"
 #include "fleet/settings.h"
+#include "harness.h"
+#include "store/records.h"
 
 #define TIMED (SANDBOX_PAUSES_IN_TIME | SANDBOX_TIMED_AWAKE)
 

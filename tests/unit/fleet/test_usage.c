@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
-
+#include "fleet/create.h"
+#include "fleet/hold.h"
 #include "fleet/usage.h"
+#include "harness.h"
 #include "store/events.h"
+#include "store/records.h"
 
 static void let_pass(int64_t ms)
 {

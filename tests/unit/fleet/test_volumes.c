@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/create.h"
+#include "fleet/fleet.h"
+#include "fleet/hold.h"
+#include "fleet/volume.h"
+#include "fleet/waiting.h"
 #include "harness.h"
+#include "provider/volume.h"
+#include "store/records.h"
+#include "worker/worker.h"
 
 #include <stdio.h>
 #include <unistd.h>
-
-#include "fleet/volume.h"
-#include "fleet/waiting.h"
-#include "provider/volume.h"
 
 /* What the provider of these tests has of volumes. */
 static struct map kept;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/life.h"
+#include "fleet/lifecycle.h"
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "fleet/archive.h"
-#include "fleet/pairing_parts.h"
-#include "fleet/parts.h"
+#include "fleet/meters.h"
+#include "fleet/mounts.h"
+#include "fleet/notes.h"
+#include "fleet/samples.h"
 #include "fleet/shared_work.h"
+#include "fleet/template_cache.h"
 #include "fleet/trash_parts.h"
 #include "provider/trash.h"
 
@@ -256,7 +258,7 @@ static int start_archived(struct operation *op, const char *how,
 	        .project_id = op->record.project_id,
 	        .what = arena_format(op->arena, "the files of sandbox '%s' are being fetched",
 	                             op->record.name),
-	        .lane = f->background.backup_lane,
+	        .lane = f->background->backup_lane,
 	        .run = run_start,
 	        .texts = {op->record.id, how},
 	};

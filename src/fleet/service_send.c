@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "fleet/parts.h"
+#include "fleet/lifecycle.h"
+#include "fleet/request.h"
+#include "fleet/rounds.h"
 #include "fleet/service_parts.h"
+#include "fleet/services.h"
+#include "json/json.h"
 #include "provider/compute.h"
 #include "store/secrets.h"
 
@@ -169,7 +172,7 @@ static void catch_up_sandbox(struct fleet *f, const char *sandbox_id)
 	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 
-	if (cache_is_busy(&f->cache, sandbox_id) ||
+	if (cache_is_busy(f->cache, sandbox_id) ||
 	    operation_begin(f, &arena, sandbox_id, deadline_after(0), &op, &err) < 0 ||
 	    op.record.actual != SANDBOX_STARTED)
 		return;
