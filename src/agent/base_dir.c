@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/span.h"
 
-#define ATTEMPTS 64 /* openat2 says EAGAIN while somebody renames folders */
+#define ATTEMPTS 64 /* openat2 returns EAGAIN while folders are renamed */
 #define LINKS_MAX 40
 #define OPEN_ALWAYS (O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 

@@ -15,7 +15,7 @@
 
 /* ---- reading ---- */
 
-/* "name=value", or NULL when the value is gone or none that a text can be. */
+/* "name=value", or NULL when the value is gone or cannot be a text. */
 static const char *read_attribute(struct arena *a, const char *path, const char *name, size_t skip,
                                   size_t *room)
 {

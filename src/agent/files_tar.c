@@ -180,7 +180,7 @@ static int set_owner(const struct tar_in *t, const struct tar_entry *entry, cons
 
 #define KEEP_TRIES 100
 
-/* What somebody else has written meanwhile gets another name: NAME.conflict-20261121T101500. */
+/* A file that was changed meanwhile gets another name: NAME.conflict-20261121T101500. */
 static int keep_beside(const struct spot *to, const char *old, struct error *err)
 {
 	char stamp[32], beside[PATH_NAME_MAX + 1];

@@ -153,7 +153,7 @@ static void on_listener(struct agent *a, struct watch *w, uint32_t events)
 	connection_accept(a, fd);
 }
 
-/* It is somebody's from here on, and begins its life. Until then connections waited. */
+/* The sandbox is claimed and begins to serve. Connections waited until now. */
 static void on_claim(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct error err = {0};

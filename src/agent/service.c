@@ -191,7 +191,7 @@ static void begin_service(struct service *s)
 	swap_rings(s, s->process);
 }
 
-/* What it is to be from now on. */
+/* Applies the newest description from now on. */
 static void adopt_next_spec(struct service *s)
 {
 	spec_done(&s->now);

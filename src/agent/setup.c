@@ -14,7 +14,7 @@
 
 struct setup {
 	struct setup_plan plan;
-	bool is_prepared; /* somebody will claim it later */
+	bool is_prepared; /* the broker claims it later */
 	struct wire_fds fds;
 	struct arena arena;
 	struct buf *wish;

@@ -23,7 +23,7 @@ static void write_stdin(struct process *p)
 		else if (wrote < 0 && errno == EAGAIN)
 			break;
 		else if (wrote < 0 && errno != EINTR)
-			watch_close(p->agent, &p->in); /* nobody reads it any more */
+			watch_close(p->agent, &p->in); /* it has no reader any more */
 	}
 	if (p->in.fd < 0)
 		buf_done(&p->stdin_bytes);

@@ -90,7 +90,7 @@ static void next_spare(struct warm *w)
 
 /* ---- a spare says who it is ---- */
 
-/* 1 = one word, from *ret; 0 = nothing yet; -1 = the end, or what nobody of ours would send. */
+/* 1 = one word, sent by *ret; 0 = nothing yet; -1 = the end, or an invalid message. */
 static int hear_spare(struct spare *s, char *ret_word, struct ucred *ret)
 {
 	union {

@@ -13,7 +13,7 @@
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
 #define SETTLE_MS 50    /* from the begin of a block to its interrupt */
-#define AGAIN_MS 500    /* from one interrupt of a block that nobody wants to the next */
+#define AGAIN_MS 500    /* between two interrupts of an abandoned block */
 
 /* An interrupt is for a block that has begun: a kernel that is starting would end by it, and one
  * that has yet to read the block takes no notice. Node changes handlers when it begins one, and
@@ -86,8 +86,7 @@ static void on_event(void *context, const struct code_event *event)
 		r->block->on_event(r->block->on_event_context, event);
 }
 
-/* Its time is over, or nobody wants it any more; then what was to end it has not helped, or it has
- * not begun at all. */
+/* Next step when the time is over or the caller has gone: interrupt, then kill, then fail. */
 static int hurry_block(struct running_block *r, struct error *err)
 {
 	int64_t now = clock_monotonic_ms();
@@ -251,7 +250,7 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 	return 0;
 }
 
-/* ---- one that nobody wants any more ---- */
+/* ---- an abandoned block ---- */
 
 static int press_interrupt(struct running_block *r, struct error *err)
 {

@@ -64,9 +64,10 @@ int code_lock_take(const struct code_at *at, uint64_t process, struct code_lock 
 		list_append(&c->held, &ret->item);
 	}
 	(void)pthread_mutex_unlock(&c->mutex);
-	return ret->contexts ? 0
-	                     : FAIL(err, ERROR_TIMEOUT, "somebody else is at the contexts of '%s'",
-	                            at->hold->id);
+	return ret->contexts
+	               ? 0
+	               : FAIL(err, ERROR_TIMEOUT, "the contexts of '%s' are in use by another call",
+	                      at->hold->id);
 }
 
 void code_unlock(struct code_lock *lock)

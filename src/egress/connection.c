@@ -300,7 +300,7 @@ static void drop_attempt(struct side *server)
 	fd_forget(&server->fd);
 }
 
-/* The address that is looked at is the one that is connected to: nobody is asked twice. */
+/* Connects to the very address that was checked; the name is not looked up twice. */
 static void connect_take_envelope(struct egress_connection *c)
 {
 	bool was_tried = c->server.fd >= 0 || c->state == CONNECTING;
@@ -318,7 +318,7 @@ static void connect_take_envelope(struct egress_connection *c)
 		drop_attempt(&c->server);
 	}
 	if (was_tried)
-		refuse_connection(c, UNREACHABLE, "nobody answers there");
+		refuse_connection(c, UNREACHABLE, "no address of the name answers");
 	else
 		refuse_connection(c, REFUSED, "its address is one that no sandbox may reach");
 }

@@ -136,7 +136,7 @@ static int read_ranges(struct gateway *g, const struct egress_options *o, struct
 		struct egress_range range;
 
 		(void)span_split(&rest, ',', &part);
-		/* Those of IPv6 are for nobody. */
+		/* IPv6 is not supported. */
 		if (!egress_range_parse(span_trim(part), &range))
 			continue;
 		if (g->allow_count == NETWORK_ALLOW_MAX)

@@ -64,7 +64,7 @@ static void on_answer(void *context, UNUSED uint32_t epoll_events)
 	ssize_t got = recv(l->fd, data, sizeof(data), MSG_DONTWAIT);
 	enum dns_code code;
 
-	/* An error is that nobody is there: the next try is for another one. */
+	/* On an error the server does not listen: the next try uses another server. */
 	if (got < 0)
 		return;
 	if (!dns_answer_parse((struct span){data, (size_t)got}, &l->asked, &code, &addresses))

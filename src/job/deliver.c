@@ -78,7 +78,7 @@ static struct channel_outcome send_message(struct delivery *d, const struct chan
 	return o;
 }
 
-/* By whom and what is told. */
+/* Reads the channel and the text of the message. */
 static int prepare_delivery(struct delivery *d, struct error *err)
 {
 	const struct job_record *r = &d->record;
@@ -227,7 +227,7 @@ static void begin_delivery(struct jobs *jobs, const struct job_record *r)
 		delivery_free(d);
 }
 
-/* A server that died while it sent one leaves nobody to know whether it arrived. */
+/* After a crash during a delivery it is unknown whether the message arrived. */
 static int give_up_lost(struct jobs *jobs, struct error *err)
 {
 	const struct job_delivery_change lost = {

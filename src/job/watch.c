@@ -17,7 +17,7 @@
 
 #define QUEUE_MAX 4096
 #define WATCHES_MAX 8192
-/* A sandbox that is gone tells nobody; nor does another server's. */
+/* A sandbox that is gone, or belongs to another server, reports no end. */
 #define LIST_MS 5000
 #define REST_MS 30000
 #define PURGE_EVERY_MS 60000
@@ -175,7 +175,7 @@ static void watch_add(struct jobs *jobs, const struct job_record *r)
 	list_append(&jobs->watches, &w->item);
 }
 
-/* Its end was posted: nobody waits for the agent's word any more. */
+/* The end was posted: stop waiting for the agent. */
 static void watch_told(struct job_watch *w)
 {
 	if (w->is_busy || w->at.fd < 0)

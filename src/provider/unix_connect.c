@@ -19,7 +19,8 @@ int unix_connect(int path_fd, int type, int64_t deadline, int *ret_fd, struct er
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", path_fd);
 	while (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
 		if (errno == ECONNREFUSED)
-			return FAIL(err, ERROR_UNAVAILABLE, "connect: nobody listens");
+			return FAIL(err, ERROR_UNAVAILABLE,
+			            "connect: no process listens on the socket");
 		if (errno != EAGAIN && errno != EINTR)
 			return FAIL_ERRNO(err, "connect");
 		if (deadline_poll_ms(deadline) == 0)

@@ -331,7 +331,7 @@ static int resume_command(struct window_command *r, struct error *err)
 	                            true, err);
 }
 
-/* Its end: a mark with its number, or a prompt when it has none (somebody typed it). */
+/* The command's end: a mark with its number, or a prompt for a command that a viewer typed. */
 static bool is_end_or_prompt(struct window_command *r, const struct prompt_mark *mark)
 {
 	return is_end(r, mark) || (r->nonce[0] == '\0' && mark->kind == 'B');

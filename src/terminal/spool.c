@@ -104,7 +104,7 @@ static int put_blob(struct blob_store *blobs, const char *blob, int from, int64_
 	return blob_commit(writer, &written, err);
 }
 
-/* Its own folder has nobody else's files; what looks otherwise is left alone. */
+/* Ignores files with other names in the folder. */
 static int blob_name_of(const struct spool_name *name, char ret[BLOB_NAME_MAX], struct error *err)
 {
 	const char *under = strchr(name->text, '_');

@@ -75,7 +75,7 @@ int terminal_lock(pthread_mutex_t *stripes, const struct terminal_at *at, pthrea
 	const struct timespec until = deadline_wall_time(at->deadline);
 
 	if (pthread_mutex_timedlock(lock, &until) != 0)
-		return FAIL(err, ERROR_TIMEOUT, "somebody else is at window '%s'",
+		return FAIL(err, ERROR_TIMEOUT, "window '%s' is in use by another call",
 		            at->window ? at->window : "");
 	*ret = lock;
 	return 0;

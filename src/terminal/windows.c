@@ -191,7 +191,7 @@ static int make_window(const struct terminal_at *at, struct arena *a,
 	return 0;
 }
 
-/* A name that is given out is new: nobody else asks for it. */
+/* A generated name is new: no other call uses it. */
 static const char *new_name(struct arena *a)
 {
 	char text[GIVEN_NAME_SIZE];

@@ -73,7 +73,7 @@ enum agent_type {
 	AGENT_DATA_END, /* empty */
 	/* from the broker, on the set-up socket only (wire/broker.h tells what is in it) */
 	AGENT_SETUP,
-	AGENT_PREPARE, /* empty, in place of DONE: nobody's -> READY, and its identity files */
+	AGENT_PREPARE, /* empty, in place of DONE: prepares -> READY, and its identity files */
 	AGENT_CLAIM,   /* empty, once after PREPARE, when they are: only now it serves; no reply */
 	/* files again: an agent that runs keeps its numbers when the server is replaced */
 	AGENT_COMPARE,    /* agent_path: root holds the trees, see agent_files.h */
@@ -120,27 +120,27 @@ extern const struct wire_member agent_pong_shape[];
 
 enum agent_exec_flag {
 	AGENT_EXEC_TTY = 1 << 0,    /* a PTY with rows x columns; output is one stream */
-	AGENT_EXEC_STDIN = 1 << 1,  /* stdin stays open for STDIN, FEED; else `stdin`, then EOF */
-	AGENT_EXEC_DETACH = 1 << 2, /* answer STARTED, then DONE; nobody is attached */
+	AGENT_EXEC_STDIN = 1 << 1,  /* keeps stdin open for STDIN, FEED; else stdin_bytes, EOF */
+	AGENT_EXEC_DETACH = 1 << 2, /* answer STARTED, then DONE, without attaching */
 	AGENT_EXEC_END_ON_CLOSE = 1 << 3,  /* a connection that breaks kills the tree */
 	AGENT_EXEC_NO_PRIVILEGES = 1 << 4, /* PR_SET_NO_NEW_PRIVS */
-	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: no sign that somebody uses it */
-	AGENT_EXEC_IF_THERE = 1 << 6,      /* no file args[0], a whole path: FAILED, not found */
-	AGENT_EXEC_WARM = 1 << 7,  /* code that a warm interpreter may run. In a reply: did */
-	AGENT_EXEC_SHELL = 1 << 8, /* RESIDENT, but while it has something run it is in use */
+	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: does not count as activity */
+	AGENT_EXEC_IF_THERE = 1 << 6,      /* FAILED (not found) without the file args[0], a path */
+	AGENT_EXEC_WARM = 1 << 7,          /* a warm interpreter may run it; in a reply: it did */
+	AGENT_EXEC_SHELL = 1 << 8, /* RESIDENT, but counts as activity while it runs a command */
 };
 
 struct agent_exec {
 	const char **args; /* args[0] is looked up in PATH of `env` inside the sandbox */
 	const char **env;  /* "KEY=value", over the agent's own minimal set */
-	const char *cwd;   /* "" = the user's home, where what is not absolute begins */
-	const char *user;  /* a name or a number; "" = root; "a|b": who of them there is */
-	const char *label; /* for lists: what the caller calls it */
+	const char *cwd;   /* "" = the user's home; a relative folder is relative to it */
+	const char *user;  /* a name or a number; "" = root; "a|b": the first that exists */
+	const char *label; /* the caller's name for it, for lists */
 	struct span stdin_bytes;
 	uint32_t flags;
 	uint32_t rows, columns;
 	uint32_t ring_bytes; /* per stream, 0 = 1 MiB; at most 16 MiB */
-	uint64_t timeout_ms; /* 0 = none; then the whole tree is killed and the exit says so */
+	uint64_t timeout_ms; /* 0 = none; then all descendants are killed and EXIT has timed_out */
 };
 extern const struct wire_member agent_exec_shape[];
 
@@ -150,12 +150,12 @@ struct agent_attach {
 	uint64_t process;
 	uint64_t since[2];  /* first offsets wanted of stdout and stderr */
 	uint32_t read_only; /* 1: STDIN, RESIZE and SIGNAL are refused on this connection */
-	uint32_t until_end; /* 0: replay what is there, then DETACH by itself */
+	uint32_t until_end; /* 0: replays the kept output, then detaches */
 };
 
 enum agent_process_state { AGENT_PROCESS_RUNNING, AGENT_PROCESS_ENDED };
 struct agent_process {
-	uint64_t process;   /* counted from 1 per agent; never used again */
+	uint64_t process;   /* counted from 1 per agent; never reused */
 	uint32_t state;     /* enum agent_process_state */
 	uint32_t pid;       /* inside the sandbox */
 	int64_t exit_code;  /* 0..255, or 128 + signal; -1 while it runs */
@@ -184,7 +184,7 @@ struct agent_resize {
 struct agent_signal {
 	uint64_t process;
 	uint32_t signal;
-	uint32_t whole_tree; /* 0: the process group; 1: everything it started, wherever it hides */
+	uint32_t whole_tree; /* 0: the process group; 1: all descendants, daemons included */
 };
 
 struct agent_feed {

@@ -176,7 +176,7 @@ static int take_disk(struct broker_client *c, struct span payload, struct error 
 	return 0;
 }
 
-/* What nobody asked for. */
+/* Messages without a request. */
 static void take_event(struct broker_client *c, struct span frame)
 {
 	struct span payload;
@@ -192,7 +192,7 @@ static void take_event(struct broker_client *c, struct span frame)
 		log_warning("broker sent a malformed event, ignoring", FAILURE(&err));
 }
 
-/* A call on the client's own thread, on a connection that nobody else uses yet. */
+/* A call on the client's own thread, on a new connection that no other thread uses. */
 static int exchange_message(struct broker_client *c, int fd, const struct broker_call *call,
                             struct error *err)
 {

@@ -104,7 +104,7 @@ static bool find_lost(struct provider *p, const struct map *running, char ret_id
 	return found;
 }
 
-/* What ended while the broker was away, nobody told us. */
+/* Reports sandboxes that ended while the broker was disconnected. */
 static void on_running(void *context, const struct map *running)
 {
 	struct provider *p = context;
@@ -607,7 +607,7 @@ static int follow_call(struct provider *p, const struct broker_followed *f, int 
 	/* Ours must go, or the end of the lines would never come. */
 	fd_forget(&fds->fds[0]);
 	int followed = follow_lines(*lines, f, &progress, &failure);
-	/* The builder gives up when nobody reads its lines any more. */
+	/* The builder ends when the pipe of its lines has no reader. */
 	fd_forget(lines);
 	int ret = broker_client_end(as_broker(p)->client, &call, waiter,
 	                            deadline_after(CLEAN_UP_MS), err);

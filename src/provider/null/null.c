@@ -192,7 +192,7 @@ static void *serve_connection(void *argument)
 	pthread_mutex_lock(&as_null(p)->mutex);
 	list_remove(&c->item);
 	as_null(p)->connection_count--;
-	/* Under the lock: whoever shuts this descriptor down must not meet another one. */
+	/* Under the lock: disconnect_sandbox must not shut down a reused descriptor. */
 	close(c->fd);
 	pthread_cond_broadcast(&as_null(p)->disconnected);
 	pthread_mutex_unlock(&as_null(p)->mutex);
