@@ -29,7 +29,8 @@ static void on_signal(struct fd_watch *watch)
 	struct broker *b = CONTAINER_OF(watch, struct broker, signals);
 	struct signalfd_siginfo info;
 
-	/* The supervisor found that the data folder is gone: no later broker finds them. */
+	/* The supervisor found that the data folder is gone, so no later broker can adopt the
+	 * sandboxes. */
 	while (read(b->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGUSR1)
 			sandboxes_end_all(&b->sandboxes);
@@ -58,7 +59,7 @@ static int open_signals(struct broker *b, struct error *err)
 	return watch_start(&b->events, &b->signals, b->signal_fd, err);
 }
 
-/* What all instances share goes with the last of them, unless sandboxes live on. */
+/* The last broker on the host removes what all share, unless sandboxes live on. */
 static void remove_shared_parts(struct broker *b)
 {
 	if (broker_lock_is_last(b->lock_fd) && cgroup_remove_ours(&b->host.cgroups) &&
@@ -92,7 +93,7 @@ static int start_broker(struct broker *b, const struct broker_options *options, 
 	guard_begin(b);
 	if (server_open(b, err) < 0)
 		return -1;
-	/* A job's child lets go of what all parts have open: they must be open by now. */
+	/* A child closes the descriptors of all parts, so all must be open by now. */
 	flattening_check(&b->flattening);
 	disk_watch_open(b);
 	trash_room_open(b);

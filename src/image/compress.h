@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/compress.h — a stream as gzip, quickly rather than small: for who has asked for it. */
+/* image/compress.h — compresses a stream as gzip, quickly rather than small. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,5 +10,5 @@
 struct compressor;
 struct compressor *compressor_new(void);
 void compressor_free(struct compressor *d); /* NULL is fine */
-/* Appends what is ready; after `last` all of it is. */
+/* Appends to `out` what is ready; after `last`, all of it is. */
 void compressor_write(struct compressor *d, struct span bytes, bool last, struct buf *out);

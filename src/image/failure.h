@@ -7,7 +7,7 @@
 #define FAILURE_PRIVATE_HINT "the option registry_allow_private lets images be pulled from there"
 
 struct command_failure {
-	char line[512]; /* the last that told of an error, else the last of all */
+	char line[512]; /* the last line that reports an error, else the last line */
 	int rank;
 };
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/jail.h — where the programs run that read strangers' archives, and those that build.
- *
- * A jailed process has its own mount, pid and ipc namespaces, so it and all it started ends with
- * its first process and leaves no mount behind. A strict one sees the whole machine read-only but
- * for one folder, has no capability beyond those for owners and modes of files, gains none by
+/* image/jail.h — the jail in which programs read untrusted archives and build templates. A jailed
+ * process has its own mount, pid and ipc namespaces. So it ends with all that it started when its
+ * first process ends, and leaves no mount behind. A strict jail sees the whole machine read-only
+ * except for one folder. It has only the capabilities for owners and modes of files, gains none by
  * set-uid programs, and has a network only when it must fetch. It needs root. */
 #pragma once
 
@@ -17,21 +16,21 @@ struct jail {
 	bool strict;
 	bool read_only; /* the folder, too */
 	bool network;
-	int network_fd; /* in place of that: the network namespace to be in; 0 = none */
+	int network_fd; /* the network namespace to enter, instead of `network`; 0: none */
 	int source_fd;  /* becomes descriptor JAIL_SOURCE_FD; -1 = none */
 	int output_fd;  /* becomes standard output and error */
-	/* A folder to read: JAIL_READ_FD leads to a read-only mount of it; 0 = none. */
+	/* A folder to read: JAIL_READ_FD is a read-only mount of it; 0: none. */
 	int read_fd;
-	/* What runs inside; returns the exit status. No other descriptor than these is open. */
+	/* Runs inside and returns the exit status. No other descriptor is open. */
 	int (*run)(void *context);
 	void *context;
 };
 
 #define JAIL_SOURCE_FD 3
 #define JAIL_READ_FD 4
-/* A fixed name, for the folder's own path leads through folders that others may rename meanwhile;
- * it exists on every system (FHS), and what lies there is hidden in the jail only. */
+/* A fixed name, because other users may rename parts of the folder's own path. The folder exists on
+ * every system (FHS), and what lies there is hidden in the jail only. */
 #define JAIL_FOLDER "/mnt"
 
-/* The process dies with its parent. Its exit status is that of `run`. */
+/* The process dies with its parent. Its exit status is the result of `run`. */
 MUST_CHECK int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err);

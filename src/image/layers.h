@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/layers.h — layers that lie on one another, walked as the one folder that they show. Private
- * to this folder.
- *
- * What a sandbox wrote is listed here: nothing is opened but folders, and no link is followed. The
- * layers must not change meanwhile. */
+/* image/layers.h — walks a stack of layers as the one folder that they show. A sandbox wrote these
+ * files. Only folders are opened, and no link is followed. The layers must not change during the
+ * walk. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +21,7 @@
 struct layers {
 	int fds[LAYERS_MAX]; /* the newest first */
 	unsigned count;
-	/* Inodes of folders that hide what is below them, sorted: reading the attribute takes a
+	/* Inodes of folders that hide what is below them, sorted. Reading the attribute takes a
 	 * capability that not every walk has. */
 	struct layers_inode {
 		uint64_t device, inode;
@@ -32,12 +30,12 @@ struct layers {
 };
 
 struct layers_entry {
-	int folder; /* of the layer that it is in */
+	int folder; /* the folder, in the layer that has the entry */
 	const char *name;
 	const char *path; /* from the top, without a leading "/"; "" for the top itself */
 	struct stat status;
-	bool is_whiteout; /* whatever is below has no such name */
-	bool is_opaque;   /* a folder: whatever is below it is hidden */
+	bool is_whiteout; /* hides this name in the layers below */
+	bool is_opaque;   /* a folder that hides the same folder in the layers below */
 };
 
 static inline bool layers_is_whiteout(const struct stat *status)
@@ -45,16 +43,16 @@ static inline bool layers_is_whiteout(const struct stat *status)
 	return S_ISCHR(status->st_mode) && status->st_rdev == 0;
 }
 
-/* Ids with spaces, below `folder`: their "upper". Of zeroed ones, or of ones whose descriptors are
- * gone: what has been noted stays. */
+/* Opens "upper" of the layers `ids`, separated by spaces, below `folder`. `l` is zeroed, or its
+ * descriptors are closed; noted inodes stay. */
 MUST_CHECK int layers_open(struct layers *l, int folder, const char *ids, struct error *err);
-/* One that is no layer of ours. The descriptor is the callee's. */
+/* A folder that is no layer. Takes the descriptor. */
 void layers_init(struct layers *l, int fd);
 void layers_done(struct layers *l);
-/* Reads the attribute of each folder: to be done once, by root, before the walk. */
+/* Reads the attribute of each folder; call it once, as root, before the walk. */
 MUST_CHECK int layers_note_opaque(struct layers *l, struct error *err);
 
-/* Each entry of the whole, a folder before what is in it. A negative answer ends the walk. */
+/* Called for each entry, a folder before its contents. -1 ends the walk. */
 struct layers_walk {
 	int (*on_entry)(void *context, const struct layers_entry *entry, struct error *err);
 	void *context;

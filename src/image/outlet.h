@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/outlet.h — the way to the internet, and to nowhere else, of a program that strangers tell
- * where to connect: a registry says where its blobs and its tokens are. Private to image/.
- *
- * The program is in a network namespace with nothing but loopback, where it finds a proxy that
- * knows CONNECT. That is a process of the machine's own network, and nobody there: it looks the
- * name up, and connects to those of its addresses that are public (base/address.h). */
+/* image/outlet.h — access to the internet, and to no other network, for a program that connects
+ * where a registry says its blobs and tokens are. The program is in a network namespace with only
+ * loopback, where it finds a proxy that knows CONNECT. The proxy runs in the machine's own network
+ * as an unprivileged user. It looks the name up, and connects only to public addresses
+ * (base/address.h). */
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +12,7 @@
 
 #define OUTLET_PORT 3128
 #define OUTLET_URL "http://127.0.0.1:3128" /* for HTTPS_PROXY, inside */
-/* What a program says of it whose connection was refused. */
+/* What a program prints when the proxy refuses its connection. */
 #define OUTLET_REFUSAL "an address of the server's own network"
 
 struct outlet {
@@ -21,6 +20,6 @@ struct outlet {
 	pid_t pid;
 };
 #define OUTLET_CLOSED ((struct outlet){-1, -1})
-/* Needs root. The process ends with this one. */
+/* Needs root. The proxy ends with this process. */
 MUST_CHECK int outlet_open(struct outlet *ret, struct error *err);
 void outlet_close(struct outlet *outlet);

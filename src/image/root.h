@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/root.h — what a root filesystem must have to be a sandbox's, whoever made it.
- *
- * The root may be a stranger's: no symbolic link in it is followed, what lies where a folder or a
- * plain file belongs is replaced. */
+/* image/root.h — what every root filesystem of a sandbox must have. The root may be untrusted: no
+ * symbolic link in it is followed, and anything in the place of a folder or a plain file is
+ * replaced. */
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +12,7 @@
 
 #define ROOT_USER_ID 1000
 
-/* Mount points, the files that a sandbox's set-up writes, and a user with the id 1000. */
+/* Makes mount points, the files that a sandbox's set-up writes, and a user with the id 1000. */
 MUST_CHECK int root_finish(const char *root, struct error *err);
 
 /* Opens a folder (O_PATH); missing ones are made, owned by root. */

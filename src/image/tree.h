@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/tree.h — whole folders on the host that nobody else changes meanwhile. Symbolic links are
- * never followed, other filesystems never entered. */
+/* image/tree.h — whole folders on the host that no other process changes meanwhile. Symbolic links
+ * are never followed, other filesystems never entered. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 
-/* Everything below `path`, and with `also_itself` the folder too. Fine when it is missing. */
+/* Removes everything below `path`, and with `also_itself` the folder, too. Does nothing when it is
+ * missing. */
 MUST_CHECK int tree_remove(const char *path, bool also_itself, struct error *err);
-/* Bytes that its files take on disk. What changes while it is counted is counted as it is met. */
+/* Bytes that its files take on disk. Files that change meanwhile are counted as they are found. */
 MUST_CHECK int tree_size(const char *path, int64_t *ret_bytes, struct error *err);
-/* Takes off the attributes by which an overlay mount is told what its layers mean: those are ours
- * to say, not an archive's. */
+/* Removes the attributes that tell overlayfs what layers mean: an archive must not set them. */
 MUST_CHECK int tree_strip_attributes(const char *path, struct error *err);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image/work.h — the folder in which a template is made: DATA/templates/.NAME.partial.
- *
- *   .NAME.partial/   0700; renamed to NAME when all is done
- *     rootfs/        the root filesystem
- *     scratch/       what is needed meanwhile; removed before the rename
- *
- * Its maker holds a lock on it, which ends with the process. Whoever comes after one that was
- * killed empties it first. The data folder belongs to atolld's user, who might rename what lies in
- * it at any moment: so the folders are held by descriptors, and all paths here lead through those.
- */
+ * .NAME.partial/ has mode 0700 and is renamed to NAME when all is done. It contains rootfs/ (the
+ * root filesystem) and scratch/ (removed before the rename). The builder holds a lock on the
+ * folder, which ends with its process. A builder that finds the folder of a killed one empties it
+ * first. The data folder belongs to atolld's user, who might rename what lies in it at any moment,
+ * so all paths here lead through open descriptors. */
 #pragma once
 
 #include "image/image.h"
@@ -22,13 +18,13 @@ struct work {
 };
 #define WORK ((struct work){.templates = -1, .folder = -1})
 
-/* The same two, as a program in a jail of this folder sees them. */
+/* The same two folders, as a program in a jail of this folder sees them. */
 #define WORK_ROOT JAIL_FOLDER "/" IMAGE_ROOT
 #define WORK_SCRATCH JAIL_FOLDER "/scratch"
 
 /* ERROR_CONFLICT when the template exists, or is being made by another process. */
 MUST_CHECK int work_begin(struct work *w, const struct image_spec *spec, struct error *err);
-/* All is on disk, then the template exists. */
+/* Writes all to disk; then the template exists. */
 MUST_CHECK int work_commit(struct work *w, const struct image_config *config, struct error *err);
-/* Removes what was not committed. Fine on a zeroed or committed one. */
+/* Removes what was not committed. Does nothing on a zeroed or committed one. */
 void work_done(struct work *w);

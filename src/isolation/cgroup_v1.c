@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version 1: one tree per controller. Attaching a process to a group may wait milliseconds for the
- * kernel's grace periods, so that it is done by the maker of a cell, never for a request. */
+/* Version 1: one tree for each controller. Attaching a process to a group may wait milliseconds for
+ * the kernel's grace periods. So the maker of prewarmed sandboxes does it, never a request. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,8 +12,8 @@
 #include "base/fd.h"
 #include "isolation/cgroup.h"
 
-/* What may be charged to a group that is used again: the kernel's caches, and what each processor
- * has drawn ahead (MEMCG_CHARGE_BATCH of the kernel, 64 pages). */
+/* The memory that may be charged to a reused group: the kernel's caches, and what each processor
+ * has drawn in advance (MEMCG_CHARGE_BATCH of the kernel, 64 pages). */
 #define KEPT_BYTES (UINT64_C(1) << 20)
 #define KEPT_BYTES_PER_CPU (UINT64_C(256) << 10)
 #define KEPT_BYTES_MAX (UINT64_C(8) << 20)
@@ -43,8 +43,8 @@ static bool devices_are_limited(int root)
 	return true;
 }
 
-/* One group for all sandboxes: the rules are the same. Set once, because they are all forbidden for
- * a moment. */
+/* All sandboxes share one group, because the rules are the same. It is set once, because setting it
+ * forbids all devices for a moment. */
 static int limit_devices(int root, struct error *err)
 {
 	if (devices_are_limited(root))
@@ -57,9 +57,9 @@ static int limit_devices(int root, struct error *err)
 	return 0;
 }
 
-/* While any group of the host is frozen the kernel has its checks for that switched on; the first
- * to freeze and the last to thaw wait until it has rewritten its own code. An empty group that is
- * always frozen spares both. Nothing depends on it. */
+/* While any group of the host is frozen the kernel enables its checks for that. The first freeze
+ * and the last thaw wait until it has rewritten its own code. An empty group that is always frozen
+ * avoids both. Nothing depends on it. */
 static void keep_one_frozen(int root)
 {
 	struct error ignored = {0};
@@ -92,8 +92,8 @@ static int v1_prepare(struct cgroup_host *h, struct error *err)
 	return limit_devices(h->roots[CGROUP_DEVICES], err);
 }
 
-/* Each group costs when it is made, entered and removed: that of the disk's controller is made
- * with its limit, where there is one. */
+/* Each group costs time when it is made, entered and removed. The group of the disk's controller is
+ * made with its limit, where there is one. */
 static int v1_make(struct cgroup_host *h, const char *group, struct error *err)
 {
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
@@ -210,7 +210,7 @@ static int v1_freeze(struct cgroup_host *h, const char *group, bool frozen, stru
 	return file_poke(h->roots[CGROUP_FREEZER], path, frozen ? "FROZEN" : "THAWED", err);
 }
 
-/* Reading makes the kernel look whether all have come to rest. */
+/* Reading makes the kernel check whether all processes have come to rest. */
 static int v1_rest(struct cgroup_host *h, const char *group, enum cgroup_rest *ret,
                    struct error *err)
 {
@@ -277,19 +277,19 @@ static bool has_no_process(const struct cgroup_host *h, const char *group)
 		    text.size > 0)
 			return false;
 	}
-	/* Those that are dead and not reaped are on no list. */
+	/* Dead processes that are not reaped are on no list. */
 	return cgroup_read(h->roots[CGROUP_PIDS], group, "pids.current", &pids, &ignored) == 0 &&
 	       pids == 0;
 }
 
-/* What its processes have left behind is little, and was not cut short by its limits. */
+/* Whether its processes left little memory charged, and were not killed by its limits. */
 static bool is_as_new(const struct cgroup_host *h, const char *group)
 {
 	int memory = h->roots[CGROUP_MEMORY];
 	uint64_t bytes = UINT64_MAX, swapped = 0, kills = UINT64_MAX, shares = SHARES_INITIAL;
 	struct error err = {0};
 
-	/* One of the background has fewer. */
+	/* A background group has fewer shares. */
 	if (cgroup_read(h->roots[CGROUP_CPU], group, "cpu.shares", &shares, &err) == 0 &&
 	    shares != SHARES_INITIAL)
 		return false;
@@ -303,9 +303,8 @@ static bool is_as_new(const struct cgroup_host *h, const char *group)
 	       bytes <= h->kept_bytes && swapped <= h->kept_bytes && kills == 0;
 }
 
-/* In this order: the limit with swap may not be below the one without, nor the burst above the
- * quota. Those of the disk are the
- * same for all. */
+/* The order matters: the limit with swap may not be below the one without, nor the burst above the
+ * quota. The limits of the disk are the same for all groups. */
 static bool reset_group(const struct cgroup_host *h, const char *group)
 {
 	static const struct {
@@ -335,8 +334,8 @@ static bool reset_group(const struct cgroup_host *h, const char *group)
 	return true;
 }
 
-/* Fine where the disk has no group of it, and where two controllers are one tree, as cpu and
- * cpuacct mostly are: there it has its name already. */
+/* Succeeds where the disk has no such group, and where two controllers share one tree, as cpu and
+ * cpuacct mostly do: there the group has its new name already. */
 static bool rename_group(int root, enum cgroup_controller i, const char *group, const char *kept)
 {
 	return renameat(root, group, root, kept) == 0 ||
@@ -344,7 +343,7 @@ static bool rename_group(int root, enum cgroup_controller i, const char *group, 
 	        (i == CGROUP_BLKIO || faccessat(root, kept, F_OK, AT_SYMLINK_NOFOLLOW) == 0));
 }
 
-/* It gets the name last: what is called so may be used. */
+/* The group gets the new name last, because a group with this name may be reused. */
 static bool v1_keep(struct cgroup_host *h, const char *group, const char *kept)
 {
 	if (!has_no_process(h, group) || !is_as_new(h, group) || !reset_group(h, group))

@@ -13,7 +13,7 @@
 #include "base/log.h"
 
 #define NICE_MOST 19
-/* ioprio_set(2) has no header: class 3 is for when nobody else wants the disk. */
+/* ioprio_set(2) has no header. Class 3 gets the disk when no other process wants it. */
 #define IOPRIO_WHO_PROCESS 1
 #define IOPRIO_IDLE (3 << 13)
 
@@ -27,7 +27,7 @@ static void on_child_end(struct fd_watch *watch)
 	bool has_exited = is_reaped && info.si_code == CLD_EXITED;
 	bool well = has_exited && info.si_status == 0;
 
-	/* It could not say so itself: out of memory, or a system call that is not its own. */
+	/* The child could not report this itself: out of memory, or a forbidden system call. */
 	if (is_reaped && !has_exited)
 		log_error("a child of the broker was killed", NUMBER("pid", child->pid),
 		          NUMBER("signal", info.si_status));
@@ -37,7 +37,7 @@ static void on_child_end(struct fd_watch *watch)
 	child->on_end(child, well ? 0 : -1);
 }
 
-/* A child that outlived its broker would work against the next one's sweep. */
+/* A child that outlived its broker would work against the next broker's sweep. */
 static void become_child(struct events *events, pid_t broker)
 {
 	sigset_t none;

@@ -34,8 +34,8 @@ static int remove_entries(int fd, const char *spared, struct error *err)
 	return status;
 }
 
-/* A sandbox may nest folders deeply: each level costs one frame and one descriptor here, and the
- * descriptors end first, at about 20,000 levels, with an error. */
+/* A sandbox may nest folders deeply. Each level takes one frame and one descriptor here. The
+ * descriptors run out first, at about 20,000 levels, with an error. */
 int host_remove_tree(int folder, const char *name, struct error *err)
 {
 	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -65,8 +65,7 @@ int host_trash(const struct host *host, enum host_folder folder, const char *nam
 	return 0;
 }
 
-/* The name in FOLDER_SANDBOXES goes last: as long as it is there, another destroy finds the rest.
- */
+/* The name in FOLDER_SANDBOXES goes last: as long as it exists, another destroy finds the rest. */
 int host_trash_files(const struct host *host, const char *id, struct error *err)
 {
 	if (host_trash(host, FOLDER_HOST_FILES, id, err) < 0)

@@ -62,7 +62,7 @@ static unsigned count_entries(void)
 	return count;
 }
 
-/* Linux 6.2 says it as the size of the folder. */
+/* Linux 6.2 reports the count as the size of the folder. */
 static unsigned count_open(void)
 {
 	struct stat status;

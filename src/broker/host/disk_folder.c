@@ -53,7 +53,7 @@ void disk_folder_release(const struct host *host, enum host_folder which, const 
 	if (!host->has_project_quota ||
 	    (which != FOLDER_SANDBOXES && which != FOLDER_PREWARMS && which != FOLDER_SNAPSHOTS))
 		return;
-	/* What is not there, or has no project, has no limit. */
+	/* A folder that is missing or has no project has no limit. */
 	if (open_folder(host, which, name, &fd, &err) == 0 &&
 	    project_quota_limit(fd, &none, &err) < 0 && err.code != ERROR_NOT_FOUND)
 		log_debug("a quota is left over", TEXT("folder", name), FAILURE(&err));

@@ -72,13 +72,13 @@ void timer_stop(struct timer *timer)
 		list_remove(&timer->item);
 }
 
-/* Few timers run at once: one for each sandbox that is being set up, paused or stopped. */
+/* There are few timers: one for each sandbox that is being set up, paused or stopped. */
 static int64_t run_timers(struct events *events)
 {
 	int64_t now = now_us(), next = DEADLINE_NEVER;
 	bool again = true;
 
-	/* A callback may stop any timer, so that the walk starts over after each. */
+	/* A callback may stop any timer, so the walk starts over after each. */
 	while (again) {
 		again = false;
 		next = DEADLINE_NEVER;
@@ -107,7 +107,7 @@ static struct timespec time_until(int64_t at_us)
 	return (struct timespec){.tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000};
 }
 
-/* `until_us`: 0 = do not wait, DEADLINE_NEVER = without end. */
+/* `until_us`: 0: do not wait; DEADLINE_NEVER: wait without end. */
 static int wait_ready(struct events *events, int64_t until_us, struct error *err)
 {
 	struct epoll_event list[COUNT_OF(events->ready)];

@@ -53,7 +53,7 @@ void host_kept_name(uint32_t slot, char out[GROUP_NAME_SIZE])
 	(void)snprintf(out, GROUP_NAME_SIZE, "k%u", slot);
 }
 
-/* A folder of ours is the root's, whatever the owner of the data folder prepared in its place. */
+/* A folder must belong to root, whatever the owner of the data folder put in its place. */
 static int open_folder(struct host *host, unsigned i, struct error *err)
 {
 	int data = host->folders[FOLDER_DATA];
@@ -75,7 +75,7 @@ static int open_folder(struct host *host, unsigned i, struct error *err)
 	return 0;
 }
 
-/* Where it cannot be done, sandboxes are made slower, and that is all. */
+/* Without it sandboxes are made more slowly, and nothing else changes. */
 static void spread_folders(const struct host *host)
 {
 	static const enum host_folder spread[] = {FOLDER_PREWARMS, FOLDER_RUN_PREWARMS,
@@ -108,7 +108,7 @@ static int open_folders(struct host *host, struct error *err)
 	                       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (host->lock_fd < 0)
 		return FAIL_ERRNO(err, "open 'broker.lock'");
-	/* A child of a broker that was killed may hold it for a moment. */
+	/* A child of a broker that was killed may hold the lock for a moment. */
 	for (unsigned i = 0; flock(host->lock_fd, LOCK_EX | LOCK_NB) < 0; i++) {
 		if (i == LOCK_TRIES)
 			return FAIL(err, ERROR_CONFLICT, "another broker runs on '%s'",
@@ -141,8 +141,8 @@ static int open_network(struct host *host, struct error *err)
 	return 0;
 }
 
-/* What the host mounts still arrives here, what is mounted here never leaves, and all of it goes
- * with the broker and its children. */
+/* Mounts of the host still arrive in this namespace, mounts made here never leave it, and all of
+ * them end with the broker and its children. */
 static int enter_mounts(struct error *err)
 {
 	if (unshare(CLONE_NEWNS) < 0) {
@@ -163,14 +163,15 @@ static int enter_mounts(struct error *err)
 	return 0;
 }
 
-/* What cannot be limited here is said, and shared equally as without the option. */
+/* If the disk cannot be limited, the broker logs that and shares it equally, as without the option.
+ */
 static void find_disk(struct host *host)
 {
 	struct error err = {0};
 
 	if (host->options.io_mbps == 0)
 		return;
-	/* Taking no limit away from all tells whether this kernel has any. */
+	/* Setting no limit for all tells whether this kernel can limit at all. */
 	if (cgroup_io_find(host->folders[FOLDER_DATA], &host->io, &err) == 0 &&
 	    host->cgroups.ops->limit_io(&host->cgroups, ".", &host->io, &err) == 0)
 		host->io.bytes_per_s = (uint64_t)host->options.io_mbps * 1000000;
@@ -258,7 +259,7 @@ int host_check_space(const struct host *host, struct error *err)
 	if ((uint64_t)status.f_bavail * status.f_frsize < HOST_SPACE_MIN_BYTES)
 		return FAIL(err, ERROR_NO_SPACE, "data folder has less than %llu MiB free",
 		            (unsigned long long)(HOST_SPACE_MIN_BYTES >> 20));
-	/* btrfs and the like count no files */
+	/* btrfs and similar filesystems count no files */
 	if (status.f_files > 0 && status.f_favail < HOST_FILES_MIN)
 		return FAIL(err, ERROR_NO_SPACE, "data folder has room for fewer than %d files",
 		            HOST_FILES_MIN);

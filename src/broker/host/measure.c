@@ -30,7 +30,7 @@ static void stop_count(struct tree_count *count)
 	count->is_partial = count->is_over = true;
 }
 
-/* Each name of a file has its part of it. */
+/* Each name of a file counts for its part of the file. */
 static uint64_t bytes_of_name(const struct stat *status)
 {
 	uint64_t bytes = (uint64_t)status->st_blocks * BLOCK;
@@ -64,7 +64,7 @@ static void count_entry(int folder, const char *name, unsigned depth, struct tre
 		count->is_partial |= errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
 }
 
-/* The descriptor is closed. */
+/* Closes the descriptor. */
 static void count_folder(int fd, unsigned depth, struct tree_count *count)
 {
 	DIR *folder = depth > DEPTH_MAX ? NULL : fdopendir(fd);
@@ -107,7 +107,7 @@ int measure_object(const struct host *host, enum broker_measured_kind kind, cons
 
 	if (measure_tree(host->folders[folders[kind]], id, deadline, ret, err) < 0)
 		return -1;
-	/* One without isolation has its files elsewhere. */
+	/* A sandbox without isolation has its files elsewhere. */
 	if (kind == BROKER_MEASURE_SANDBOX &&
 	    measure_tree(host->folders[FOLDER_HOST_FILES], id, deadline, &files, &none) == 0) {
 		ret->bytes += files.bytes;

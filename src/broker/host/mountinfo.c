@@ -51,7 +51,7 @@ void mount_folder_done(struct mount_folder *p)
 	buf_done(&p->root);
 }
 
-/* What the kernel escapes in these two columns. */
+/* The characters that the kernel escapes in these two columns. */
 static void add_escaped(struct buf *b, const char *text)
 {
 	for (; *text; text++) {
@@ -62,7 +62,8 @@ static void add_escaped(struct buf *b, const char *text)
 	}
 }
 
-/* The rest of `path` below `folder`, "" or with a slash at its front. "/" is any path's. */
+/* The rest of `path` below `folder`: "", or a text that begins with a slash. Every path is below
+ * "/". */
 static bool strip_folder(struct span path, struct span folder, struct span *ret)
 {
 	if (span_equals_text(folder, "/"))

@@ -13,7 +13,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-#define LOCK_WAIT_MS 5000 /* for a chunk of ours: who looks at it needs a moment */
+#define LOCK_WAIT_MS                                                                               \
+	5000 /* for our own chunk: another broker holds the lock for a moment while it reads the   \
+	        file */
 #define LOCK_PAUSE_MS 2
 
 bool slots_is_ours(const struct slots *s, uint32_t slot)
@@ -53,7 +55,7 @@ static int open_chunk(struct slots *s, unsigned chunk, int *ret_fd, struct error
 	return 0;
 }
 
-/* 1 = locked, 0 = somebody else has it. */
+/* 1: locked; 0: another broker has the lock. */
 static int lock_chunk(int fd, int64_t wait_until, struct error *err)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -75,7 +77,7 @@ static int write_owner(int fd, const char *owner, struct error *err)
 
 enum chunk_owner { CHUNK_OTHERS = 0, CHUNK_FREE, CHUNK_OURS };
 
-/* As enum chunk_owner; -1: it cannot be read. */
+/* Returns an enum chunk_owner; -1: the file cannot be read. */
 static int read_owner(struct slots *s, unsigned chunk, int fd, bool only_known, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(sizeof(s->owner));
@@ -91,10 +93,9 @@ static int read_owner(struct slots *s, unsigned chunk, int fd, bool only_known, 
 	return CHUNK_FREE;
 }
 
-/* 1 = claimed, 0 = not to be had. `only_known`: leave those alone that are not marked as ours.
- *
- * It is looked at before it is locked: a lock of ours, be it for a moment, would keep a broker that
- * is just restarting from its own chunk, and so from its sandboxes. */
+/* 1: claimed; 0: not available. `only_known`: claims only chunks that are marked as ours. The file
+ * is read before it is locked: our lock, even for a moment, would keep a broker that is restarting
+ * from its own chunk, and so from its sandboxes. */
 static int claim_chunk(struct slots *s, unsigned chunk, bool only_known, struct error *err)
 {
 	int64_t wait_until = only_known ? deadline_after(LOCK_WAIT_MS) : 0;
@@ -109,7 +110,7 @@ static int claim_chunk(struct slots *s, unsigned chunk, bool only_known, struct 
 	locked = lock_chunk(fd, wait_until, err);
 	if (locked <= 0)
 		return locked;
-	/* Who had the lock may have taken it over. */
+	/* The last holder of the lock may have taken the chunk over. */
 	owner = read_owner(s, chunk, fd, only_known, err);
 	if (owner < 0 || owner == CHUNK_OTHERS)
 		return owner;
@@ -193,7 +194,7 @@ static bool find_free(struct slots *s, uint32_t *ret)
 		uint32_t slot = (s->next + i) % total;
 
 		if (!slots_is_ours(s, slot)) {
-			/* to the end of the chunk at once */
+			/* continue behind the chunk */
 			i += SLOT_CHUNK - 1 - slot % SLOT_CHUNK;
 			continue;
 		}

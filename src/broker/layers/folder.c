@@ -15,7 +15,8 @@
 
 #define TEMPLATE_NAME_MAX 63
 
-/* What the owner of the sandbox may have changed of "/" itself. */
+/* Gives the new upper layer the owner and mode of "/" in the sandbox, which may have been changed.
+ */
 static int set_like(int folder, const char *path, int like, struct error *err)
 {
 	struct stat status;
@@ -39,7 +40,7 @@ int layer_folder_make(const struct host *host, enum host_folder which, const cha
 		(void)snprintf(path, sizeof(path), "%s%s", name, parts[i]);
 		if (mkdirat(folder, path, 0755) < 0)
 			return FAIL_ERRNO(err, "make the folder '%s'", path);
-		/* All that is made in it later inherits its project. */
+		/* Everything that is made in it later inherits its project. */
 		if (i == 0 && !with->is_linked && disk_folder_begin(host, which, name, err) < 0)
 			return -1;
 		if (fchownat(folder, path, ID_STORED, ID_STORED, AT_SYMLINK_NOFOLLOW) < 0)

@@ -25,7 +25,7 @@ struct merging {
 	char names[NAMES_MAX], value[VALUE_MAX];
 };
 
-/* One folder in those layers that have it, the topmost first. */
+/* One folder in the layers that have it, the topmost first. */
 struct folder_stack {
 	int fds[LAYER_STACK_MAX];
 	unsigned count;
@@ -70,7 +70,7 @@ static int copy_attributes(struct merging *m, int from, int to, struct error *er
 	return 0;
 }
 
-/* Last: what is made in a folder changes its time. */
+/* Called last: making entries in a folder changes its time. */
 static int finish_folder(struct merging *m, int from, int to, bool hides, struct error *err)
 {
 	struct timespec times[2];
@@ -89,8 +89,8 @@ static int finish_folder(struct merging *m, int from, int to, bool hides, struct
 	return 0;
 }
 
-/* The folder in this layer; 0 = the layer has nothing of the name, 1 = it has. What is no folder
- * hides all below it. */
+/* Opens the folder in this layer. 0: the layer has no such name; 1: it has. A name that is no
+ * folder hides all below it. */
 static int push_folder(struct folder_stack *s, int parent, const char *name, struct error *err)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -130,7 +130,7 @@ static int merge_folder(struct merging *m, const struct folder_stack *parents, u
 	made = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (made < 0)
 		return FAIL_ERRNO(err, "open the folder '%.100s'", name);
-	/* Below what is closed nothing is left to be hidden. */
+	/* Below a closed folder nothing is left to hide. */
 	hides = s.is_closed && !parents->is_closed;
 	s.is_closed |= parents->is_closed;
 	m->depth++;
@@ -162,13 +162,13 @@ static int merge_entry(struct merging *m, const struct folder_stack *s, unsigned
 		return FAIL_ERRNO(err, "look at '%.100s'", name);
 	if (S_ISDIR(status.st_mode))
 		return merge_folder(m, s, top, to, name, err);
-	/* Overlayfs does not expect one where there is nothing to hide. */
+	/* Overlayfs does not expect a whiteout where there is nothing to hide. */
 	if (is_whiteout(&status) && s->is_closed)
 		return 0;
 	return link_entry(s->fds[top], to, name, is_whiteout(&status), err);
 }
 
-/* Names of one layer that none above it has. */
+/* Merges the names of one layer that no layer above it has. */
 static int merge_layer(struct merging *m, const struct folder_stack *s, unsigned top, int to,
                        struct map *seen, struct error *err)
 {
@@ -186,7 +186,7 @@ static int merge_layer(struct merging *m, const struct folder_stack *s, unsigned
 
 		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || map_find(seen, name))
 			continue;
-		/* A folder that only one layer has holds no name twice. */
+		/* A folder in only one layer has no name twice. */
 		if (s->count > 1)
 			(void)map_put(seen, name, m);
 		status = merge_entry(m, s, top, to, name, err);

@@ -46,7 +46,7 @@ static int open_upper(const struct root_options *root, int *ret_fd, struct error
 	return layer_set(*ret_fd, &options, err);
 }
 
-/* A snapshot's files are stored as a sandbox's own are. */
+/* A snapshot's files are stored with the same ids as a sandbox's own. */
 static int open_snapshot(const struct host *host, const struct root_options *root, unsigned number,
                          int *ret_fd, struct error *err)
 {
@@ -98,8 +98,8 @@ int host_root_open(const struct host *host, const struct root_options *root, int
 
 /* ---- layers to read ---- */
 
-/* The upper layer of somebody who may be running: what is read of it may be as of now or as of a
- * moment later, and nothing worse (the kernel says that it neither crashes nor hangs). */
+/* Opens the upper layer of a sandbox that may be running. A read returns the state of now or of a
+ * moment later; the kernel guarantees that it neither crashes nor hangs. */
 static int open_upper_to_read(const struct root_options *root, int *ret_fd, struct error *err)
 {
 	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,

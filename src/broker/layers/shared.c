@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mounts that sandboxes share, made once, held detached: no sandbox adds to the host's mounts.
- *
- * The template "host" shows the machine's own programs. Its /usr keeps the host's ids, which inside
- * are nobody's: a file that only root may read there (Debian has some) stays unreadable for root
- * inside. Mapped ids would make root inside the owner of the host's files. sudo works only as
- * root's own, so that it alone is mapped, if all of it may be read by anybody anyhow. Nothing comes
- * from the host's /etc but what is listed here, and that only when everybody may read it. */
+/* The mounts that sandboxes share. They are made once, in the broker's own mount namespace, so that
+ * no sandbox adds to the host's mounts. The template "host" shows the machine's own programs. Its
+ * /usr keeps the host's ids, which no user inside has, so a file that only root may read stays
+ * unreadable for root inside. Mapped ids would make root inside the owner of the host's files. sudo
+ * works only if root owns it, so it alone is mapped, and only when all users may read all of it. Of
+ * the host's /etc only the files listed here are copied, and only those that all users may read. */
 #include "broker/layers/shared.h"
 
 #include <dirent.h>
@@ -94,7 +93,7 @@ static int make_mount_point(int folder, const char *name, int mount, struct erro
 	return 0;
 }
 
-/* From here on nobody changes it, clones included. */
+/* Keeps the mount attached; nothing can change it from here on, clones included. */
 static int keep_mount(struct host *host, enum host_layer layer, int fd, uint64_t attributes,
                       struct error *err)
 {
@@ -110,14 +109,14 @@ static int keep_mount(struct host *host, enum host_layer layer, int fd, uint64_t
 	return host->layers[layer] < 0 ? FAIL_ERRNO(err, "open 'run/layers/%s'", name) : 0;
 }
 
-/* A part of the host as it is. */
+/* Keeps a clone of a part of the host as it is. */
 static int keep_clone(struct host *host, enum host_layer layer, const char *path,
                       uint64_t attributes, struct error *err)
 {
 	struct layer_options options = {.map_fd = -1};
 	AUTO_CLOSE int fd = -1;
 
-	/* No recursion: what the host mounts below is not part of it. */
+	/* Not recursive: what the host mounts below is not part of it. */
 	if (layer_open(AT_FDCWD, path, &options, &fd, err) < 0)
 		return -1;
 	return keep_mount(host, layer, fd, attributes, err);
@@ -156,8 +155,8 @@ static int make_dev(struct host *host, struct error *err)
 
 /* ---- /sys ---- */
 
-/* No sysfs: it tells much about the host and takes writes. The list of processors is what programs
- * ask it for. */
+/* There is no sysfs, because it tells much about the host and accepts writes. Programs read the
+ * list of processors. */
 static int make_sys(struct host *host, struct error *err)
 {
 	static const struct folder_row folders[] = {
@@ -245,7 +244,7 @@ static const struct file_row host_files[] = {
         {"etc/pam.d/other", 0644, pam_permit},
 };
 
-/* What programs need of the host's /etc, by public content only. */
+/* What programs need of the host's /etc; public content only. */
 static const char *const host_copies[] = {
         "etc/ld.so.cache",     "etc/ld.so.conf", "etc/alternatives",   "etc/ssl/certs",
         "etc/ssl/openssl.cnf", "etc/protocols",  "etc/services",       "etc/mime.types",
@@ -301,7 +300,7 @@ static int copy_file(int from, int to, const char *path, struct error *err)
 	return make_file(to, path, 0644, buf_span(&text), err);
 }
 
-/* Only what everybody may read; links as they are, never what they lead to. */
+/* Copies only what all users may read; links as they are, never what they lead to. */
 static int copy_tree(int from, int to, const char *path, unsigned depth, struct error *err)
 {
 	struct stat status;
@@ -341,7 +340,7 @@ static int make_host_root(struct host *host, struct error *err)
 	return keep_mount(host, LAYER_ROOT, root, MOUNT_ATTR_RDONLY, err);
 }
 
-/* True when everything at the path is root's and public. */
+/* True when root owns everything at the path and all users may read it. */
 static bool is_public(const char *path, unsigned depth)
 {
 	struct stat status;

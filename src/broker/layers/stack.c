@@ -64,11 +64,11 @@ int layer_stack_parse(struct layer_stack *ret, const char *text, struct error *e
 	while (rest.size > 0) {
 		(void)span_split(&rest, ' ', &word);
 		if (ret->count == LAYER_STACK_MAX || word.size != ID_SIZE)
-			return FAIL(err, ERROR_INVALID, "'%.60s' is no chain of layers", text);
+			return FAIL(err, ERROR_INVALID, "'%.60s' is not a list of layers", text);
 		memcpy(ret->ids[ret->count], word.data, ID_SIZE);
 		ret->ids[ret->count][ID_SIZE] = '\0';
 		if (!id_is_valid(ret->ids[ret->count]))
-			return FAIL(err, ERROR_INVALID, "'%.60s' is no chain of layers", text);
+			return FAIL(err, ERROR_INVALID, "'%.60s' is not a list of layers", text);
 		ret->count++;
 	}
 	return 0;
@@ -86,7 +86,7 @@ int layer_stack_read(int folder, const char *path, struct layer_stack *ret, stru
 	if (size < 0)
 		return FAIL_ERRNO(err, "read '%s'", path);
 	if ((size_t)size == sizeof(text))
-		return FAIL(err, ERROR_INVALID, "'%s' is no chain of layers", path);
+		return FAIL(err, ERROR_INVALID, "'%s' is not a list of layers", path);
 	text[size] = '\0';
 	return layer_stack_parse(ret, text, err);
 }

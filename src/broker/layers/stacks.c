@@ -35,7 +35,7 @@ static struct layer *find_or_make_layer(struct layer_stacks *c, const char *id)
 	return layer;
 }
 
-/* One use less of `id`, which nobody may have any more then. */
+/* Removes one use of the layer; without uses it is deleted. */
 static void drop_use(struct layer_stacks *c, const char *id)
 {
 	struct layer *layer = map_find(&c->layers, id);
@@ -76,7 +76,7 @@ int layer_stacks_find(const struct layer_stacks *c, const char *snapshot, struct
 	return layer_stack_put(ret, snapshot, &layer->below, err);
 }
 
-/* No id has a point in it. */
+/* No id contains a dot. */
 static void role_name(char out[48], const char *id, enum layer_stack_role role)
 {
 	static const char *const names[] = {
@@ -96,7 +96,7 @@ const struct layer_stack *layer_stacks_of_role(const struct layer_stacks *c, con
 	return layer_stacks_of(c, name);
 }
 
-/* From the layer `top` on. */
+/* The part of the stack from the layer `top` on. */
 static bool find_top(const struct layer_stack *stack, const char *top, struct layer_stack *ret)
 {
 	unsigned first = 0;
@@ -123,7 +123,7 @@ int layer_stacks_find_origin(const struct layer_stacks *c, const char *user, con
 	return layer_stacks_find(c, origin, ret, err);
 }
 
-/* The new one first: what both have stays. */
+/* Uses the new stack before the old one goes, so that common layers stay. */
 void layer_stacks_set(struct layer_stacks *c, const char *user, const struct layer_stack *stack)
 {
 	struct layer_stack *copy = NULL, *old;
@@ -275,7 +275,7 @@ static void replace_below(const struct replacing *r, const char *id)
 		return;
 	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, id);
 	if (layer_stack_rewrite(r->stacks->host->folders[FOLDER_SNAPSHOTS], path, &new, &err) < 0) {
-		log_warning("a chain stays long", TEXT("snapshot", id), FAILURE(&err));
+		log_warning("a layer stack stays long", TEXT("snapshot", id), FAILURE(&err));
 		return;
 	}
 	layer->below = new;
@@ -307,7 +307,8 @@ void layer_stacks_replace(struct layer_stacks *c, const char *from, const char *
 		if (layer_stack_rewrite(c->host->folders[FOLDER_SANDBOXES], path, &new, &err) == 0)
 			layer_stacks_set(c, *id, &new);
 		else
-			log_warning("a chain stays long", TEXT("sandbox", *id), FAILURE(&err));
+			log_warning("a layer stack stays long", TEXT("sandbox", *id),
+			            FAILURE(&err));
 	}
 	drop_use(c, merged);
 }
@@ -335,7 +336,7 @@ static int each_entry(struct layer_stacks *c, enum host_folder which, visit_entr
 	return status;
 }
 
-/* One that cannot be read must not keep all others from their owners. */
+/* A sandbox whose stack cannot be read must not keep the others from starting. */
 int layer_stacks_read_user(struct layer_stacks *c, int folder, const char *name, const char *id,
                            struct error *err)
 {
@@ -366,7 +367,7 @@ void layer_stacks_reread(struct layer_stacks *c, const char *sandbox_id)
 
 	if (faccessat(c->host->folders[FOLDER_SANDBOXES], sandbox_id, F_OK, 0) == 0 &&
 	    read_sandbox(c, sandbox_id, &err) < 0)
-		log_error("a sandbox's chain cannot be read", TEXT("sandbox", sandbox_id),
+		log_error("a sandbox's layer stack cannot be read", TEXT("sandbox", sandbox_id),
 		          FAILURE(&err));
 }
 
@@ -377,11 +378,11 @@ static int adopt_sandbox(struct layer_stacks *c, const char *id, UNUSED struct e
 	if (!id_is_valid(id) || read_sandbox(c, id, &problem) == 0)
 		return 0;
 	c->is_incomplete = true;
-	log_error("a sandbox's chain cannot be read", TEXT("sandbox", id), FAILURE(&problem));
+	log_error("a sandbox's layer stack cannot be read", TEXT("sandbox", id), FAILURE(&problem));
 	return 0;
 }
 
-/* What one that runs has mounted, where that is not what its files say. */
+/* Reads the layers that a running sandbox has mounted, if its files name others. */
 static int adopt_mounted(struct layer_stacks *c, const char *id, UNUSED struct error *err)
 {
 	struct error problem = {0};
@@ -489,7 +490,7 @@ void layer_stacks_unpin(struct layer_stacks *c, const char *sandbox_id)
 {
 	char path[64];
 
-	/* Mostly there is none, and nothing to be asked of the disk. */
+	/* In most cases there is no link, and the disk need not be read. */
 	if (!layer_stacks_of_role(c, sandbox_id, LAYER_STACK_MOUNTED))
 		return;
 	mounted_path(path, sandbox_id);

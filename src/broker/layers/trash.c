@@ -34,7 +34,7 @@ static const char *const reason_names[BROKER_TRASH_REASON_COUNT] = {
         [BROKER_TRASH_DELETED] = "deleted",
 };
 
-/* Where an entry's folders go back to; of a sandbox the one that lists have comes last. */
+/* Where the folders of an entry go back to. The folder that BROKER_LIST reads comes last. */
 static const struct {
 	const char *name;
 	enum host_folder folder;
@@ -151,7 +151,7 @@ static int compare_entries(const void *a, const void *b)
 	return x->until_s < y->until_s ? -1 : x->until_s > y->until_s;
 }
 
-/* The first that is due is the first in the list. */
+/* Sorted: the entry that is due first comes first. */
 static struct trash_entry *list_entries(const struct host *host, struct entry_list *list,
                                         size_t *ret_count)
 {
@@ -223,7 +223,7 @@ static int move_part(const struct host *host, enum host_folder from, const char 
 	return 0;
 }
 
-/* An entry that holds nothing is no entry. */
+/* Removes an empty entry. */
 static void drop_if_empty(const struct host *host, const char *entry)
 {
 	(void)unlinkat(host->folders[FOLDER_KEPT], entry, AT_REMOVEDIR);
@@ -256,7 +256,7 @@ int trash_put_layer(const struct host *host, const char *id, const struct trash_
 	return move_part(host, FOLDER_SNAPSHOTS, id, entry, err);
 }
 
-/* An entry that is there already has the same layer stack. */
+/* An existing entry has the same stack. */
 static int write_stack(const struct host *host, const char *entry, const struct layer_stack *stack,
                        struct error *err)
 {
@@ -303,7 +303,7 @@ static void drop_entry(const struct host *host, const struct trash_entry *entry)
 		log_warning("an entry of the trash is left", TEXT("entry", name), FAILURE(&err));
 }
 
-/* The number of folders that came back: an entry whose making was interrupted has none. */
+/* Returns the number of folders that came back; 0 for an entry whose making was interrupted. */
 static int restore_files(const struct host *host, const struct trash_entry *entry,
                          struct error *err)
 {
@@ -376,8 +376,8 @@ static bool sandbox_has_folder(const struct host *host, const char *id)
 	return faccessat(host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Entry `at` of the list, which loses its id. Another one of the same sandbox or snapshot needs its
- * layers still. */
+/* Deletes entry `at` of the list and clears its id. Another entry of the same sandbox or snapshot
+ * may still need the layers. */
 static void purge_entry(struct layer_stacks *c, struct trash_entry *entries, size_t count,
                         size_t at)
 {
@@ -417,8 +417,8 @@ static void trim_due(struct layer_stacks *c, struct trash_entry *entries, size_t
 		purge_entry(c, entries, count, i);
 }
 
-/* What a caller deleted goes before what is there by a mistake: a project that deletes much does
- * not end the orphans of others. */
+/* Entries that a caller deleted go before orphans, which are there by mistake: a project that
+ * deletes much must not end the orphans of others. */
 static void trim_bytes(struct layer_stacks *c, struct trash_entry *entries, size_t count,
                        uint64_t bytes_max)
 {
@@ -489,7 +489,7 @@ static int adopt_entry(struct layer_stacks *c, const struct trash_entry *entry, 
 	struct layer_stack stack;
 
 	trash_name_format(entry, name);
-	/* A broker that was killed before it moved anything there has left it empty. */
+	/* A broker that was killed before it moved anything there leaves an empty entry. */
 	if (unlinkat(c->host->folders[FOLDER_KEPT], name, AT_REMOVEDIR) == 0 ||
 	    entry->kind == BROKER_TRASH_LAYER)
 		return 0;
@@ -497,8 +497,8 @@ static int adopt_entry(struct layer_stacks *c, const struct trash_entry *entry, 
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return FAIL_ERRNO(err, "open the entry '%s' of the trash", name);
-	/* A broker that is killed as it makes an entry leaves one without files or layer stack: it
-	 * holds nothing, and what it was made for is in its place still. */
+	/* A broker that is killed while it makes an entry leaves one without files or stack. It
+	 * holds nothing: the sandbox or snapshot is still in its place. */
 	if (entry->kind == BROKER_TRASH_SANDBOX)
 		return sandbox_has_folder(c->host, entry->id) || !entry_has_files(c->host, entry)
 		               ? 0
@@ -522,7 +522,7 @@ int trash_adopt(struct layer_stacks *c, struct error *err)
 	for (size_t i = 0; i < count; i++) {
 		if (adopt_entry(c, &entries[i], err) == 0)
 			continue;
-		/* What it names must not go. */
+		/* The layers that it names must not be swept. */
 		c->is_incomplete = true;
 		log_error("an entry of the trash cannot be read", TEXT("id", entries[i].id),
 		          FAILURE(err));

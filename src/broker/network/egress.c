@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of single sandboxes, beside those that hold for all (firewall.c).
- *
- * A sandbox with rules has a chain that looks into a set of the addresses that it must not reach; a
- * map leads from its link to the chain. The two chains before all others are made with the first of
- * them, so that a host without rules has none of this. They are asked before "what is established
- * goes on": a connection that a new rule forbids is cut. The link, and not the address, tells whose
- * a packet is: no sandbox can pretend to that.
- *
- * Elements are said where a set is declared: to add one by itself makes nft 1.0 read all elements
- * of all sets first, which with hundreds of sandboxes takes longer than all else. */
+/* The egress rules of single sandboxes; firewall.c has the rules for all. A sandbox with rules has
+ * an nft chain that looks up a set of the addresses that it must not reach, and a map leads from
+ * its link to the chain. The two base chains are made with the first rules, so that a host without
+ * rules has none of this. They run before established connections are accepted, so a connection
+ * that a new rule forbids is cut. The link identifies the sender, not the address; no sandbox can
+ * fake that. Elements are listed where a set is declared: to add an element alone makes nft 1.0
+ * read all elements of all sets first, which takes longest with hundreds of sandboxes. */
 #include "broker/network/egress.h"
 
 #include <netinet/in.h>
@@ -31,7 +28,7 @@
 
 static const struct network_own rules = {"egress", "egress"};
 
-/* All of it may be there: each line says what is to be, and does nothing when it is so. */
+/* All of it may exist already: each line declares a state and does nothing when that is so. */
 static const char frame[] =
         "add chain inet atoll egress_denied\n"
         "flush chain inet atoll egress_denied\n"
@@ -55,7 +52,7 @@ void network_own_add(struct buf *out, const struct network_own *own, uint32_t sl
 	         slot);
 }
 
-/* What is not there is made first: to remove what is missing would be an error. */
+/* Declares everything first, because removing what is missing would be an error. */
 void network_own_remove(struct buf *out, const struct network_own *own, uint32_t slot)
 {
 	char link[NETWORK_LINK_SIZE];
@@ -138,8 +135,8 @@ void network_egress_note(struct host_network *n, uint32_t slot, bool is_set)
 
 /* ---- what is under way ---- */
 
-/* TCP hears of it by a reset when it sends, or answers to what comes; what has no such end would be
- * let in for as long as it comes, and led to the gateway for as long as it goes. */
+/* TCP gets a reset when it sends or answers. Other protocols have no such end: their packets would
+ * be accepted, or redirected to the gateway, for as long as they flow. */
 static bool flow_is_refused(const void *context, const struct flow *flow)
 {
 	const struct egress_ranges *denied = context;
@@ -150,8 +147,8 @@ static bool flow_is_refused(const void *context, const struct flow *flow)
 	return network_flow_is_led(flow) || (flow->protocol != IPPROTO_TCP && is_denied);
 }
 
-/* A kernel that cannot be told forgets by itself what is silent for some minutes, and what is sent
- * to the denied is refused in any case. */
+/* A kernel that refuses this forgets silent flows by itself after some minutes, and packets to
+ * denied addresses are refused in any case. */
 void network_egress_cut(const struct host_network *n, uint32_t slot, const char *egress)
 {
 	struct egress_ranges denied;
@@ -188,8 +185,8 @@ int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t c
 	return 0;
 }
 
-/* The gateway knows names before anything is led to it, and forgets them when nothing is any more.
- */
+/* The gateway gets the names before anything is redirected to it, and loses them when nothing is
+ * any more. */
 static int load_rules(struct host_network *n, const struct own_rules *r, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
@@ -200,7 +197,8 @@ static int load_rules(struct host_network *n, const struct own_rules *r, struct 
 		return -1;
 	if (!has_names && network_names_are_told(n, slot))
 		network_names_removal(&script, slot);
-	/* What fails from here on may be there: until it is removed. */
+	/* Noted before the next step: rules that failed halfway may be in the kernel until they are
+	 * removed. */
 	network_egress_note(n, slot, true);
 	if (has_names) {
 		if (network_names_tell(n, slot, r->egress, err) < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host does with packets of sandboxes: one nft table, the same for every instance of Atoll
- * on this host, loaded as a whole, so that loading it again changes nothing. */
+/* What the host does with packets of sandboxes: one nft table, the same for every server on this
+ * host. It is loaded as a whole, so that loading it again changes nothing. */
 #include "broker/network/firewall.h"
 
 #include <arpa/inet.h>
@@ -35,8 +35,8 @@ static const char declarations[] =
         "flush set inet atoll refused\n"
         "flush set inet atoll nameservers\n";
 
-/* With all that they need: they are also loaded with the names of hosts in a sandbox's rules, which
- * would be refused where an older Atoll of this host has loaded its own since. */
+/* Contains all that it depends on, because it is also loaded with the host names of a sandbox's
+ * rules, after an older Atoll on this host may have loaded its own table. */
 static const char input_rules[] =
         "add set inet atoll nameservers { type ipv4_addr; }\n"
         "add chain inet atoll input { type filter hook input priority -1; }\n"
@@ -51,7 +51,7 @@ static const char input_rules[] =
         "add rule inet atoll input iifname \"atoll*\" meta nfproto ipv4 reject with icmp type "
         "admin-prohibited\n"
         "add rule inet atoll input iifname \"atoll*\" drop\n"
-        /* Nor does it open connections to sandboxes, whichever of its processes is taken over. */
+        /* The host opens no connections to sandboxes, whichever of its processes is taken over. */
         "add chain inet atoll output { type filter hook output priority -1; }\n"
         "flush chain inet atoll output\n"
         "add rule inet atoll output oifname \"atoll*\" ct state new drop\n";
@@ -99,7 +99,7 @@ static void add_refused(struct buf *out)
 	buf_add_text(out, " }\n");
 }
 
-/* The chunk's addresses, and what its instance allows them beyond the rules of all. */
+/* Adds the chunk's addresses, and what its server allows them beyond the common rules. */
 static void add_chunk(struct buf *out, const struct host_network *n, uint32_t first_slot,
                       uint32_t count)
 {
@@ -109,7 +109,7 @@ static void add_chunk(struct buf *out, const struct host_network *n, uint32_t fi
 
 	if (network_address(n, first_slot, &first, &ignored) < 0)
 		return;
-	/* A small subnet ends before the chunk does. */
+	/* A small subnet may end before the chunk does. */
 	while (network_address(n, first_slot + end - 1, &last, &ignored) < 0)
 		end--;
 	network_add_address(&range, first);
@@ -221,7 +221,7 @@ static int run_nft(struct span script, struct buf *text, struct error *err)
 	if (status == 0) {
 		struct error ignored = {0};
 
-		/* A child that ends early says why itself. */
+		/* If the child exits early, its output says why. */
 		(void)!fd_write_all(in[1], script.data, script.size, &ignored);
 	}
 	(void)close(in[1]);
@@ -231,7 +231,8 @@ static int run_nft(struct span script, struct buf *text, struct error *err)
 	return status;
 }
 
-/* Who else changes the host's rules meanwhile makes it fail, and the next try sees them. */
+/* If another program changes the host's rules meanwhile, nft fails, and the next try sees the new
+ * rules. */
 int network_nft(struct span script, struct buf *ret_text, struct error *err)
 {
 	AUTO(buf_done) struct buf own = BUF(4096);
@@ -294,8 +295,8 @@ void network_nameservers_parse(struct host_network *n, struct span text)
 	}
 }
 
-/* A resolver on loopback (systemd-resolved) cannot be reached from a sandbox; its own list tells
- * where it asks. */
+/* A sandbox cannot reach a resolver on loopback (systemd-resolved); the resolver's own list names
+ * its upstream servers. */
 static void find_nameservers(struct host_network *n)
 {
 	static const char *const files[] = {"/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"};
@@ -334,9 +335,9 @@ static bool next_uplink(struct span *rest, struct span *ret_name)
 	return false;
 }
 
-/* Answers come in on the interfaces that lead out; only those, and the links of sandboxes, forward:
- * the host does not become a router for anybody else. A host that leads nowhere, such as a laptop
- * without a network, is no failure. */
+/* Turns forwarding on for the interfaces with a default route, because answers arrive there. No
+ * other interface but the links of sandboxes forwards, so the host does not become a router for
+ * others. A host without a default route, such as a laptop without a network, is no failure. */
 static int forward_uplinks(bool *ret_any, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);

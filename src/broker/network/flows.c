@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conntrack, which decides once for a connection, or for datagrams between two ports, whether it
- * may be and where it leads: rules that change later do not ask it. */
+/* Deletes entries of conntrack, by netlink. */
 #include "broker/network/flows.h"
 
 #include <arpa/inet.h>
@@ -43,7 +42,8 @@ bool network_flow_is_led(const struct flow *flow)
 	return flow->protocol != IPPROTO_TCP && flow->answers_of != flow->to;
 }
 
-/* The kernel tells no others: there may be many. One before 5.8 tells all. */
+/* Asks the kernel for this address only, because there may be many entries. A kernel before 5.8
+ * returns all. */
 static void add_filter(struct buf *out, uint32_t from)
 {
 	size_t tuple = netlink_open(out, CTA_TUPLE_ORIG | NLA_F_NESTED);
@@ -97,7 +97,7 @@ static bool read_flow(struct span attributes, struct flow *ret)
 	return true;
 }
 
-/* One that has ended meanwhile is as good. */
+/* An entry that has ended meanwhile is fine. */
 static int delete_batch(struct forgetting *f, struct error *err)
 {
 	if (f->in_batch > 0 &&
@@ -111,7 +111,7 @@ static int delete_batch(struct forgetting *f, struct error *err)
 	return 0;
 }
 
-/* By what tells it from all others: the same words that the kernel has for it. */
+/* Identifies the entry by the attributes that the kernel uses. */
 static int consider_flow(struct forgetting *f, struct span attributes, struct error *err)
 {
 	static const uint16_t names[] = {CTA_TUPLE_ORIG | NLA_F_NESTED, CTA_ZONE, CTA_ID};
@@ -133,7 +133,7 @@ static int consider_flow(struct forgetting *f, struct span attributes, struct er
 	return ++f->in_batch == FORGOTTEN_AT_ONCE ? delete_batch(f, err) : 0;
 }
 
-/* 1 = there is more, 0 = that was all, -1 = failed. */
+/* 1: there is more; 0: that was all; -1: failed. */
 static int take_datagram(struct forgetting *f, struct nlmsghdr *head, size_t size,
                          bool *ret_is_whole, struct error *err)
 {
@@ -157,7 +157,7 @@ static int take_datagram(struct forgetting *f, struct nlmsghdr *head, size_t siz
 	return 1;
 }
 
-/* Not whole when the kernel's table has changed its size meanwhile. */
+/* The list is incomplete when the kernel has resized its table meanwhile. */
 static int delete_listed(struct forgetting *f, bool *ret_is_whole, struct error *err)
 {
 	int more = 1;
@@ -223,7 +223,7 @@ int network_flows_end(const struct host_network *n, const uint32_t *slots, size_
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		e.slots[slots[i] / 8] |= (unsigned char)(1u << slots[i] % 8);
-	/* Of several, one look at all is quicker than one for each. */
+	/* For several slots, one walk over all entries is quicker than one for each. */
 	if (count == 1 && network_address(n, slots[0], &one, err) < 0)
 		return -1;
 	return network_flows_forget(one, is_of_ended, &e, err);

@@ -25,7 +25,7 @@
 #define INSIDE_INDEX 2
 #define OUTSIDE_INDEX_FIRST (1 << 20)
 
-/* Locally administered; the last byte tells the end. */
+/* A locally administered address; the last byte tells the two ends apart. */
 static void link_hardware(uint32_t slot, bool inside, unsigned char out[6])
 {
 	const unsigned char address[6] = {0x02,
@@ -86,8 +86,8 @@ static void add_link_up(struct buf *b, unsigned index)
 	netlink_end(b, netlink_begin(b, RTM_NEWLINK, 0, &link, sizeof(link)));
 }
 
-/* As many as there are processors, unless told: all but one would be taken back at once, and that
- * waits for the kernel's readers. */
+/* The default is one queue for each processor. The kernel would take back all but one at once, and
+ * wait for its readers. */
 static void add_one_queue(struct buf *b)
 {
 	netlink_add_u32(b, IFLA_NUM_TX_QUEUES, 1);
@@ -124,8 +124,8 @@ static void add_link_pair(struct buf *b, uint32_t slot, int namespace_fd)
 	netlink_end(b, begin);
 }
 
-/* What is inside speaks no IPv6: an address of this end would be for nobody, and the kernel would
- * look around on the link whether another has it. */
+/* The sandbox has no IPv6 on this link. An address on the outer end would be useless, and the
+ * kernel would probe the link for duplicates. */
 static void add_no_address(struct buf *b)
 {
 	static const uint8_t mode = IN6_ADDR_GEN_MODE_NONE;
@@ -135,8 +135,8 @@ static void add_no_address(struct buf *b)
 	netlink_close(b, family);
 }
 
-/* What /proc/sys/net/ipv4/conf/LINK/ would be used for: packets are forwarded from this link, and
- * only with the source address that is routed to it. */
+/* Sets what /proc/sys/net/ipv4/conf/LINK/ would set: packets are forwarded from this link, and only
+ * with the source address that is routed to it. */
 static void add_link_rules(struct buf *b, const struct host_network *n, unsigned index)
 {
 	static const struct {
@@ -255,9 +255,9 @@ static int connect_namespace(const struct host_network *n, int host, int inside,
 	return netlink_run(inside, &batch, "set up the network inside", err);
 }
 
-/* The names of all namespaces' options are in one chain of the kernel's cache of names, which is
- * searched from end to end: with thousands of sandboxes that takes most of the time of making one.
- * What is opened by a /proc of our own goes with it. */
+/* The names of all namespaces' options share one chain in the kernel's name cache, which is
+ * searched from end to end. With thousands of sandboxes that search takes most of the time of
+ * making one. Names that are opened through our own /proc go away with it. */
 int network_options_open(int *ret_proc, struct error *err)
 {
 	return layer_make("proc", "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
@@ -272,7 +272,7 @@ int network_enter_new(const struct host_network *n, uint32_t slot, int proc, str
 		char name[NETWORK_LINK_SIZE];
 
 		network_link_name(slot, name);
-		/* The last user of this slot may not be all gone yet: the kernel takes its time. */
+		/* The kernel may not have removed the link of the slot's last sandbox yet. */
 		if (if_nametoindex(name))
 			network_link_remove(slot);
 		if (netlink_socket(&host, err) < 0)
@@ -286,7 +286,7 @@ int network_enter_new(const struct host_network *n, uint32_t slot, int proc, str
 	return n ? connect_namespace(n, host, inside, slot, err) : 0;
 }
 
-/* Of this link alone: as the source of what the host itself sends elsewhere it does not count. */
+/* The address has link scope, so the host does not use it as a source for other packets. */
 int network_link_answer(uint32_t slot, struct error *err)
 {
 	AUTO(buf_done) struct buf batch = BUF(BATCH_MAX);
@@ -359,7 +359,7 @@ bool network_was_used(uint32_t slot, bool otherwise)
 
 int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_out, struct error *err)
 {
-	/* What the outer end sends goes in. */
+	/* What the outer end sends goes into the sandbox. */
 	if (read_counter(slot, "tx_bytes", ret_in, err) < 0)
 		return -1;
 	return read_counter(slot, "rx_bytes", ret_out, err);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of hosts in the rules of a sandbox: nftables knows addresses only, so what the sandbox
- * sends to those that are denied, on the ports of HTTP, TLS and DNS, is led to a gateway, which
- * knows names (egress/egress.h). It listens at an address that only links of sandboxes have, and is
- * told their rules by files.
- *
- * Nothing is led there but by the slot's own chain: from its link, with its own address, which is
- * by what the gateway knows whose a connection is. Without a gateway there is nobody who answers,
- * and the rest is denied as it would be without names. */
+/* Host names in the egress rules of a sandbox. nftables knows addresses only. So what a sandbox
+ * sends to denied addresses, on the ports of HTTP, TLS and DNS, is redirected to a gateway that
+ * knows names (egress/egress.h). The gateway listens at an address that only links of sandboxes
+ * have, and reads the rules from files. Only the slot's own nft chain redirects: from its link,
+ * with its own address, by which the gateway identifies the sandbox. Without a gateway nothing
+ * answers, and the rest is denied as without names. */
 #include "broker/network/names.h"
 
 #include <errno.h>
@@ -33,14 +31,14 @@ static void add_redirect(struct buf *out, uint32_t slot, const char *from, const
 	buf_addf(out, "add rule inet atoll names%u %s %s\n", slot, from, to);
 }
 
-/* Before addresses are changed by others, such as who publishes ports of containers. */
+/* Runs before other rules change addresses, such as those that publish ports of containers. */
 static const char frame[] =
         "add chain inet atoll egress_nat { type nat hook prerouting priority -101; }\n"
         "flush chain inet atoll egress_nat\n"
         "add rule inet atoll egress_nat meta nfproto ipv4 iifname vmap @egress_names\n";
 
-/* The gateway's address is one that is denied, like all. What comes too fast is lost: a nat chain
- * would count packets of the same socket once. */
+/* The gateway's address is a denied one, like all others. Packets over the rate are dropped here,
+ * because a nat chain would count the packets of one socket once. */
 static void add_gateway_rules(struct buf *out, const struct host_network *n, uint32_t slot)
 {
 	const struct network_gateway *g = &n->gateway;
@@ -106,7 +104,7 @@ static int file_name(const struct host_network *n, uint32_t slot, char out[NAME_
 	return 0;
 }
 
-/* It need not outlive the host, whose rules do not either: not synced. */
+/* Not synced: the file need not survive a crash of the host, and neither do the rules. */
 static int write_file(int folder, const char *name, struct span text, struct error *err)
 {
 	char next[NAME_SIZE + 8];

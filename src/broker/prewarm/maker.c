@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The maker: a child of the broker that makes some prewarmed sandboxes and ends.
- *
- * Only the agent itself enters the sandbox's cgroups: pages of folders and mounts that were charged
- * to them would keep their groups in the kernel's memory long after the sandbox. All agents of a
- * batch enter theirs at once: in version 1 the first one waits for a grace period, which also holds
- * up every fork on the host, and those right behind it do not. */
+/* The maker: a child of the broker that makes some prewarmed sandboxes and ends. Only the agent
+ * itself enters the sandbox's cgroups: memory for folders and mounts that was charged to them would
+ * keep the cgroups in the kernel long after the sandbox. All agents of a batch enter their cgroups
+ * at once: in cgroup v1 the first one waits for a grace period, which also blocks every fork on the
+ * host, and those right behind it do not. */
 #include "broker/prewarm/maker.h"
 
 #include <errno.h>
@@ -36,8 +35,8 @@
 #define SETUP_FD 4
 #define EVENTS_FD 5 /* and the next: in the order of enum cgroup_events */
 #define LISTEN_BACKLOG 256
-/* Nine commands' weight. More would take from the sandbox itself: the kernel gives each processor
- * the part of the sandbox's share that its tasks have of the sandbox's whole weight. */
+/* The weight of nine commands. More would take from the sandbox itself: the kernel gives each
+ * processor the part of the sandbox's share that its tasks have of the sandbox's whole weight. */
 #define AGENT_NICE (-10)
 
 struct making {
@@ -70,7 +69,7 @@ static int make_group(struct making *m, struct error *err)
 	return cgroups->ops->open ? cgroups->ops->open(cgroups, m->name, &m->group_fd, err) : 0;
 }
 
-/* On disk the files of a sandbox belong to ids that are nobody's. */
+/* On disk the files of a sandbox have ids that no user has. */
 static int make_folders(struct making *m, struct error *err)
 {
 	static const char *const parts[] = {"", "/upper", "/work"};
@@ -90,7 +89,7 @@ static int make_folders(struct making *m, struct error *err)
 	return 0;
 }
 
-/* A socket's name is short; the run folder's path may be long. */
+/* The address of a socket is short, and the run folder's path may be long. */
 static int make_socket(struct making *m, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -116,9 +115,9 @@ static int make_socket(struct making *m, struct error *err)
 	return 0;
 }
 
-/* From the prewarmed sandbox before this one. A link has one end where the host's are; and a socket
- * keeps the namespace in which it was made, so that the agent's would keep its neighbour's alive.
- */
+/* Returns from the network namespace of the sandbox made before. One end of a link is in the host's
+ * namespace; and a socket keeps the namespace in which it was made, so the agent's socket would
+ * keep its neighbour's alive. */
 static int return_home(const struct making *m, struct error *err)
 {
 	if (m->home_fd < 0 || setns(m->home_fd, CLONE_NEWNET) < 0)
@@ -142,8 +141,8 @@ static void move_fd(int from, int to)
 		_exit(126);
 }
 
-/* Between clone and exec: only system calls. Whatever fails ends the process, which the broker sees
- * by the end of the set-up socket. */
+/* Runs between clone and exec, so it makes system calls only. Any failure ends the process; the
+ * broker notices the end of the set-up socket. */
 static NORETURN void become_agent(struct making *m)
 {
 	const char *argv[] = {
@@ -161,12 +160,12 @@ static NORETURN void become_agent(struct making *m)
 		_exit(126);
 	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		_exit(126);
-	/* Not by clone: its root is where the process is now, not where it came from. */
+	/* Not by clone: the root of the namespace is the process's cgroup at this moment. */
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		_exit(126);
 	(void)setsid();
 	(void)umask(022);
-	/* Out of the way of the numbers that are to be filled. */
+	/* Moves the descriptors away from the numbers that are assigned below. */
 	listen_fd = fcntl(m->listen_fd, F_DUPFD_CLOEXEC, 16);
 	setup_fd = fcntl(m->prewarm->setup_far_fd, F_DUPFD_CLOEXEC, 16);
 	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
@@ -233,7 +232,7 @@ static int open_namespaces(struct making *m, struct error *err)
 	return open_namespace(m, "net", err);
 }
 
-/* On a guess, which costs nothing here and a third of a millisecond in a request. */
+/* Made on a guess: that costs nothing here, and a third of a millisecond in a request. */
 static void make_root(struct making *m)
 {
 	const struct root_options options = {.template_name = m->prewarm->root_template,
@@ -244,7 +243,7 @@ static void make_root(struct making *m)
 	                                     .stored_fd = m->sent.fds[2]};
 	struct error ignored = {0};
 
-	/* A disk of its own is only made when its size is known. */
+	/* A sandbox's own disk is made when its size is known. */
 	if (*m->prewarm->root_template && !m->host->can_limit_disk &&
 	    host_root_open(m->host, &options, &m->sent.fds[m->sent.count], &ignored) == 0)
 		m->sent.count++;
@@ -257,9 +256,9 @@ static int enter_group(struct making *m, struct error *err)
 	return cgroups->ops->enter ? cgroups->ops->enter(cgroups, m->name, m->report.pid, err) : 0;
 }
 
-/* The socket is the agent's alone, and ends with it: not when we are done with the rest of our
- * batch, nor when those who are cloned after it have executed their program. Whoever called a
- * sandbox that had just died would be let in, and wait for nobody. */
+/* Only the agent holds the listening socket, so that it ends with the agent, not when the batch is
+ * done or later agents have executed their program. A client that connects to a sandbox that has
+ * just died would be accepted and never served. */
 static int start_agent(struct making *m, struct error *err)
 {
 	if (pipe2(m->ready, O_CLOEXEC) < 0)
@@ -275,8 +274,8 @@ static int start_agent(struct making *m, struct error *err)
 
 static int release_agent(struct making *m, struct error *err)
 {
-	/* Before all of its sandbox, within the sandbox's own share; commands give it back. Without
-	 * the right to (CAP_SYS_NICE) the agent waits its turn, as ever. */
+	/* The agent runs before the rest of its sandbox, within the sandbox's share; its commands
+	 * get the normal priority. Without CAP_SYS_NICE it has the normal priority, too. */
 	(void)setpriority(PRIO_PROCESS, (id_t)m->report.pid, AGENT_NICE);
 	if (id_map_write(m->report.pid, m->prewarm->slot, err) < 0 || open_namespaces(m, err) < 0 ||
 	    process_start_time(m->report.pid, &m->report.start_time, err) < 0)
@@ -286,7 +285,7 @@ static int release_agent(struct making *m, struct error *err)
 	return 0;
 }
 
-/* Limits that do not work are the request's matter, which tries them again; the next one may be for
+/* A failure here is the request's matter, which sets the limits again; the next request may need
  * others. */
 static void limit_group(struct making *m)
 {
@@ -303,7 +302,8 @@ static int compare_fds(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Each agent to come would get, and close, whatever the broker has of all other sandboxes. */
+/* Otherwise each new agent would inherit, and close, what the broker holds of all other sandboxes.
+ */
 static void close_other_fds(const struct maker *maker)
 {
 	int own[MAKER_BATCH + 1] = {maker->report_fd}, from = host_fd_end(maker->pool->host);
@@ -355,7 +355,7 @@ static void run_phase(struct making *all, unsigned count,
 			(void)!phase(&all[i], &all[i].report.err);
 }
 
-/* The report is a struct: both ends are the same program. */
+/* The report is a struct, because both ends are the same program. */
 static int send_report(struct making *m, int report_fd)
 {
 	struct span text = {(const char *)&m->report, sizeof(m->report)};
@@ -400,5 +400,5 @@ int maker_run(void *context)
 		status = send_report(&all[i], maker->report_fd);
 		fault_point("broker", "cell-reported");
 	}
-	return status; /* the process ends, and closes what it has */
+	return status; /* the child exits, which closes the descriptors */
 }

@@ -66,7 +66,7 @@ static void discard_prewarm(struct prewarm *prewarm)
 	struct cleanup_item item = {.slot = prewarm->slot};
 
 	list_remove(&prewarm->item);
-	/* Nobody knows how far its maker came. */
+	/* It is unknown how far the maker came with the kept cgroup. */
 	if (prewarm->kept != SLOT_NONE)
 		prewarm_pool_keep(pool, prewarm->kept);
 	kill_prewarm(prewarm);
@@ -77,8 +77,8 @@ static void discard_prewarm(struct prewarm *prewarm)
 	prewarm_free(prewarm);
 }
 
-/* An agent whose maker was ended before it told us of it is met in its cgroup, or ends as it is in
- * none yet. */
+/* An agent whose maker died before it reported the agent is found in its cgroup, or ends because it
+ * is in none. */
 static void maker_end(struct maker *maker)
 {
 	struct prewarm_pool *pool = maker->pool;
@@ -134,7 +134,8 @@ static struct prewarm *take_first_fitting(struct prewarm_pool *pool, enum prewar
 		pool->ready_count[kind]--;
 		if (pidfd_is_alive(prewarm->pidfd))
 			return prewarm;
-		log_warning("a cell died while it waited", NUMBER("slot", prewarm->slot));
+		log_warning("a prewarmed sandbox died while it waited",
+		            NUMBER("slot", prewarm->slot));
 		list_append(&pool->dead, &prewarm->item);
 	}
 	return NULL;
@@ -178,7 +179,7 @@ static int take_report(struct maker *maker, struct prewarm *prewarm, struct erro
 	return 0;
 }
 
-/* Without rules there is no network, also for one whose maker has begun with rules. */
+/* Without rules there is no network, even if the maker began with rules. */
 static int check_network(const struct prewarm_pool *pool, enum prewarm_kind kind, struct error *err)
 {
 	if (kind != PREWARM_INTERNET || pool->host->network.usable)
@@ -187,7 +188,7 @@ static int check_network(const struct prewarm_pool *pool, enum prewarm_kind kind
 	return -1;
 }
 
-/* The next prewarmed sandbox is made, or the maker has come to an end. */
+/* Takes the next prewarmed sandbox of the maker, or notes its failure. */
 static void take_made_prewarm(struct maker *maker)
 {
 	struct prewarm_pool *pool = maker->pool;
@@ -256,7 +257,7 @@ static struct prewarm *prewarm_new(struct prewarm_pool *pool, enum prewarm_kind 
 	return prewarm;
 }
 
-/* Its number, and the two ends of the conversation with the agent. */
+/* Gives it a slot and the two ends of its set-up socket. */
 static int add_prewarm(struct maker *maker, struct error *err)
 {
 	struct prewarm *prewarm = prewarm_new(maker->pool, maker->kind);
@@ -279,7 +280,7 @@ static int add_prewarm(struct maker *maker, struct error *err)
 	return 0;
 }
 
-/* Fewer than are wanted are better than none. */
+/* Fewer than wanted are better than none. */
 static int add_prewarms(struct maker *maker, unsigned count, struct error *err)
 {
 	while (maker->count < count && maker->count < MAKER_BATCH)
@@ -341,9 +342,9 @@ void prewarm_pool_forget_template(struct prewarm_pool *pool, const char *name)
 	pool->template_changes++;
 }
 
-/* How many prewarmed sandboxes are to be begun now: as many as are missing, because a maker mostly
- * waits for the kernel. While at least half is there, the refill waits until the request that took
- * one, and its first command, have the processors for themselves. */
+/* How many prewarmed sandboxes to begin now: all that are missing, because a maker mostly waits for
+ * the kernel. While at least half are ready the refill waits, so that the request that took one,
+ * and its first command, have the processors. */
 static unsigned wanted_prewarms(const struct prewarm_pool *pool, unsigned kind, bool *later)
 {
 	unsigned full = pool->host->options.cells + pool->wanted_more[kind];
@@ -375,7 +376,7 @@ static bool refill_kind(struct prewarm_pool *pool, unsigned kind, bool *later)
 
 		if (prewarm_pool_make(pool, (enum prewarm_kind)kind, wanted, &err) < 0) {
 			pool->failures[kind]++;
-			log_warning("cannot make a cell", FAILURE(&err));
+			log_warning("cannot make a prewarmed sandbox", FAILURE(&err));
 			break;
 		}
 		started = true;
@@ -390,7 +391,7 @@ bool prewarm_pool_refill(struct prewarm_pool *pool)
 	discard_dead(pool);
 	for (unsigned i = 0; i < PREWARM_KIND_COUNT; i++)
 		started |= refill_kind(pool, i, &later);
-	/* Full again, or just begun: the next one that is taken starts a new rest. */
+	/* Full again, or just begun: the next take starts a new rest. */
 	if (pool->rested && !started && list_is_empty(&pool->makers))
 		pool->rested = false;
 	if (later && list_is_empty(&pool->rest.item)) {

@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 
-/* A descriptor's number tells how many there are. Each sandbox needs three besides. */
+/* The number of a descriptor tells how many are open. Each sandbox needs three others. */
 #define STORED_KEPT_BELOW 4096
 
 void prewarm_free(struct prewarm *prewarm)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The overlay that a prewarmed sandbox has before anybody asks: made on a guess, and put away when
- * it was a wrong one. */
+/* The overlay that a prewarmed sandbox has before a create: made on a guess, and replaced when the
+ * guess was wrong. */
 #include <stdio.h>
 #include <string.h>
 
@@ -48,12 +48,12 @@ void prewarm_pool_guess(struct prewarm_pool *pool, const struct prewarm_guess *g
 	if (guess->stack)
 		pool->likely_stack = *guess->stack;
 	pool->likely_limits = *guess->limits;
-	/* A group that was in the background does not come back: a guess puts none there. */
+	/* A cgroup that was in the background cannot leave it, so a guess puts none there. */
 	pool->likely_limits.background = false;
 }
 
-/* A snapshot's files are mostly wanted once, and prewarmed sandboxes that are made for them are of
- * no use to others. */
+/* The files of a snapshot are mostly wanted once, and a root with them is useless for other
+ * creates. */
 void prewarm_pool_note(struct prewarm_pool *pool, const struct prewarm_guess *asked)
 {
 	bool is_likely = layer_stack_equals(asked->stack, &pool->asked_stack);
@@ -112,14 +112,14 @@ void prewarm_pool_prefetch_root(struct prewarm_pool *pool, enum prewarm_kind kin
 	struct error err = {0};
 	struct prewarm *prewarm;
 
-	/* A disk of its own is only made when its size is known. */
+	/* A sandbox's own disk is made when its size is known. */
 	if (pool->host->can_limit_disk)
 		return;
 	prewarm = prewarm_pool_take(pool, kind, guess);
 	if (!prewarm)
 		return;
 	if (prepare_root(prewarm, guess, &err) < 0)
-		log_debug("a cell is not made ready for a fork", FAILURE(&err));
+		log_debug("the root for an expected fork is not mounted", FAILURE(&err));
 	list_append(&pool->ready[kind], &prewarm->item);
 	pool->ready_count[kind]++;
 }

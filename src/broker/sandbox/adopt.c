@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandboxes of a broker before this one. */
+/* Adopts the sandboxes of an earlier broker. */
 #include <dirent.h>
 #include <fcntl.h>
 
@@ -20,7 +20,7 @@ static int release_snapshot(struct sandbox *sandbox, int folder, struct error *e
 	return FAIL(err, ERROR_UNAVAILABLE, "it was between two roots when the broker ended");
 }
 
-/* A sandbox without burst works, only less evenly. */
+/* A sandbox without burst works, but less evenly. */
 static void allow_burst(const struct sandbox *sandbox)
 {
 	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An agent that hears of no server for `--orphan-timeout` ends its sandbox. A broker
- * beats four times in that time, and in turns, so that thousands of sandboxes cost it a few
- * connections at once. A frozen agent does not count time, and is left alone. */
+/* An agent that hears of no server for `--orphan-timeout` ends its sandbox. The broker sends four
+ * beats in that time, round-robin, so that thousands of sandboxes cost it only a few connections at
+ * once. A frozen agent does not count time and gets no beat. */
 #include "broker/sandbox/beat.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ int sandbox_ask_to_stop(struct sandbox *sandbox, uint64_t grace_ms, struct error
 	return send_to_agent(sandbox, AGENT_STOP, agent_stop_shape, &stop, &sandbox->stop_fd, err);
 }
 
-/* One that cannot be told hears the next beat, or ends in time. */
+/* An agent that misses this beat gets the next one, or ends in time. */
 static void send_beat(const struct sandbox *sandbox)
 {
 	const struct agent_beat beat = {
@@ -79,7 +79,7 @@ static void on_turn(struct timer *timer)
 	timer_start(b->events, timer, turn_ms(b));
 }
 
-/* With a timeout of 0, sandboxes of an earlier broker are told once that theirs holds no more. */
+/* With a timeout of 0, sandboxes of an earlier broker are told once that their timeout is gone. */
 void beats_begin(struct beats *beats, const struct sandboxes *b)
 {
 	const char *id;

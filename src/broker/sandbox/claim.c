@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a prepared sandbox to somebody's: all that two creates of one blueprint do not share. */
+/* Turns a prepared sandbox into a named one: all that two creates of one blueprint do not share. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "broker/sandbox/setup.h"
 #include "wire/agent.h"
 
-/* From here: the agent has given up the right to. */
+/* The broker sets the host name, because the agent has given up the right to. */
 static int set_hostname(const struct sandbox *sandbox, struct error *err)
 {
 	int home = sandbox->sandboxes->host->names_fd, status = 0;
@@ -23,7 +23,7 @@ static int set_hostname(const struct sandbox *sandbox, struct error *err)
 	if (sethostname(sandbox->hostname, strlen(sandbox->hostname)) < 0)
 		status = FAIL_ERRNO(err, "set the host name of '%s'", sandbox->id);
 	if (setns(home, CLONE_NEWUTS) < 0)
-		abort(); /* or the next ones would be named in here */
+		abort(); /* else the host names of later sandboxes would be set in this one */
 	return status;
 }
 
@@ -36,7 +36,7 @@ static int write_identity(const struct sandbox *sandbox, struct error *err)
 	return isolation_identify(sandbox->identity_fds, &identity, err);
 }
 
-/* It has nothing left to do that could fail, so that no answer is waited for. */
+/* Nothing of the claim can fail in the agent, so the broker waits for no answer. */
 static int send_claim(const struct sandbox *sandbox, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(64);

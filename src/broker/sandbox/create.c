@@ -42,7 +42,7 @@ static int check_new(const struct sandboxes *b, const struct broker_create *requ
 	return host_check_room(b->host, !restart, err);
 }
 
-/* From now on its layers are in use. */
+/* Marks the layers below the new sandbox as in use. */
 static int take_stack(struct sandboxes *b, const struct broker_create *request, struct error *err)
 {
 	struct layer_stack stack;
@@ -74,7 +74,8 @@ static int take_review(struct sandboxes *b, const struct broker_create *request,
 	return -1;
 }
 
-/* A restart has files of its own; volumes come with the plan. */
+/* No prepared sandbox fits a restart, which has its own files, or volumes, which come with the
+ * plan. */
 static struct sandbox *find_prepared(struct sandboxes *b, const struct broker_create *request)
 {
 	const struct layer_stack *stack = layer_stacks_of(b->stacks, request->sandbox);
@@ -110,7 +111,7 @@ static struct sandbox *new_from_request(struct sandboxes *b, const struct broker
 	return sandbox;
 }
 
-/* Without a link there is nothing to reach. */
+/* A sandbox without a link reaches nothing, so it needs no rules. */
 static char *copy_egress(const struct broker_create *request)
 {
 	char *copy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox gets from images (image.h): its upper layer, when its disk has a hard limit, and
- * its volumes. In a child: it takes some ten milliseconds. */
+/* What a sandbox gets from images (volume/image.h): its upper layer, when its disk has a hard
+ * limit, and its volumes. A child mounts them, because that takes some ten milliseconds. */
 #include "broker/sandbox/disk.h"
 
 #include <fcntl.h>
@@ -25,9 +25,9 @@
 
 #define IMAGE "disk.img"
 #define DISK_MIN_BYTES (UINT64_C(16) << 20)
-/* Of a start's time, for a disk that is to grow: the rest is for the start. */
+/* The part of a start's time in which a disk may grow; the rest is for the start. */
 #define GROW_MS (25 * 1000)
-/* Of all of it: that, and waits for locks (image.h). */
+/* The time for all of it, waits for locks included (volume/image.h). */
 #define IMAGES_MS (40 * 1000)
 
 struct images_report {
@@ -35,7 +35,7 @@ struct images_report {
 	struct error not_grown; /* why a disk has not grown; ERROR_NONE = it has what it should */
 };
 
-/* The sandbox's folder: a prewarmed sandbox's until it has its name. */
+/* Opens the sandbox's folder, which is that of a prewarmed sandbox until it has its name. */
 static int open_folder(const struct sandbox *sandbox, int *ret_fd, struct error *err)
 {
 	const struct host *host = sandbox->sandboxes->host;
@@ -53,7 +53,7 @@ static bool wants_disk(const struct sandbox *sandbox)
 	const struct host *host = sandbox->sandboxes->host;
 	char path[64];
 
-	/* A stopped one has an image if it was made with one, whatever the option says now. */
+	/* A stopped sandbox has an image if it was made with one, whatever the option says now. */
 	(void)snprintf(path, sizeof(path), "%s/" IMAGE, sandbox->id);
 	if (sandbox->restart)
 		return faccessat(host->folders[FOLDER_SANDBOXES], path, F_OK, 0) == 0;
@@ -81,7 +81,8 @@ static int make_folders(int root, struct error *err)
 	return 0;
 }
 
-/* One that has not grown is mounted as it is, and the next start tries again: a sandbox starts. */
+/* A disk that could not grow is mounted as it is, so that the sandbox starts; the next start tries
+ * again. */
 static int open_disk(const struct sandbox *sandbox, int *ret_fd, struct images_report *report)
 {
 	const struct image_options options = {.size_bytes = sandbox->disk_bytes};
@@ -102,7 +103,7 @@ static int open_disk(const struct sandbox *sandbox, int *ret_fd, struct images_r
 	return 0;
 }
 
-/* A volume in a folder comes along where one in an image does. */
+/* All volumes are opened here when one of them is in an image. */
 static int open_images(const struct sandbox *sandbox, struct wire_fds *fds,
                        struct images_report *report)
 {
@@ -126,7 +127,7 @@ static int run_open_images(void *context)
 
 	(void)umask(0);
 	if (open_images(sandbox, &fds, &report) < 0)
-		fds.count = 0; /* the process ends, and closes what it has */
+		fds.count = 0; /* the child exits, which closes the descriptors */
 	return wire_send_packet(sandbox->images_report_fd,
 	                        (struct span){(const char *)&report, sizeof(report)}, &fds,
 	                        DEADLINE_NEVER, &err);
@@ -208,7 +209,7 @@ uint64_t sandbox_disk_used(const struct sandbox *sandbox)
 	struct statfs status;
 	char path[64];
 
-	/* Without a disk of its own, counting would mean to walk all files. */
+	/* Without a disk of its own, counting would mean walking all files. */
 	(void)snprintf(path, sizeof(path), "/proc/%d/root", sandbox->pid);
 	if (sandbox->disk_is_advisory || statfs(path, &status) < 0)
 		return UINT64_MAX;

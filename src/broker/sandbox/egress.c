@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a sandbox may reach: from its prewarmed sandbox or claim on, and changed while it runs.
- *
- * To end what is under way takes as long as the sandbox has begun much, on purpose maybe: a child
- * does it, one at a time for each sandbox. Rules that change meanwhile are in force at once, and
- * the next child ends what goes on against the last of them. */
+/* Sets the egress rules of a sandbox when it starts, and replaces them while it runs. Ending the
+ * connections that new rules refuse takes long when the sandbox has opened many, perhaps on
+ * purpose. So a child does it, one at a time for each sandbox. New rules are in force at once, and
+ * the next child ends the connections that the last rules refuse. */
 #include "broker/sandbox/egress.h"
 
 #include <stdlib.h>
@@ -78,7 +77,8 @@ static void on_cut(struct broker_child *child, int status)
 {
 	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox, cut.child);
 
-	/* Here, whatever it takes: the answer says that it is done. */
+	/* The child has failed, so the broker does it now: the reply says that the connections are
+	 * ended. */
 	if (status < 0)
 		cut_flows(sandbox);
 	send_cut_replies(sandbox, sandbox->cut.begun);
@@ -92,8 +92,8 @@ void sandbox_end_egress(struct sandbox *sandbox)
 	send_cut_replies(sandbox, sandbox->cut.reply_count);
 }
 
-/* Who has sent nothing has nothing under way; nor is anything led away, or denied, without rules.
- */
+/* A sandbox that has sent nothing has no connections. Without rules nothing is redirected or
+ * refused. */
 static void cut_then_reply(struct sandbox *sandbox, const struct pending_reply *reply,
                            bool had_rules)
 {
@@ -123,7 +123,7 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 		            "a sandbox without isolation has no network of its own");
 	if (sandbox->phase != SANDBOX_RUNNING)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is being started or ended", id);
-	/* Without a link there is nothing to reach. */
+	/* A sandbox without a link reaches nothing. */
 	if (!sandbox->internet) {
 		b->on_done(b->context, reply);
 		return 0;
@@ -133,7 +133,7 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 	had_rules = network_egress_is_set(&b->host->network, sandbox->slot);
 	if (network_egress_set(&b->host->network, sandbox->slot, egress, err) < 0)
 		return -1;
-	/* To be set again when the host's rules are emptied. */
+	/* Kept, so that the guard can set the rules again. */
 	free(sandbox->egress);
 	sandbox->egress = egress && *egress ? strdup(egress) : NULL;
 	fault_point("broker", "egress-changed");

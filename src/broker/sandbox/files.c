@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a sandbox that has ended, or never ran: deleted, or into the trash. */
+/* Removes the files of a sandbox that has ended or never ran: deletes them, or moves them to the
+ * trash. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -33,10 +34,10 @@ int sandbox_files_remove(struct sandboxes *b, const char *id, const struct trash
 	        faccessat(b->host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	if (host_trash_files(b->host, id, err) < 0)
 		return -1;
-	/* A delete may be repeated after its files went to the trash, which needs the layers. */
+	/* A repeated delete must keep the layers of files that are in the trash already. */
 	if (!had_files && trash_has_sandbox(b->host, id))
 		return 0;
-	/* What lies below them may be in no other layer stack: it is deleted with them then. */
+	/* The layers below may be in no other stack; then they are deleted, too. */
 	layer_stacks_set(b->stacks, id, NULL);
 	layer_stacks_set_role(b->stacks, id, LAYER_STACK_ORIGIN, NULL);
 	review_end(b->stacks, id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_HOST: the agent as an ordinary process of atolld's user in a folder of its own. No
- * namespaces, no isolation: for development by one user on one's own machine. */
+/* BROKER_HOST: the agent runs as an ordinary process of atolld's user in its own folder. There are
+ * no namespaces and no isolation; this is for development by one user on their own machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -37,7 +37,8 @@ static int make_owned(int parent, const char *path, const struct broker_options 
 	return 0;
 }
 
-/* Where the user of atolld may pass; DATA/sandboxes/ID, where it may not, marks it as existing. */
+/* The files are in a folder that atolld's user may enter. DATA/sandboxes/ID, which it may not
+ * enter, marks the sandbox as existing. */
 static int make_files(struct sandbox *sandbox, struct error *err)
 {
 	const struct host *host = sandbox->sandboxes->host;
@@ -74,8 +75,8 @@ static int make_socket(struct sandbox *sandbox, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* In the child. Nothing is limited here, but what is outside of the group could be neither paused
- * nor ended. */
+/* Called in the child. Limits are not enforced here, but a process outside of the group could be
+ * neither paused nor ended. */
 static int enter_group(struct cgroup_host *cgroups, const char *group)
 {
 	AUTO_CLOSE int folder = -1;
@@ -88,8 +89,8 @@ static int enter_group(struct cgroup_host *cgroups, const char *group)
 	return file_poke(folder, "cgroup.procs", "0", &ignored);
 }
 
-/* In the child. The environment is two words: nothing of the server's can leak. The folder is
- * entered before the user is changed, which need not be able to pass its parents. */
+/* Called in the child. The environment has two words, so nothing of the server's leaks. The child
+ * enters the folder before it changes the user, who may not be able to enter its parents. */
 static NORETURN void become_agent(struct sandbox *sandbox, int listen_fd)
 {
 	struct host *host = sandbox->sandboxes->host;
@@ -100,7 +101,7 @@ static NORETURN void become_agent(struct sandbox *sandbox, int listen_fd)
 	                      fault_entry("agent"), NULL};
 	int null, agent;
 
-	/* Until it is the agent it may be frozen as what it is, locks and all. */
+	/* Until it executes the agent it may be frozen with all that it holds, locks included. */
 	sandbox->sandboxes->events->on_child(sandbox->sandboxes->events);
 	host_group_name(sandbox->slot, group);
 	if (enter_group(&host->cgroups, group) < 0)

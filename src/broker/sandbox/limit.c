@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_LIMIT: other limits for one that runs, which are the kernel's to keep: the next broker
- * reads them from there. ERROR_CONFLICT for less memory than it uses; what fails leaves the limits
- * as they were. */
+/* BROKER_LIMIT: changes the limits of a running sandbox. The kernel keeps them, and the next broker
+ * reads them from there. ERROR_CONFLICT: the sandbox uses more memory than the new limit. A failure
+ * leaves the limits as they were. */
 #include "broker/sandbox/limit.h"
 
 #include <limits.h>
@@ -24,7 +24,7 @@ struct cgroup_limits sandbox_limits_of(const struct broker_create *request)
 	                              .background = request->background != 0};
 }
 
-/* The kernel would make room by killing. */
+/* The kernel would free memory by killing processes. */
 static int check_memory(struct sandbox *sandbox, const char *group, uint64_t bytes,
                         struct error *err)
 {
@@ -39,15 +39,15 @@ static int check_memory(struct sandbox *sandbox, const char *group, uint64_t byt
 	            sandbox->id, (unsigned long long)((usage.memory_bytes + (1 << 20) - 1) >> 20));
 }
 
-/* What runs inside sees its new size: its processors, and what its agent shows of its limits. None
- * of it changes what the kernel grants. */
+/* Shows the new size inside: the processors of its tasks, and the limits that its agent reports.
+ * This does not change what the kernel grants. */
 static void show_limits(const struct sandbox *sandbox, const char *group)
 {
 	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
 	unsigned cpus = (unsigned)((sandbox->limits.cpu_milli + 999) / 1000);
 	struct error err = {0};
 
-	/* Work in the background has no quota, and so all processors. */
+	/* A background sandbox has no quota, and so all processors. */
 	if (sandbox->limits.background)
 		cpus = UINT_MAX;
 	if (cgroup_set_cpus(cgroups, group, cpus ? cpus : 1, sandbox->pid, &err) < 0 ||

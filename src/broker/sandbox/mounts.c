@@ -14,7 +14,7 @@
 
 /* ---- files ---- */
 
-/* What it lies on; NULL: on its template alone. */
+/* The layers below the sandbox's own files; NULL: only its template. */
 const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox)
 {
 	return sandbox->pool ? &sandbox->pool->blueprint.stack
@@ -54,7 +54,8 @@ static int open_root(struct sandbox *sandbox, int *ret_fd, struct error *err)
 	return host_root_open(host, &options, ret_fd, err);
 }
 
-/* Clones of what is shared. sudo's parts get the sandbox's ids, so that they are its root's. */
+/* Clones a mount that all sandboxes share. sudo's parts get the sandbox's ids, so that root inside
+ * owns them. */
 static int open_shared(const struct sandbox *sandbox, enum host_layer layer, bool mapped,
                        int *ret_fd, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_PAUSE and BROKER_RESUME, by the kernel's freezer. What runs inside comes to rest when the
- * kernel gets hold of it, mostly within microseconds: a timer looks again, and nobody waits. The
- * kernel's own word is what counts, so that there is nothing to remember for the next broker. */
+/* BROKER_PAUSE and BROKER_RESUME, by the kernel's freezer. Processes come to rest within
+ * microseconds in most cases. A timer checks that, so the broker does not wait. The kernel's state
+ * is the truth, so there is nothing to remember for the next broker. */
 #include "broker/sandbox/pause.h"
 
 #include "base/fault.h"
@@ -32,7 +32,7 @@ static int find_rest(struct sandbox *sandbox, enum cgroup_rest *ret, struct erro
 	return cgroups->ops->rest(cgroups, group, ret, err);
 }
 
-/* Back to where it was, with an answer. */
+/* Thaws the sandbox and sends the failure. */
 static void fail_pause(struct sandbox *sandbox, const struct error *why)
 {
 	struct sandboxes *b = sandbox->sandboxes;
@@ -45,8 +45,8 @@ static void fail_pause(struct sandbox *sandbox, const struct error *why)
 	b->on_failed(b->context, &sandbox->pause_reply, why);
 }
 
-/* Version 1 may miss a process that is being made just then, and would wait for it for ever: asking
- * again meets it, or letting all go until the next look. */
+/* cgroup v1 may miss a process that is being forked, and would wait for it forever. Asking again
+ * catches it, or thawing everything until the next check. */
 static int retry_freeze(struct sandbox *sandbox, struct error *err)
 {
 	if (sandbox->pause_given_us >= sandbox->pause_thaw_us) {
@@ -105,7 +105,7 @@ static struct sandbox *find_running(const struct sandboxes *b, const char *id, s
 		error_set(err, ERROR_NOT_FOUND, 0, HERE, "sandbox '%s' does not run", id);
 		return NULL;
 	}
-	/* Whoever takes it holds the processes himself. */
+	/* A snapshot holds the processes itself. */
 	if (b->is_busy(b->context, id)) {
 		error_set(err, ERROR_CONFLICT, 0, HERE, "a snapshot of '%s' is being taken", id);
 		return NULL;

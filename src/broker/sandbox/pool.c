@@ -44,7 +44,7 @@ static void remove_from_pool(struct sandbox *sandbox)
 	sandbox->pool = NULL;
 }
 
-/* Its end is told by its pidfd, and sandbox.c clears it up then. */
+/* The watch of its pidfd reports the end, and sandbox.c cleans up then. */
 static void discard_prepared(struct sandbox *sandbox)
 {
 	struct prepared_pools *p = sandbox->pool->pools;
@@ -133,7 +133,7 @@ static bool is_expired(const struct prepared_pool *pool, int64_t now)
 	return !*pool->name && now - pool->asked_ms > POOL_FORGET_MS;
 }
 
-/* The oldest go first. */
+/* Discards the oldest first. */
 static void trim_pool(struct prepared_pool *pool, unsigned goal)
 {
 	LIST_EACH (&pool->ready, item) {
@@ -250,8 +250,8 @@ static void make_room(struct prepared_pools *p)
 		pool_free(oldest);
 }
 
-/* A snapshot's files are mostly wanted once: only the second who asks in a row begins a pool, and
- * it keeps nothing when that has ended. */
+/* The files of a snapshot are mostly wanted once. So only the second request in a row starts a
+ * pool, and the pool keeps nothing ready when requests stop. */
 static struct prepared_pool *make_automatic(struct prepared_pools *p,
                                             const struct blueprint *wanted)
 {
@@ -269,7 +269,7 @@ static struct prepared_pool *make_automatic(struct prepared_pools *p,
 	return pool;
 }
 
-/* A template's own before an automatic one. */
+/* Prefers a template's own pool to an automatic one. */
 static struct prepared_pool *find_blueprint(struct prepared_pools *p,
                                             const struct blueprint *wanted)
 {
@@ -303,7 +303,7 @@ static struct sandbox *take_ready(struct prepared_pool *pool)
 	return NULL;
 }
 
-/* Who wants an interpreter but finds none that is his takes one without. */
+/* A create that wants a warm interpreter takes a sandbox without one if none has it. */
 static struct prepared_pool *find_pool(struct prepared_pools *p, struct blueprint *wanted)
 {
 	struct prepared_pool *pool = find_blueprint(p, wanted);
@@ -370,7 +370,7 @@ static void prepare_sandbox(struct prepared_pool *pool, struct prewarm *prewarm)
 	sandbox_begin_set_up(sandbox, prewarm, &pool->preparing);
 }
 
-/* Some stay for those who want what no pool has. */
+/* Leaves some prewarmed sandboxes for creates that no pool serves. */
 static struct prewarm *take_spare_prewarm(struct prepared_pool *pool)
 {
 	struct prewarm_pool *prewarm_pool = pool->pools->sandboxes->prewarm_pool;
@@ -385,7 +385,7 @@ static struct prewarm *take_spare_prewarm(struct prepared_pool *pool)
 }
 
 struct refill {
-	struct prepared_pool *next; /* of those that are due, the one whose turn it is */
+	struct prepared_pool *next; /* the due pool whose turn it is */
 	unsigned preparing;
 	unsigned lacking[PREWARM_KIND_COUNT];
 	int64_t wait_ms; /* until another is due; 0 = none */
@@ -410,7 +410,7 @@ static void consider_pool(struct refill *r, struct prepared_pool *pool, unsigned
 
 static void on_refill_delay_end(struct timer *timer)
 {
-	(void)timer; /* the loop looks again by itself */
+	(void)timer; /* the loop calls pools_refill when it is idle */
 }
 
 bool pools_refill(struct prepared_pools *p)

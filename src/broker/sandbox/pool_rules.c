@@ -25,7 +25,7 @@ unsigned pool_share(unsigned goal, unsigned sum, unsigned max)
 		return goal;
 	if (max == 0)
 		return 0;
-	/* One at least, so that a small pool is not starved by a large one. */
+	/* At least 1, so that a large pool does not starve a small one. */
 	return (unsigned)((uint64_t)goal * max / sum) + ((uint64_t)goal * max < sum);
 }
 
@@ -52,7 +52,7 @@ bool pool_is_due(const struct prepared_pool *pool, unsigned goal, int64_t since_
 	*ret_wait_ms = 0;
 	if (coming >= goal || pool->failures >= FAILURES_MAX)
 		return false;
-	/* While half is there, the request that took one, and its first command, come first. */
+	/* While half is ready, the request that took one, and its first command, come first. */
 	if (2 * coming < goal || since_asked_ms >= POOL_REST_MS)
 		return true;
 	*ret_wait_ms = POOL_REST_MS - since_asked_ms;

@@ -39,7 +39,7 @@ bool probe_is_running(const struct sandboxes *b, const struct broker_probe *requ
 	return false;
 }
 
-/* The answer to the probe is sent when its processes are dead. */
+/* The reply to the probe is sent when its processes are dead. */
 void probe_end(struct sandbox *sandbox)
 {
 	if (!probe_is_id(sandbox->id))
@@ -49,8 +49,7 @@ void probe_end(struct sandbox *sandbox)
 	sandbox_kill(sandbox);
 }
 
-/* A broker that was killed between the end of a probe and the removal of its files has left them.
- */
+/* A broker that was killed between the end of a probe and the removal of its files leaves them. */
 void probes_sweep(struct sandboxes *b)
 {
 	int fd =

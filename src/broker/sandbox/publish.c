@@ -10,7 +10,7 @@
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
 
-/* What it lies on, where it does not lie on its template alone. */
+/* Writes the layer stack; a sandbox without layers has none. */
 static int write_stack(const struct sandbox *sandbox, const char *prewarm, struct error *err)
 {
 	const struct layer_stack *stack = sandbox_stack_of(sandbox);
@@ -39,8 +39,8 @@ int sandbox_write_notes(struct sandbox *sandbox, struct error *err)
 	return sandbox->restart ? 0 : write_stack(sandbox, name, err);
 }
 
-/* The files get their name first: if the broker dies in between, they are a stopped sandbox's, and
- * what runs is a prewarmed sandbox's, which the next start sweeps. */
+/* The files get their name first. If the broker dies in between, they are those of a stopped
+ * sandbox, and the next start sweeps the processes as a prewarmed sandbox. */
 int sandbox_publish(struct sandbox *sandbox, struct error *err)
 {
 	const struct host *host = sandbox->sandboxes->host;

@@ -89,7 +89,7 @@ void review_end(struct layer_stacks *c, const char *sandbox_id)
 
 /* ---- the trees ---- */
 
-/* From the template up. */
+/* Counts from the template up. */
 static unsigned count_common(const struct layer_stack *a, const struct layer_stack *b)
 {
 	unsigned count = 0;
@@ -115,7 +115,7 @@ struct review_opening {
 	struct review_trees *ret;
 };
 
-/* What nobody may write to, run or gain by. */
+/* Opens a tree that is read-only, without devices, set-uid programs and execution. */
 static int open_tree_at(const struct review_opening *o, unsigned tree, const char *template_name,
                         const struct layer_stack *stack, struct error *err)
 {

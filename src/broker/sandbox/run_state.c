@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox's run folder remembers of it, for the next broker. */
+/* What a sandbox's run folder stores for the next broker. */
 #include "broker/sandbox/run_state.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void format_state(const struct sandbox *sandbox, struct buf *text)
 	         *sandbox->owner ? sandbox->owner : NOTHING, sandbox->lease_epoch);
 }
 
-/* Not synced: after a crash of the machine nothing that it tells of is alive. */
+/* Not synced: after a crash of the machine nothing that it describes is alive. */
 int run_state_write(struct sandbox *sandbox, int folder, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(1024);
@@ -44,8 +44,8 @@ int run_state_write(struct sandbox *sandbox, int folder, struct error *err)
 	return 0;
 }
 
-/* Only the time and the tag are others, and as long: a file that is made anew would be the dearest
- * part of a claim. */
+/* Only the creation time, the owner and the lease epoch differ, and their text has the same size.
+ * Making a new file would be the most expensive part of a claim. */
 int run_state_update(const struct sandbox *sandbox, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(1024);
@@ -60,7 +60,7 @@ int run_state_parse(struct sandbox *sandbox, const char *text, char boot_id[64],
 {
 	int internet, advisory;
 
-	/* What an earlier release wrote ends before the tag. */
+	/* The text of an earlier release ends before the owner. */
 	if (sscanf(text,
 	           STATE_FORMAT " %63s %d %" SCNu64 " %u %u %d %" SCNu64 " %d %" SCNd64
 	                        " %63s %20s %" SCNx64,
@@ -88,7 +88,7 @@ static int open_namespace(const struct sandbox *sandbox, const char *kind, int *
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
 }
 
-/* The pid alone could be somebody else's by now; with the start time it is one process. */
+/* The pid alone may belong to another process by now; pid and start time identify one process. */
 static int find_process(struct sandbox *sandbox, struct error *err)
 {
 	AUTO_CLOSE int pidfd = -1;

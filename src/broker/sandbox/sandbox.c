@@ -94,7 +94,7 @@ static void send_replies(struct sandbox *sandbox)
 	struct sandboxes *b = sandbox->sandboxes;
 
 	for (unsigned i = 0; i < sandbox->reply_count; i++) {
-		/* The first is the create itself when it is the create that failed. */
+		/* The first reply belongs to the create itself when the create failed. */
 		if (i == 0 && sandbox->failed)
 			b->on_failed(b->context, &sandbox->replies[i], &sandbox->failure);
 		else
@@ -127,14 +127,14 @@ void sandbox_hand_to_cleaner(struct sandbox *sandbox)
 	b->on_slot_free(b->context, &item);
 }
 
-/* Nothing inside runs any more: process 1 was reaped after all others. */
+/* Called when nothing inside runs any more: process 1 is reaped after all others. */
 static void finish_end(struct sandbox *sandbox, uint32_t reason)
 {
 	struct sandboxes *b = sandbox->sandboxes;
 	struct error ignored = {0};
 
 	b->on_dead(b->context, sandbox->id);
-	/* Without namespaces there is nobody whose end is the end of all. */
+	/* Without a pid namespace the end of process 1 does not end the others. */
 	if (sandbox->kind == BROKER_HOST)
 		remove_group(sandbox);
 	if (sandbox->remove_files)
@@ -180,9 +180,9 @@ void sandbox_note_oom_kills(struct sandbox *sandbox)
 		sandbox->oom_kills_seen = count;
 }
 
-/* `info`: of process 1, zeros when it was not our child. The kernel kills for memory by SIGKILL,
- * and counts the processes of a sandbox that it has killed so without saying which they were:
- * process 1 is among them when there is one more than the broker has seen. */
+/* `info` is of process 1; all zeros when it was not our child. The kernel kills for memory by
+ * SIGKILL and counts the killed processes of a sandbox, without naming them. Process 1 is one of
+ * them when the count is higher than the broker has seen. */
 static uint32_t end_reason(const struct sandbox *sandbox, const siginfo_t *info)
 {
 	uint64_t count;
@@ -203,11 +203,11 @@ void sandbox_kill(struct sandbox *sandbox)
 	watch_stop(sandbox->sandboxes->events, &sandbox->setup);
 	if (pidfd_signal(sandbox->pidfd, SIGKILL, &err) < 0 && err.sys_errno != ESRCH)
 		log_error("cannot kill a sandbox", TEXT("sandbox", sandbox->id), FAILURE(&err));
-	/* After the signal: nothing inside gets to run again. */
+	/* After the signal, so that nothing inside runs again. */
 	sandbox_thaw(sandbox);
 }
 
-/* Before the agent runs anything: the sandbox ends as its create fails. */
+/* Called before the agent runs anything: the sandbox ends because its create fails. */
 void sandbox_fail_create(struct sandbox *sandbox, const struct error *err)
 {
 	if (sandbox->pool) {
@@ -235,7 +235,7 @@ static void on_process_end(struct fd_watch *watch)
 	siginfo_t info = {0};
 	uint32_t reason = SANDBOX_REASON_NONE;
 
-	/* An adopted one is not our child: somebody else reaps it. */
+	/* An adopted process is not our child; another process reaps it. */
 	(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, &info, WEXITED);
 	watch_stop(sandbox->sandboxes->events, watch);
 	if (sandbox->phase == SANDBOX_SETTING_UP || sandbox->phase == SANDBOX_PREPARED) {

@@ -31,7 +31,7 @@ static int add_end_reply(struct sandbox *sandbox, const struct pending_reply *re
 	return 0;
 }
 
-/* A create under way fails; its own request is answered first. */
+/* A create under way fails, and its own request is answered first. */
 static void end_sandbox(struct sandbox *sandbox)
 {
 	struct error err = {0};
@@ -54,7 +54,7 @@ int sandboxes_destroy(struct sandboxes *b, const struct pending_reply *reply, co
 	struct sandbox *sandbox = sandboxes_find(b, id);
 
 	if (!sandbox) {
-		/* stopped, or never there */
+		/* the sandbox is stopped, or never existed */
 		if (b->is_busy(b->context, id))
 			return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken", id);
 		if (sandbox_files_remove(b, id, note ? note : &none, err) < 0)
@@ -127,7 +127,7 @@ void sandboxes_close(struct sandboxes *b)
 	size_t at = 0;
 	struct sandbox *sandbox;
 
-	/* Freeing changes the map: start over each time. */
+	/* Freeing changes the map, so the walk starts over each time. */
 	while ((sandbox = map_next(&b->by_id, &at, &id))) {
 		sandbox_free(sandbox);
 		at = 0;

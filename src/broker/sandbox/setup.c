@@ -71,7 +71,7 @@ static int make_plan(const struct sandbox *sandbox, const struct setup_mounts *m
 	return isolation_plan(a, &spec, ret, err);
 }
 
-/* All descriptors, in the order of their numbers, go with the first packet. */
+/* All descriptors go with the first packet, in the order of their numbers. */
 static int flush_plan(const struct sandbox *sandbox, struct buf *frames, struct wire_fds *fds,
                       struct error *err)
 {
@@ -132,7 +132,7 @@ static bool has_limits(const struct sandbox *sandbox)
 	       has->pids == wanted->pids && has->background == wanted->background;
 }
 
-/* By the filesystem's quota, where there are any. */
+/* Limits the disk by the filesystem's quota, where there is one. */
 static int limit_disk(struct sandbox *sandbox, struct error *err)
 {
 	char name[GROUP_NAME_SIZE];
@@ -194,7 +194,7 @@ static int take_failure(struct span payload, struct error *err)
 	return -1;
 }
 
-/* Those that say who a prepared one is. Nothing but the agent has run in there. */
+/* Takes the open files that the claim completes. Nothing but the agent has run inside. */
 static int take_files(struct sandbox *sandbox, struct wire_fds *fds, struct error *err)
 {
 	if (fds->count != (sandbox->pool ? ISOLATION_IDENTITY_FILES : 0))

@@ -97,14 +97,14 @@ static void on_images(struct sandbox *sandbox, const struct error *failure)
 {
 	struct error err = *failure;
 
-	/* It may have been ended meanwhile. */
+	/* The sandbox may have been ended meanwhile. */
 	if (sandbox->phase != SANDBOX_SETTING_UP)
 		return;
 	if (err.code != ERROR_NONE || begin_set_up(sandbox, &err) < 0)
 		sandbox_fail_create(sandbox, &err);
 }
 
-/* From here on the sandbox has processes, and ends by their end. */
+/* From here on the sandbox has processes, and it ends when they end. */
 static int adopt_prewarm(struct sandbox *sandbox, struct prewarm *prewarm, struct error *err)
 {
 	struct sandboxes *b = sandbox->sandboxes;
@@ -207,7 +207,7 @@ static int start_host_sandbox(struct sandbox *sandbox, struct error *err)
 	return 0;
 }
 
-/* What was prepared goes, and with it what it has been named already. */
+/* Discards the prepared sandbox with the names that it has got already. */
 static void drop_prepared(struct sandbox *sandbox)
 {
 	struct sandboxes *b = sandbox->sandboxes;

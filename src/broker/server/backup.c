@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_BACKUP: snapshots are packed and unpacked by atoll-image, which is started here because it
- * needs root. An unpacked one is a single layer; it is a snapshot when it is "kept"
- * (layer_stacks.h), so that what is cut short is swept as any layer that is nobody's. */
+/* BROKER_BACKUP: the broker starts atoll-image to pack and unpack snapshots, because that needs
+ * root. An unpacked snapshot is a single layer. It becomes a snapshot when it is marked as kept
+ * (layers/stacks.h), so an interrupted one is swept like any layer that no stack names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -36,7 +36,7 @@ struct backup_task {
 	bool full;
 	char snapshot[ID_SIZE + 1];
 	char template_name[64];
-	struct id user; /* as which it has the layers */
+	struct id user; /* the user of the layers, see layers/stacks.h */
 	struct layer_stack stack;
 	int fds[FDS_COUNT]; /* progress, document, archive */
 };
@@ -52,7 +52,7 @@ static void backup_free(struct backup_task *b)
 
 /* ---- the child ---- */
 
-/* At the numbers 3, 4 …; nothing else stays open. */
+/* Moves the descriptors to the numbers 3, 4 …; closes all others on exec. */
 static void move_fds(const int *fds, unsigned count)
 {
 	int high[8];
@@ -141,7 +141,7 @@ static int exec_image(void *context)
 
 /* ---- afterwards ---- */
 
-/* What the folder says is what has happened. */
+/* The folder tells what has happened, whatever the exit status is. */
 static int adopt_layer(struct backup_task *b, int status, struct error *err)
 {
 	struct host *host = &b->broker->host;
@@ -202,7 +202,7 @@ static int check_start(struct broker *b, const struct broker_backup *request,
 	return host_check_space(&b->host, err);
 }
 
-/* Nobody may throw away meanwhile what is being packed. */
+/* Keeps the layers in use while they are packed. */
 static int hold_layers(struct backup_task *b, struct error *err)
 {
 	if (b->verb != BROKER_BACKUP_EXPORT)
@@ -241,7 +241,8 @@ int backup_start(struct broker *broker, const struct pending_reply *reply,
 		backup_free(b);
 		return -1;
 	}
-	/* Only the child writes to them; atolld learns from their end that it has ended. */
+	/* Only the child keeps them open, so atolld learns from their end that the child has ended.
+	 */
 	for (unsigned i = 0; i < FDS_COUNT; i++)
 		fd_forget(&b->fds[i]);
 	return 0;

@@ -151,7 +151,7 @@ static int check_review(const struct broker_create *r, struct error *err)
 	return review_parse(r->review, &ignored, err);
 }
 
-/* An id and a number of the caller's, or nothing. */
+/* An id and a number of the caller's choice, or NULL. */
 static int check_warm_name(const char *name, struct error *err)
 {
 	if (name && (strlen(name) > NAME_MAX_SIZE ||
@@ -197,7 +197,7 @@ int check_create(const void *request, struct error *err)
 		return FAIL(err, ERROR_INVALID, "a sandbox without isolation has no snapshot");
 	if (*r->snapshot && !id_is_valid(r->snapshot))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
-	/* It becomes a word of a line. */
+	/* The owner becomes a word of a line. */
 	if (r->owner && *r->owner && !id_is_valid(r->owner))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not an owner's id", r->owner);
 	/* The host provider has no root filesystem of its own. */
@@ -246,7 +246,7 @@ int check_pool(const void *request, struct error *err)
 
 	if (!id_is_valid(r->name))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a pool's name", r->name);
-	/* What ends it need not say what it was. */
+	/* A request that ends a pool need not describe it. */
 	if (r->max == 0)
 		return 0;
 	if (check_ranges(rows, COUNT_OF(rows), err) < 0)
@@ -332,7 +332,7 @@ static int check_recipe(const struct broker_template *r, struct error *err)
 	            build ? "build" : "import");
 }
 
-/* It becomes an argument of a program: nothing that looks like an option, no blanks. */
+/* The source becomes an argument of a program: nothing that looks like an option, no blanks. */
 static int check_source(const char *source, struct error *err)
 {
 	if (strlen(source) > SOURCE_MAX || source[0] == '-' ||

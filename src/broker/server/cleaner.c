@@ -15,8 +15,8 @@
 #include "broker/network/link.h"
 #include "broker/server/state.h"
 
-/* Who lets go of an overlay waits for all of the disk, and a network namespace for all processors,
- * for one as for many: so one child does the work of many, after the requests. */
+/* Closing an overlay waits for the whole disk, and closing a network namespace for all processors,
+ * for one as for many. So one child cleans up for many sandboxes, after the requests. */
 #define CLEANER_WAITING_MAX (2 * SLOTS_MAX)
 #define CLEAN_QUIET_MS 20
 #define CLEAN_LATEST_MS 200
@@ -62,12 +62,12 @@ void cleaner_clean_slot(struct host *host, uint32_t slot)
 		log_error("cannot clean a slot", FAILURE(&err));
 	if (host_remove_tree(host->folders[FOLDER_RUN_PREWARMS], name, &err) < 0 ||
 	    host_remove_tree(host->folders[FOLDER_PREWARMS], name, &err) < 0)
-		log_error("cannot remove a cell's folders", FAILURE(&err));
+		log_error("cannot remove the folders of a prewarmed sandbox", FAILURE(&err));
 }
 
 /* ---- after each sandbox ---- */
 
-/* Those of all at once: each call of nft takes milliseconds. */
+/* Clears the rules of all slots at once: each call of nft takes milliseconds. */
 static int clear_rules(struct broker *b)
 {
 	const struct cleaner *c = &b->cleaner;
@@ -84,9 +84,9 @@ static int clear_rules(struct broker *b)
 	return -1;
 }
 
-/* What they have begun would go on to whoever has their addresses next: those outside could send to
- * him, and open connections by ports that a dead one has chosen. Their last words are not waited
- * for: the links are stopped, so that none of them begins it again. */
+/* Connections of dead sandboxes would go on with the next sandbox that has their address. Processes
+ * outside could send to it, and open connections by ports that a dead sandbox chose. The links are
+ * taken down first, so that the last packets do not open a connection again. */
 static void end_flows(const struct broker *b, const struct cleanup_item *items, unsigned item_count)
 {
 	uint32_t slots[CLEANER_BATCH];
@@ -96,7 +96,7 @@ static void end_flows(const struct broker *b, const struct cleanup_item *items, 
 	for (unsigned i = 0; i < item_count && b->host.network.usable; i++) {
 		const struct cleanup_item *one = &items[i];
 
-		/* With its namespace, one that has no link never had one. */
+		/* While the namespace exists, a missing link means that there never was one. */
 		if (one->slot == SLOT_NONE || !network_was_used(one->slot, one->net_fd < 0))
 			continue;
 		network_link_stop(one->slot);
@@ -115,10 +115,11 @@ static int run_cleaner(void *context)
 	char byte;
 
 	end_flows(b, c->at_work, c->at_work_count);
-	/* Else the broker, which does so right now, may be the last to let go, and waits. */
+	/* Waits until the broker has closed its copies; otherwise the broker may be the last to
+	 * close them, and would wait. */
 	fd_forget(&c->begin[1]);
 	(void)!read(c->begin[0], &byte, 1);
-	/* All at once: the kernel takes down in one go what it finds. */
+	/* Closes all at once: the kernel takes down in one go what it finds. */
 	for (unsigned i = 0; i < c->at_work_count; i++)
 		fd_forget(&c->at_work[i].net_fd);
 	for (unsigned i = 0; i < c->at_work_count; i++) {
@@ -153,8 +154,8 @@ static void close_item(struct cleanup_item *item)
 	fd_forget(&item->mounts_fd);
 }
 
-/* One whose rules are perhaps still there would give them to its next user: it stays in use until
- * there is another broker, which sweeps. */
+/* A slot whose rules may still be in the kernel would give them to its next sandbox. It stays in
+ * use until the next broker sweeps. */
 static void release_slot(struct broker *b, uint32_t slot, bool is_clean)
 {
 	if (slot == SLOT_NONE || (!is_clean && network_egress_is_set(&b->host.network, slot)))
@@ -194,7 +195,8 @@ static bool may_clean_later(const struct broker *b)
 	       count_waiting(&b->cleaner) < CLEANER_BATCH / 2;
 }
 
-/* The child has its own of all descriptors: it will be the last to let go, and pays. */
+/* The child has copies of all descriptors. It is the last to close them, and waits for the kernel.
+ */
 static int start_cleaner(struct broker *b, struct error *err)
 {
 	struct cleaner *c = &b->cleaner;
@@ -222,7 +224,7 @@ static unsigned count_to_keep(const struct broker *b)
 	return count < GROUPS_KEPT_MAX - kept ? count : GROUPS_KEPT_MAX - kept;
 }
 
-/* The others wait for the next one. */
+/* The other items wait for the next run. */
 static void take_batch(struct cleaner *c)
 {
 	unsigned count = count_waiting(c);
@@ -270,8 +272,8 @@ void cleaner_wake(struct broker *b)
 	timer_start(&b->events, &c->soon, CLEAN_QUIET_MS);
 }
 
-/* As many as there are slots, each of which waits once, and as many without one: what is more of
- * those is let go of here, whatever it takes. */
+/* The queue holds one item for each slot, and as many without a slot. Further items without a slot
+ * are closed here, however long that takes. */
 void cleaner_add(struct broker *b, const struct cleanup_item *item)
 {
 	struct cleaner *c = &b->cleaner;

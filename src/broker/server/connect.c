@@ -88,7 +88,7 @@ static void on_prewarm_made(void *context, enum prewarm_kind kind, const struct 
 	struct broker *b = context;
 
 	if (err->code != ERROR_NONE)
-		log_warning("cannot make a cell", FAILURE(err));
+		log_warning("cannot make a prewarmed sandbox", FAILURE(err));
 	sandboxes_on_prewarm(&b->sandboxes, kind, err);
 }
 
@@ -105,7 +105,7 @@ static bool on_idle(struct events *events)
 	return prepared || made;
 }
 
-/* Locks end with the last process that holds them; connections and mounts, too. */
+/* Locks, connections and mounts end with the last process that holds them. */
 static void on_child(struct events *events)
 {
 	struct broker *b = CONTAINER_OF(events, struct broker, events);

@@ -20,11 +20,11 @@
 #include "wire/broker.h"
 
 #define MEASURE_MS 10000
-/* A sandbox in which its agent alone has done something since, and not much. A call that takes a
- * gigabyte takes hardly more. */
+/* A sandbox in which only its agent has run since, and not for long. A call that writes a gigabyte
+ * takes hardly more. */
 #define IDLE_CPU_US 500
-/* Each is measured again after so long, if it does something: files of others that were removed
- * meanwhile hide how much it has added. */
+/* A sandbox that does something is measured again after this time: files of others that were
+ * removed meanwhile hide how much it has added. */
 #define AGAIN_MS 60000
 #define TELL_AGAIN_MS 2000
 #define ASKED_AT_ONCE 64 /* for their processor time */
@@ -75,8 +75,8 @@ static struct disk_count *count_of(struct disk_watch *w, const struct sandbox *s
 	memcpy(count->id, sandbox->id, sizeof(count->id));
 	count->limit = disk_limit(sandbox->disk_bytes, b->host.options.disk_inodes);
 	count->allowed = count->limit;
-	/* One that was made since the look before this has nothing that the growth does not tell.
-	 */
+	/* A sandbox that is younger than one check interval has added nothing that the growth does
+	 * not show. */
 	count->is_known = !sandbox->restart && sandbox->created_unix_ms > 0 &&
 	                  clock_unix_ms() - sandbox->created_unix_ms < DISK_WATCH_MS;
 	count->grown = w->grown_before;
@@ -85,7 +85,7 @@ static struct disk_count *count_of(struct disk_watch *w, const struct sandbox *s
 	return count;
 }
 
-/* The map may not change while it is gone through. */
+/* The map may not change during a walk, so the walk starts over. */
 static void forget_ended(struct broker *b)
 {
 	struct disk_watch *w = &b->disk;
@@ -118,7 +118,7 @@ static void send_full(struct broker *b, struct disk_count *count)
 	server_send_all(b, BROKER_ENDED, broker_ended_shape, &full);
 }
 
-/* A pause that fails is tried again by the next look. */
+/* If the pause fails, the next check tries it again. */
 static void pause_sandbox(struct broker *b, struct disk_count *count)
 {
 	const struct pending_reply nobody = {.connection = NO_CONNECTION};
@@ -139,7 +139,7 @@ static void pause_sandbox(struct broker *b, struct disk_count *count)
 	         NUMBER("inodes", (int64_t)count->used.inodes),
 	         NUMBER("limit_bytes", (int64_t)count->limit.bytes),
 	         NUMBER("limit_inodes", (int64_t)count->limit.inodes));
-	/* atolld asks for a pause, too, which one that is under way would refuse. */
+	/* atolld requests a pause, too, which would be refused while one is under way. */
 	count->told_ms = 0;
 	if (sandboxes_find(&b->sandboxes, count->id)->paused)
 		send_full(b, count);
@@ -254,7 +254,7 @@ static bool take_report(struct disk_watch *w, struct disk_child_report *ret)
 	return ret->err.code == ERROR_NONE;
 }
 
-/* A count that did not come to its end is the least that there is. */
+/* A partial count is a lower bound. */
 static void take_measure(struct broker *b, const struct disk_measure *measured)
 {
 	struct disk_watch *w = &b->disk;
@@ -374,7 +374,7 @@ static void consider_sandbox(struct broker *b, struct sandbox *sandbox, struct d
 	s->waits_since = count->measured_ms;
 }
 
-/* True: much has been added. */
+/* Returns true when much has been added. */
 static bool measure_growth(struct broker *b)
 {
 	struct disk_watch *w = &b->disk;

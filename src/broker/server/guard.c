@@ -19,7 +19,7 @@
 #include "broker/server/state.h"
 
 #define FAMILY_INET 1
-/* Of what is told at once; there is a look for all of it. */
+/* Messages that are read at once; one check serves all of them. */
 #define DRAIN_MAX 1024
 
 /* ---- the kernel's word ---- */
@@ -39,7 +39,7 @@ static uint64_t table_handle(const struct nlmsghdr *head)
 	return be64toh(number);
 }
 
-/* The table itself, and then the word that this was all; or that there is none. */
+/* Reads the table and the final message, or that there is no table. */
 static int read_table(int fd, uint64_t *ret, struct error *err)
 {
 	for (;;) {
@@ -65,7 +65,7 @@ static int read_table(int fd, uint64_t *ret, struct error *err)
 	}
 }
 
-/* 0: it is not there. */
+/* 0: there is no table. */
 static int find_table(uint64_t *ret, struct error *err)
 {
 	const struct nfgenmsg fixed = {.nfgen_family = FAMILY_INET, .version = NFNETLINK_V0};
@@ -90,8 +90,8 @@ static int find_table(uint64_t *ret, struct error *err)
 
 /* ---- all rules again ---- */
 
-/* Those of one that the broker before us has made are not known until atolld tells them again: it
- * reaches nobody. */
+/* The rules of an adopted sandbox are not known until atolld sends them again. Until then it
+ * reaches nothing. */
 static void add_rules(struct buf *script, const struct host_network *n,
                       const struct sandbox *sandbox)
 {
@@ -129,7 +129,7 @@ static int restore_rules(struct broker *b, struct error *err)
 	return network_nft(buf_span(&script), NULL, err);
 }
 
-/* Also those that wait for a sandbox: their makers have had rules to rely on. */
+/* Also removes the links of prewarmed sandboxes, whose makers relied on the rules. */
 static void remove_links(struct broker *b)
 {
 	for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
@@ -137,7 +137,7 @@ static void remove_links(struct broker *b)
 			network_link_remove(slot);
 }
 
-/* What was prepared with a link has none then, so that only another broker can begin again. */
+/* Prewarmed sandboxes have no link then, so only another broker can start again. */
 static void replace_table(struct broker *b)
 {
 	struct host_network *n = &b->host.network;
@@ -175,7 +175,7 @@ static void on_nftables_change(struct fd_watch *watch)
 	struct broker *b = CONTAINER_OF(watch, struct broker, guard.watch);
 	char ignored[64];
 
-	/* What it is does not matter, and some of it may have been lost. */
+	/* The content does not matter, and some messages may have been lost. */
 	for (unsigned i = 0; i < DRAIN_MAX; i++)
 		if (recv(watch->fd, ignored, sizeof(ignored), MSG_DONTWAIT | MSG_TRUNC) < 0 &&
 		    errno != ENOBUFS && errno != EINTR)
@@ -195,7 +195,7 @@ static int watch_nftables(struct broker *b, struct error *err)
 		return -1;
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return FAIL_ERRNO(err, "listen to changes of nftables");
-	/* After that, so that nothing is missed. */
+	/* After the bind, so that no change is missed. */
 	if (find_table(&b->guard.table, err) < 0)
 		return -1;
 	b->guard.watch.on_ready = on_nftables_change;
@@ -220,7 +220,7 @@ void guard_begin(struct broker *b)
 		check_table(b);
 }
 
-/* Rules of every chunk are loaded before a link can be made. */
+/* The rules of every chunk are loaded before a link can be made. */
 void guard_try_again(struct broker *b)
 {
 	struct host_network *n = &b->host.network;

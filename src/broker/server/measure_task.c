@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_MEASURE: in a child, which gives way to everybody else. */
+/* BROKER_MEASURE: a child with the lowest priority counts. */
 #include "broker/server/measure_task.h"
 
 #include <string.h>

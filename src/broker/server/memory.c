@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_MEMORY: why a sandbox's processes cannot be written to disk here. Tried once, in a child,
- * when it is first asked; what was found holds until the broker ends. */
+/* BROKER_MEMORY: why a sandbox's processes cannot be written to disk here. A child tries it once,
+ * when it is first asked. The result holds until the broker ends. */
 #include "broker/server/memory.h"
 
 #include <errno.h>

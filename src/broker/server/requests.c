@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of what atolld may ask for. */
+/* The table of requests that atolld may send. */
 #include "broker/server/requests.h"
 
 #include <dirent.h>
@@ -45,8 +45,8 @@ static int run_hello(const struct request_context *c, const void *request, struc
 	return 0;
 }
 
-/* A laptop may have got its default route since: one look at /proc/net/route while there is none.
- */
+/* A laptop may have got its default route since. Costs one read of /proc/net/route while there is
+ * none. */
 static void retry_uplink(const struct request_context *c, const struct broker_create *r)
 {
 	const struct host_network *n = &c->broker->host.network;
@@ -110,7 +110,7 @@ static int run_limit(const struct request_context *c, const void *request, struc
 	return 0;
 }
 
-/* `sandbox` is NULL for a stopped one, and for what is no sandbox. */
+/* `sandbox` is NULL for a stopped one, and for an id of something else. */
 static void send_entry(const struct request_context *c, const char *id,
                        const struct sandbox *sandbox)
 {
@@ -125,7 +125,8 @@ static void send_entry(const struct request_context *c, const char *id,
 	server_send(c->broker, c->reply.connection, BROKER_ENTRY, broker_entry_shape, &entry);
 }
 
-/* A running one has its name among the files, too: those without a process are stopped. */
+/* A running sandbox has its name among the files, too; names without a process are stopped
+ * sandboxes. */
 static int run_list(const struct request_context *c, const void *request, struct error *err)
 {
 	const struct broker_id *r = request;

@@ -18,8 +18,7 @@
 
 #define CONNECTIONS_MAX 8
 #define SOCKET_NAME "broker.sock"
-/* Frames that wait for a peer to read: a list of 100,000 sandboxes, and more than a caller takes.
- */
+/* Frames that wait until a peer reads them: enough for a list of 100,000 sandboxes. */
 #define WAITING_MAX ((size_t)32 << 20)
 
 struct server_connection {
@@ -47,7 +46,7 @@ static void connection_break(struct server_connection *c, const struct error *er
 	connection_close(c);
 }
 
-/* Sends of *frames what the peer takes now, and cuts it off. */
+/* Sends as many of *frames as the peer takes now, and removes them. */
 static int send_frames(const struct server_connection *c, struct span *frames, struct error *err)
 {
 	struct span rest = *frames, payload;
@@ -63,7 +62,7 @@ static int send_frames(const struct server_connection *c, struct span *frames, s
 	return 0;
 }
 
-/* There is room again. False: it failed, and the connection is gone. */
+/* The socket is writable again. False: sending failed, and the connection is closed. */
 static bool send_waiting(struct server_connection *c)
 {
 	struct span left = {c->waiting.data + c->sent, c->waiting.size - c->sent};
@@ -74,7 +73,7 @@ static bool send_waiting(struct server_connection *c)
 		return false;
 	}
 	c->sent = c->waiting.size - left.size;
-	/* What is left moves to the front as seldom as it is worth while. */
+	/* Moves the rest to the front only when at least half has been sent. */
 	if (c->sent < left.size)
 		return true;
 	buf_consume(&c->waiting, c->sent);
@@ -98,7 +97,7 @@ static void on_packet(struct server_connection *c)
 		connection_close(c);
 		return;
 	}
-	/* The connection may be gone afterwards: an answer that does not go out closes it. */
+	/* The dispatch may close the connection: a reply that cannot be sent does. */
 	if (broker_dispatch(c->broker, c->serial, buf_span(&packet), &fds, &err) < 0)
 		log_error("malformed request, ignoring", FAILURE(&err));
 	wire_fds_close(&fds);
@@ -114,7 +113,7 @@ static void on_ready(struct fd_watch *watch)
 		on_packet(c);
 }
 
-/* Who may connect is decided by the socket's mode; this is the second look. */
+/* The socket's mode decides who may connect; this is the second check. */
 static int check_peer(const struct broker *b, int fd, struct error *err)
 {
 	struct ucred peer;
@@ -175,7 +174,7 @@ static int open_socket(struct broker *b, struct error *err)
 	b->server.listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (b->server.listen_fd < 0)
 		return FAIL_ERRNO(err, "make a socket");
-	/* Under a name of its own until it has the right owner. */
+	/* Under a temporary name until it has the right owner. */
 	(void)unlinkat(folder, SOCKET_NAME ".new", 0);
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/" SOCKET_NAME ".new", folder);
 	memcpy(address.sun_path, path, sizeof(path));
@@ -213,8 +212,8 @@ void server_forget(struct broker *b)
 		fd_forget(&LIST_ENTRY(item, struct server_connection, item)->fd);
 }
 
-/* The broker waits for nobody: what the peer does not take now waits for it, and a peer that never
- * reads is cut off. */
+/* The broker never waits for a peer: frames that the peer does not take now are queued, and a peer
+ * that never reads is disconnected. */
 static int send_or_queue(struct server_connection *c, struct span frame, struct error *err)
 {
 	bool was_empty = c->waiting.size == 0;
@@ -230,7 +229,7 @@ static int send_or_queue(struct server_connection *c, struct span frame, struct 
 	return was_empty ? watch_writing(&c->broker->events, &c->watch, true, err) : 0;
 }
 
-/* connection 0 = all. */
+/* connection 0: all. */
 static void encode_and_send(struct broker *b, uint64_t connection, uint16_t type,
                             const struct wire_member *shape, const void *message)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes what has no living owner: after each sandbox in a child, and once at start for whatever a
- * dead broker left. Every name here derives from a slot, so that there is one place to look. */
+/* Removes what has no living owner, at start. */
 #include "broker/server/sweep.h"
 
 #include <dirent.h>
@@ -19,7 +18,7 @@
 #include "broker/server/state.h"
 #include "broker/volume/volume.h"
 
-/* "s17" -> 17, else SLOT_NONE. */
+/* "s17" -> 17; other names: SLOT_NONE. */
 static uint32_t slot_of(const char *name, const char *prefix)
 {
 	struct error ignored = {0};
@@ -45,7 +44,7 @@ static void sweep_group(void *context, const char *name)
 		cleaner_clean_slot(&b->host, slot);
 }
 
-/* A link goes with its namespace; one that is left has none. */
+/* A link goes with its namespace; a link that is left has none. */
 static void sweep_links(struct broker *b)
 {
 	DIR *folder = opendir("/sys/class/net");
@@ -64,7 +63,7 @@ static void sweep_links(struct broker *b)
 
 struct rule_sweep {
 	struct broker *broker;
-	struct buf slots; /* uint32_t: nobody's */
+	struct buf slots; /* of uint32_t: slots that are not in use */
 };
 
 static void note_rules(void *context, uint32_t slot)
@@ -79,7 +78,7 @@ static void note_rules(void *context, uint32_t slot)
 		buf_add(&sweep->slots, &slot, sizeof(slot));
 }
 
-/* Those of living ones are left, and known from now on. */
+/* Removes rules of slots that are not in use, and notes the others. */
 static void sweep_rules(struct broker *b)
 {
 	struct rule_sweep sweep = {b, BUF(SLOTS_MAX * sizeof(uint32_t))};
@@ -93,7 +92,7 @@ static void sweep_rules(struct broker *b)
 	buf_done(&sweep.slots);
 }
 
-/* What the gateway was told of living ones is removed with their rules. */
+/* Files of slots in use stay until their rules are removed. */
 static void sweep_names(struct broker *b)
 {
 	struct host_network *n = &b->host.network;
@@ -115,8 +114,8 @@ static void sweep_names(struct broker *b)
 		fd_forget(&fd);
 }
 
-/* Also what was led to the gateway by rules that have ended: who removed them may have died before
- * he came to it. Of rules that are in force we are told again. */
+/* Also redirected flows whose rules have ended: the broker that removed the rules may have died
+ * before it came to the flows. atolld sends rules that are in force again. */
 static bool is_left_over(const void *context, const struct flow *flow)
 {
 	const struct broker *b = context;
@@ -129,7 +128,7 @@ static bool is_left_over(const void *context, const struct flow *flow)
 	       (!network_egress_is_set(&b->host.network, slot) && network_flow_is_led(flow));
 }
 
-/* What those before us had begun. */
+/* Deletes flows of sandboxes of earlier brokers. */
 static void sweep_flows(const struct broker *b)
 {
 	struct error err = {0};
@@ -139,7 +138,7 @@ static void sweep_flows(const struct broker *b)
 		            FAILURE(&err));
 }
 
-/* No prewarmed sandbox outlives its broker, and these folders are this data folder's alone. */
+/* No prewarmed sandbox outlives its broker, and these folders belong to this data folder alone. */
 static void sweep_prewarms(struct broker *b, enum host_folder which)
 {
 	int fd = openat(b->host.folders[which], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,7 +214,7 @@ void chunk_on_claim(void *context, uint32_t first_slot)
 	struct broker *b = context;
 
 	network_claim(&b->host.network, first_slot, SLOT_CHUNK);
-	/* Before that, who lives in it is not known. */
+	/* Before the sweep it is not known which slots are in use. */
 	if (b->is_swept) {
 		sweep_rules(b);
 		sweep_flows(b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Templates are made by a program of its own, atoll-image, started here because it needs root. */
+/* A separate program, atoll-image, makes templates. The broker starts it because it needs root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -45,7 +45,7 @@ static void template_free(struct template_task *t)
 	free(t);
 }
 
-/* atolld's descriptors at fixed numbers, nothing else. */
+/* Moves atolld's descriptors to fixed numbers and closes all others. */
 static void move_fds(struct template_task *t)
 {
 	const struct {
@@ -81,7 +81,7 @@ static int exec_image(void *context)
 	unsigned count = 6;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* Its helpers (tar, mmdebstrap, skopeo) end with it. */
+	/* Its helpers (tar, mmdebstrap, skopeo) end with its process group. */
 	(void)setpgid(0, 0);
 	(void)snprintf(templates, sizeof(templates), "%s/templates", host->data_path);
 	if (*t->request.recipe) {
@@ -113,7 +113,7 @@ static int exec_image(void *context)
 	return -1;
 }
 
-/* What the program said last. */
+/* The last line that the program wrote. */
 static void read_error(struct template_task *t, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);
@@ -143,7 +143,7 @@ static void on_image_end(struct broker_child *child, int status)
 	struct broker_ok ok = {.request = t->reply.request};
 	struct error err = {0};
 
-	/* Even a failed attempt may have got as far as the old one. */
+	/* Even a failed attempt may have removed the old template. */
 	prewarm_pool_forget_template(&t->broker->prewarm_pool, t->request.name);
 	pools_forget_template(&t->broker->pools, t->request.name);
 	if (status == 0) {
@@ -171,7 +171,7 @@ static int check_fds(const struct broker_template *request, const struct wire_fd
 	bool remote = import && strcmp(request->recipe, "registry") == 0;
 	unsigned wanted = import && !remote ? 2 : 1;
 
-	/* Removing needs no progress; a registry may want a login. */
+	/* A removal needs no progress; a registry may need a login. */
 	if ((request->verb == BROKER_TEMPLATE_REMOVE && fds->count <= 1) ||
 	    (remote && fds->count == 2))
 		return 0;
@@ -228,7 +228,8 @@ int template_start(struct broker *b, const struct pending_reply *reply,
 		template_free(t);
 		return -1;
 	}
-	/* Only the child writes to it; and atolld learns from its own end that it has ended. */
+	/* Only the child keeps these open, so atolld learns from their end that the child has
+	 * ended. */
 	fd_forget(&t->error_fd[1]);
 	fd_forget(&t->progress_fd);
 	fd_forget(&t->source_fd);

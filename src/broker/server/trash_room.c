@@ -24,7 +24,7 @@ static struct trash_lack find_lack(const struct host *host)
 	                       status.f_files > 0 ? status.f_favail : UINT64_MAX);
 }
 
-/* What went the last time is being deleted, or is about to be: its room is not there yet. */
+/* The entries that went last are being deleted, or will be: their room is not free yet. */
 static bool is_deleting(const struct broker *b)
 {
 	const struct cleaner *c = &b->cleaner;
@@ -39,7 +39,7 @@ static void check_room(struct broker *b)
 	if ((lack.bytes == 0 && lack.files == 0) || is_deleting(b) ||
 	    trash_make_room(&b->stacks, lack.bytes) == 0)
 		return;
-	/* A run that has begun may have passed it by. */
+	/* A run that has already begun may have missed them. */
 	b->room.awaited = b->cleaner.begun + 1;
 	cleaner_wake(b);
 }

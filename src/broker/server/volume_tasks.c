@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BROKER_VOLUME: what may take long (a filesystem to make, files to count) is done in a child. */
+/* BROKER_VOLUME: a child does what may take long, such as making a filesystem or counting files. */
 #include "broker/server/volume_tasks.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct volume_task {
 	char id[ID_SIZE + 1];
 	uint64_t size_bytes;
 	const struct volume_backing *backing;
-	char sandbox[ID_SIZE + 1]; /* "", or whose it is to be, or no longer */
+	char sandbox[ID_SIZE + 1]; /* the sandbox that it is attached to or detached from; "" */
 	struct attachment attachment;
 	int report_fd;
 };
@@ -144,7 +144,7 @@ static int start_child(struct volume_task *v, struct error *err)
 	return 0;
 }
 
-/* Two makers of one volume would build in one folder. */
+/* Two tasks that make one volume would write to one folder. */
 static int check_tasks(const struct broker *b, const struct broker_volume *request,
                        struct error *err)
 {
@@ -173,7 +173,7 @@ bool volume_tasks_include(const struct broker *b, const char *sandbox_id)
 	return false;
 }
 
-/* What is done with a sandbox is done one after the other. */
+/* Work on one sandbox is done one task after the other. */
 static int find_sandbox(struct broker *b, const struct broker_volume *request,
                         struct attachment *ret, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy of an upper layer as it is: whiteouts, overlay's marks, owners, links between files. The
- * filesystem shares the data where it can (xfs, btrfs). Whoever wrote the layer stands still, so
- * that names stay what they are; links are never followed all the same. */
+/* Copies an upper layer as it is: whiteouts, overlay's marks, owners, hard links. The filesystem
+ * shares the data where it can (xfs, btrfs). The processes that wrote the layer are held, so names
+ * do not change; links are never followed all the same. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static int copy_attributes(struct copying *c, int from, int to, struct error *er
 	return 0;
 }
 
-/* Last, because writing changes times, and giving away takes set-uid bits away. */
+/* Called last, because writing changes times, and chown clears set-uid bits. */
 static int finish_entry(const struct copy_entry *e, struct error *err)
 {
 	const struct timespec times[] = {e->status.st_atim, e->status.st_mtim};
@@ -136,7 +136,7 @@ static int copy_link(const struct copy_entry *e, struct error *err)
 	               : 0;
 }
 
-/* Whiteouts among them: device 0:0. */
+/* Whiteouts are among them: device 0:0. */
 static int copy_node(const struct copy_entry *e, struct error *err)
 {
 	return mknodat(e->to, e->name, e->status.st_mode & S_IFMT, e->status.st_rdev) < 0
@@ -144,7 +144,7 @@ static int copy_node(const struct copy_entry *e, struct error *err)
 	               : 0;
 }
 
-/* Another name of a file that is there already: 1. */
+/* 1: the entry is another name of a file that was copied already. */
 static int copy_name(struct copying *c, const struct copy_entry *e, struct error *err)
 {
 	char key[24];

@@ -21,8 +21,8 @@
 
 /* ---- layers that are mounted ---- */
 
-/* Whether its layer stack may be another one from now on. One that has mounted layers which were
- * replaced once keeps to that until it has another root: the link has room for one layer stack. */
+/* Whether the stack may be replaced now. A sandbox that keeps replaced layers mounted keeps its
+ * stack until it has another root, because the link has room for one stack. */
 static bool may_replace(const struct flattening *f, const char *sandbox_id)
 {
 	const struct sandbox *sandbox = sandboxes_find(f->sandboxes, sandbox_id);
@@ -64,7 +64,7 @@ static int open_layer(const struct host *host, const char *id, int *ret_fd, stru
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "open layer '%s'", id) : 0;
 }
 
-/* The process ends soon, and closes what it has. */
+/* The child exits soon, which closes the descriptors. */
 static int merge_stack(const struct flattening *f, struct error *err)
 {
 	static const struct merge_limits limits = {ENTRIES_MAX, DEPTH_MAX};
@@ -129,8 +129,8 @@ static void on_merge_end(struct broker_child *child, int status)
 	flattening_check(f);
 }
 
-/* Calls with each layer stack that there is; the layers that it has in common with others are the
- * lower ones, and the top one is the newest. */
+/* Called with each stack. The lower layers are those that it shares with others; the top one is the
+ * newest. */
 static bool is_wanted(void *context, const char *sandbox_id, const struct layer_stack *stack)
 {
 	const struct flattening *f = context;
@@ -139,7 +139,7 @@ static bool is_wanted(void *context, const char *sandbox_id, const struct layer_
 	       (!sandbox_id || may_replace(f, sandbox_id));
 }
 
-/* It may be gone by now, or have mounted what keeps it from another layer stack. */
+/* The sandbox may be gone by now, or may have mounted layers that keep it from another stack. */
 static bool is_postponed(const struct flattening *f)
 {
 	const struct layer_stack *stack = layer_stacks_of(f->sandboxes->stacks, f->postponed);

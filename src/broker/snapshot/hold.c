@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A snapshot of a sandbox that runs, in a child of the broker: its processes are held, and what is
- * done meanwhile is as little as can be. */
+/* Takes a snapshot of a running sandbox, in a child of the broker. It does as little as possible
+ * while the processes are held. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -57,7 +57,7 @@ static int open_stored(const struct sandbox *sandbox, int *ret_fd, struct error 
 	return 0;
 }
 
-/* All that can be done before anybody stands still. */
+/* Does all that can be done before the processes are held. */
 static int prepare_snapshot(struct holding *h, struct error *err)
 {
 	struct snapshot_task *task = h->task;
@@ -77,7 +77,8 @@ static int prepare_snapshot(struct holding *h, struct error *err)
 	return snapshot_make_next(task, h->upper, err);
 }
 
-/* Whose layers are not swapped: the new one is beside them, on the same ones. */
+/* Copies the files: the layers are not swapped, and the new layer lies beside the sandbox's, on the
+ * same stack. */
 static int copy_layer(struct holding *h, struct error *err)
 {
 	const struct snapshot_task *task = h->task;
@@ -120,8 +121,8 @@ static int take_held(struct holding *h, struct error *err)
 	return -1;
 }
 
-/* Version 1 misses processes that are being made just then, and would wait for them for ever:
- * asking again helps, and letting all go for a moment helps always. */
+/* cgroup v1 misses processes that are being forked, and would wait for them forever. Asking again
+ * helps, and thawing everything for a moment always helps. */
 static int retry_freeze(struct cgroup_host *cgroups, const char *group, unsigned count,
                         struct error *err)
 {
@@ -170,12 +171,12 @@ static int hold_and_take(struct holding *h, struct error *err)
 	int status;
 
 	host_group_name(h->task->sandbox->slot, group);
-	/* Or each pause would be twice as long. */
+	/* Without this each pause would be twice as long. */
 	(void)prctl(PR_SET_TIMERSLACK, 1UL);
 	if (hold_processes(cgroups, group, err) < 0)
 		return -1;
 	status = take_held(h, err);
-	/* Half-way between two roots nobody goes on: the broker ends them. */
+	/* Between two roots no process may run; the broker kills them. */
 	if (h->task->is_broken)
 		return -1;
 	if (cgroups->ops->freeze(cgroups, group, false, &second) < 0 && status == 0) {
@@ -197,7 +198,7 @@ int snapshot_take_running(struct snapshot_task *task, struct error *err)
 
 	int status;
 
-	/* The process ends soon, and closes what it has. */
+	/* The child exits soon, which closes the descriptors. */
 	if (prepare_snapshot(&h, err) < 0)
 		return -1;
 	status = task->sandbox->paused ? take_held(&h, err) : hold_and_take(&h, err);

@@ -36,8 +36,8 @@ int snapshots_can_restore(struct snapshots *s, const struct broker_snapshot *req
 	                       : 0;
 }
 
-/* Few files are made, so that the broker does it itself. The folder has a prewarmed sandbox's place
- * until it has its own: there the next start sweeps. */
+/* Only few files are made, so the broker does it itself. The folder lies among the prewarmed ones
+ * until the swap, where the next start sweeps it. */
 int snapshots_restore(struct snapshots *s, const struct broker_snapshot *request, struct error *err)
 {
 	struct host *host = s->host;

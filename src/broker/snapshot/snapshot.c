@@ -38,7 +38,7 @@ static void release_held(struct snapshot_task *task)
 		(void)sandbox_release_snapshot(sandbox, folder);
 }
 
-/* What the folders say now is what has happened, whatever the child could tell. */
+/* The folders tell what has happened, whatever the child could report. */
 static bool adopt_snapshot(struct snapshot_task *task)
 {
 	struct layer_stacks *stacks = task->owner->stacks;
@@ -100,8 +100,8 @@ static void send_result(struct snapshot_task *task, bool is_there)
 	}
 }
 
-/* Whose snapshot does not wait for the disk is about to fork: a prewarmed sandbox is made ready
- * while the child is at work, and when the layers are known, while the rows are written. */
+/* A snapshot that does not wait for the disk is about to be forked. A prewarmed sandbox gets the
+ * right root while the child works, and again when the layers are known. */
 static void prefetch_fork_root(const struct snapshot_task *task, const struct layer_stack *stack)
 {
 	const struct sandbox *sandbox = sandboxes_find(task->owner->sandboxes, task->sandbox_id);
@@ -114,8 +114,8 @@ static void prefetch_fork_root(const struct snapshot_task *task, const struct la
 		                                 : NULL);
 }
 
-/* The child has said all, or nothing, and is about to end. A failure leaves no snapshot, even one
- * that is whole: nobody will ask for it. */
+/* The child has reported, or has failed to, and is about to end. A failure leaves no snapshot, even
+ * a complete one: nobody will ask for it. */
 static void finish_task(struct snapshot_task *task)
 {
 	struct error err = {0};
@@ -129,7 +129,7 @@ static void finish_task(struct snapshot_task *task)
 	if (is_there && task->report.err.code != ERROR_NONE &&
 	    layer_stacks_remove(task->owner->stacks, task->snapshot_id, &err) < 0)
 		log_warning("a snapshot is left that failed", FAILURE(&err));
-	/* Its root is the new one: what was mounted before is in nobody's way. */
+	/* The sandbox has a new root, so the layers that it had mounted are free. */
 	if (is_there && task->report.err.code == ERROR_NONE &&
 	    task->report.method == SNAPSHOT_SWITCH)
 		layer_stacks_unpin(task->owner->stacks, task->sandbox_id);
@@ -244,7 +244,7 @@ int snapshots_take(struct snapshots *s, const struct pending_reply *reply,
 	if (below)
 		task->below = *below;
 	list_append(&s->tasks, &task->item);
-	/* Nobody may throw away meanwhile what will lie below the new one. */
+	/* Keeps the layers below the new snapshot in use. */
 	layer_stacks_set(s->stacks, task->snapshot_id, &task->below);
 	if (layer_stack_put(&task->stack, task->snapshot_id, &task->below, err) == 0 &&
 	    start_child(task, err) == 0) {

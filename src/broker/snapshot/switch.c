@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another root for a sandbox whose processes stand still.
- *
- * The kernel does not change the layers of an overlay that is mounted. So a second one is mounted
- * over the first, with the new layers; what is mounted below the first (/proc, /dev, /run, /tmp …)
- * is moved over; and pivot_root(2) swaps them, which takes along every process whose root, and
- * whose current folder, is "/". Whoever has anything else of the first one, an open file or a
- * folder, would go on with it: snapshot_users.c looks for that. That the layer which is the
- * snapshot now changes no more does not depend on it: the first overlay is made read-only, which
- * the kernel refuses while anything is open for writing. */
+/* Gives a sandbox whose processes are held another root. The kernel does not change the layers of a
+ * mounted overlay. So a second overlay with the new layers is mounted over the first. What is
+ * mounted below the first (/proc, /dev, /run, /tmp …) is moved over. Then pivot_root(2) swaps them,
+ * which moves every process whose root and current folder are "/". A process that uses anything
+ * else of the first overlay, such as an open file, would go on using it; users.c looks for that.
+ * The snapshot's layer does not depend on that check: the first overlay is made read-only, which
+ * the kernel refuses while a file is open for writing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -101,7 +99,7 @@ static int write_mark(const struct switching *s, const char *text, struct error 
 	return 0;
 }
 
-/* The process is about to end. */
+/* The child is about to exit. */
 static void leave_open(UNUSED void *context, UNUSED int fd)
 {
 }
@@ -147,7 +145,7 @@ static int detach_new_root(struct switching *s, struct error *err)
 	return 0;
 }
 
-/* Takes along every "/". The old one is on top then, as when the agent set itself up. */
+/* Moves every process at "/". The old root is on top then, as when the agent set itself up. */
 static int swap_roots(struct switching *s, struct error *err)
 {
 	if (fchdir(s->root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
@@ -157,12 +155,13 @@ static int swap_roots(struct switching *s, struct error *err)
 	return 0;
 }
 
-/* In the sandbox's mount namespace: all or nothing, unless is_broken. */
+/* Runs in the sandbox's mount namespace. All or nothing, unless is_broken is set. */
 static int replace_root(struct switching *s, struct error *err)
 {
 	struct error second = {0};
 
-	/* The last one to let go of an overlay waits until all of the disk is in order: not now. */
+	/* The last process to close an overlay waits until the kernel has written the disk, so it
+	 * must not be closed now. */
 	s->task->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (attach_new_root(s, err) == 0) {
 		fault_point("broker", "snapshot-moved");
@@ -187,7 +186,7 @@ static int run_in_sandbox(struct switching *s, int (*act)(struct switching *s, s
 	status = act(s, err);
 	if (enter_mounts(s->maps->home_fd, &second) == 0)
 		return status;
-	/* Nothing can be put in order from there. */
+	/* Nothing can be repaired from the sandbox's namespace. */
 	log_error("the way back is lost", FAILURE(&second));
 	s->task->is_broken = true;
 	return status;

@@ -26,8 +26,8 @@ int snapshot_make_next(const struct snapshot_task *task, int like, struct error 
 	                         &(struct layer_folder){&task->stack, like, origin}, err);
 }
 
-/* The limit is that of the folder that the sandbox writes to from now on; in the other one is room
- * for what we write ourselves. */
+/* The limit applies to the folder that the sandbox writes to from now on. The other folder must
+ * have room for what the broker writes. */
 static int move_limit(const struct snapshot_task *task, struct error *err)
 {
 	if (task->sandbox &&
@@ -87,7 +87,7 @@ int snapshot_run_child(void *context)
 	status = task->sandbox ? snapshot_take_running(task, &report->err)
 	                       : take_stopped(task, &report->err);
 	fault_point("broker", "snapshot-taken");
-	/* After everybody goes on: this may take as long as it likes. */
+	/* After the processes go on, because this may take long. */
 	if (status == 0 && task->sync && syncfs(task->owner->host->folders[FOLDER_SNAPSHOTS]) < 0)
 		(void)FAIL_ERRNO(&report->err, "bring the snapshot to the disk");
 	if (task->old_root >= 0)

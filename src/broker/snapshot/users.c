@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has something of a sandbox's root besides "/": an open file or folder, a current folder, a
- * shared mapping, a socket with a name, a watch. All its processes stand still. What they may do,
- * among it renaming anything, cannot lead astray here: nothing is opened by a path that they chose,
- * and a process that is overlooked gets errors, since the old root is read-only. */
+/* Looks for processes that use something of a sandbox's root besides "/": an open file or folder, a
+ * current folder, a shared mapping, a named socket, a watch. All its processes are held. What they
+ * did before, such as renaming files, cannot mislead the check: it opens nothing by a path that
+ * they chose. A process that is overlooked gets errors, because the old root is read-only. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static int refuse_process(const struct checked_process *s, const char *what, str
 	return FAIL(err, ERROR_CONFLICT, "process %d (%s) has %s", s->pid, s->name, what);
 }
 
-/* 1 = it is there, 0 = it is not (a process that is dead has none), -1 = failed. */
+/* 1: it exists; 0: it does not (a dead process has none); -1: failed. */
 static int stat_proc(const char *path, struct statx *ret, struct error *err)
 {
 	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0)
@@ -49,7 +49,7 @@ static bool is_of_root(const struct checked_process *s, const struct statx *stat
 	return (status->stx_mask & STATX_MNT_ID) && status->stx_mnt_id == s->root->mount;
 }
 
-/* Of one thread: they may have folders of their own. */
+/* Checks one thread; threads may have folders of their own. */
 static int check_folders(const struct checked_process *s, const char *thread, struct error *err)
 {
 	struct statx status;
@@ -69,7 +69,7 @@ static int check_folders(const struct checked_process *s, const char *thread, st
 	return refuse_process(s, "a current folder other than '/'", err);
 }
 
-/* Files are on the root's mount; a watch is on something that does not say where. */
+/* A file is on the root's mount; a watch does not tell what it watches. */
 static int check_descriptor(const struct checked_process *s, const char *number, struct error *err)
 {
 	static const char watch[] = "anon_inode:inotify";
@@ -111,7 +111,7 @@ static int each_entry(const struct checked_process *s, const char *what, check_e
 	return status;
 }
 
-/* Memory has its own filesystems; what they hold is not the root's. */
+/* Whether the path is on a filesystem in memory, which is not the root's. */
 static bool is_in_memory(struct span path)
 {
 	static const char *const places[] = {"/dev/", "/memfd:", "/SYSV",         "/run/",
@@ -126,8 +126,8 @@ static bool is_in_memory(struct span path)
 	return false;
 }
 
-/* The C library maps its table of character sets so in nearly every shell and interpreter. Whoever
- * goes on with the old one has the same. */
+/* The C library maps its table of character sets like this in nearly every shell and interpreter. A
+ * process that keeps the old mapping has the same bytes. */
 static bool is_constant(struct span path, const char *rights)
 {
 	static const char cache[] = "/gconv/gconv-modules.cache";
@@ -214,7 +214,7 @@ static int check_processes(const struct sandbox *sandbox, const struct sandbox_r
 	return 0;
 }
 
-/* Whoever connects would look for it in the new root, and find a file that nobody listens on. */
+/* A client that connects would look in the new root, and find a file without a listener. */
 static int check_sockets(const struct sandbox *sandbox, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(SOCKETS_MAX);

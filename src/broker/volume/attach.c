@@ -21,7 +21,7 @@
 #include "broker/host/mountinfo.h"
 #include "broker/volume/volume.h"
 
-/* What the agent does with files of it takes a moment. */
+/* The agent may use files of the volume for a moment. */
 #define BUSY_TRIES 20
 #define BUSY_PAUSE_MS 10
 
@@ -37,8 +37,8 @@ static int open_volume(const struct host *host, const struct attachment *a, int 
 	return volume_open(host, &a->mount, map, ret_fd, err);
 }
 
-/* From here on we are the sandbox's root, and nobody on the host. It does not see us: its process
- * namespace is below ours. */
+/* The process becomes root of the sandbox, without power on the host. The sandbox does not see it,
+ * because its pid namespace is below the host's. */
 static int become_inside(const struct attachment *a, struct error *err)
 {
 	AUTO_CLOSE int users = ioctl(a->mounts_fd, NS_GET_USERNS);
@@ -61,7 +61,7 @@ static int refuse_path(const struct attachment *a, struct error *err)
 	            a->mount.path);
 }
 
-/* The folder at the first `size` bytes of the path. `make`: folders that are missing. */
+/* Opens the folder at the first `size` bytes of the path. `make`: makes missing folders. */
 static int open_mount_point(const struct attachment *a, size_t size, bool make, int *ret_fd,
                             struct error *err)
 {
@@ -118,9 +118,9 @@ struct attached_volume {
 	bool is_read_only, is_whole; /* no folder of it */
 };
 
-/* A sandbox has a volume once and mounts nothing itself, so the volume tells which mount it is,
- * whatever the folder of it is called by now. Of an image it is mounted once more, the whole of it
- * so that nothing is made in it: that does not hold the one that is there. */
+/* A sandbox has a volume once and mounts nothing itself, so the volume identifies its mount,
+ * whatever the mounted folder is called by now. An image is mounted once more as a whole, so that
+ * nothing is made in it; that does not hold the existing mount. */
 static int find_volume_folder(const struct host *host, const struct attachment *a, int *ret_image,
                               struct mount_folder *ret, struct error *err)
 {
@@ -150,7 +150,7 @@ static int find_volume_folder(const struct host *host, const struct attachment *
 	return mount_folder_of(files, ret, err);
 }
 
-/* *ret_image: the whole of it, as it would be attached, or -1 of what is no image. */
+/* *ret_image: the whole image, as it would be attached; -1 for a volume in a folder. */
 static int find_attached(const struct host *host, const struct attachment *a, int *ret_image,
                          struct attached_volume *ret, struct error *err)
 {
@@ -196,8 +196,9 @@ static int refuse_moved(const struct attachment *a, struct error *err)
 
 /* ---- in ---- */
 
-/* Whoever asks again has not heard that it was done. By now the folder of the volume may have
- * another name, and its place, too: a second mount over or beside it nobody would find. */
+/* A caller repeats the request when it has not received the reply. By now the volume's folder and
+ * the mount point may have other names; a second mount over or beside the first one would never be
+ * found. */
 static int check_attached(const struct attachment *a, const struct attached_volume *there,
                           struct error *err)
 {
@@ -226,7 +227,7 @@ int attach_volume(const struct host *host, const struct attachment *a, struct er
 		return -1;
 	if (there.mount != NOWHERE)
 		return become_inside(a, err) < 0 ? -1 : check_attached(a, &there, err);
-	/* Only now: a folder of it that is missing is made. */
+	/* After the check above, because this makes a missing folder of the volume. */
 	if (whole >= 0 && !a->mount.subpath[0])
 		volume = TAKE_FD(whole);
 	if (volume < 0 && open_volume(host, a, &volume, err) < 0)
@@ -243,7 +244,7 @@ int attach_volume(const struct host *host, const struct attachment *a, struct er
 	fault_point("broker", "volume-attached");
 	if (is_attached(a, &status))
 		return 0;
-	/* The folder was moved meanwhile, and the volume with it. */
+	/* Code inside has moved the folder meanwhile, and the volume with it. */
 	if (fchdir(volume) < 0 || umount2(".", MNT_DETACH) < 0)
 		return FAIL_ERRNO(err, "take back a volume from '%s'", a->mount.path);
 	return FAIL(err, ERROR_CONFLICT, "'%.120s' was moved inside while the volume was attached",
@@ -262,8 +263,8 @@ static int refuse_busy(const struct attachment *a, struct error *err)
 	return -1;
 }
 
-/* The last step is by a name in its folder, which is held: the kernel lets nobody rename or remove
- * what something is mounted on. */
+/* The mount is removed by its name in a folder that is held open: the kernel lets nobody rename or
+ * remove a mount point. */
 static int unmount_volume(const struct attachment *a, int parent, const char *name,
                           struct error *err)
 {

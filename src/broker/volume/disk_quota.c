@@ -27,7 +27,7 @@ static int require_project(struct host *host, struct error *err)
 	return 0;
 }
 
-/* What does not work is fine. */
+/* A failure is not an error here. */
 static int try_image(struct host *host, struct error *err)
 {
 	if (require_image(host, err) < 0)

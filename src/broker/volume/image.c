@@ -51,7 +51,8 @@ struct image_program {
 	bool must_end;            /* its work, even when we are killed */
 };
 
-/* Where it may die it does so with us: it holds the lock, and would keep others waiting. */
+/* The program dies with its parent where it may be killed: it holds the lock, and would keep others
+ * waiting. */
 static void die_with_parent(pid_t parent)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -69,8 +70,8 @@ static bool process_ends_by(pid_t pid, int64_t deadline)
 	               0;
 }
 
-/* The image is open across exec, in the child alone; with it goes the lock: as long as something
- * works on it nobody mounts it. */
+/* The image stays open across exec, in the child alone, and with it the lock: nobody mounts the
+ * image while a program works on it. */
 static int run_program(const struct image_program *program, int image, struct error *err)
 {
 	const char *const *words = program->words;
@@ -116,7 +117,7 @@ static int run_program(const struct image_program *program, int image, struct er
 
 static int run_mkfs(int image, const struct image_options *o, struct error *err)
 {
-	/* Less has no room for one. */
+	/* A smaller image has no room for a journal. */
 	bool has_journal = o->keeps_journal && o->size_bytes >= JOURNAL_MIN_BYTES;
 	char extended[OPTIONS_SIZE];
 	const char *const words[] = {MKFS,
@@ -180,7 +181,7 @@ int image_make(int folder, const char *name, const struct image_options *options
 
 #define DEVICE_PATH_SIZE 32
 
-/* Somebody else may take the free number first; the device vanishes with its last user. */
+/* Another process may take the free number first. The device vanishes with its last user. */
 static int open_free_loop(int image, char path[DEVICE_PATH_SIZE], int *ret_fd, struct error *err)
 {
 	struct loop_config config = {.fd = (uint32_t)image,
@@ -208,7 +209,7 @@ static int open_free_loop(int image, char path[DEVICE_PATH_SIZE], int *ret_fd, s
 	return FAIL(err, ERROR_UNAVAILABLE, "no loop device is free");
 }
 
-/* Looked at while it is open: it stays what it is. */
+/* The device is checked while it is open, so it stays what it is. */
 static bool is_loop_of_image(const char *path, const struct stat *image, int *ret_fd)
 {
 	AUTO_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -221,7 +222,7 @@ static bool is_loop_of_image(const char *path, const struct stat *image, int *re
 	return true;
 }
 
-/* The one that has the image, whoever set it up. */
+/* Finds the loop device of the image, whichever process set it up. */
 static bool find_loop_of_image(int image, char path[DEVICE_PATH_SIZE], int *ret_fd)
 {
 	struct dirent *entry;
@@ -244,8 +245,8 @@ static bool find_loop_of_image(int image, char path[DEVICE_PATH_SIZE], int *ret_
 	return found;
 }
 
-/* The kernel keeps the lock as long as anything of a mount is left, and a little longer than one
- * finds its device. */
+/* The kernel keeps the lock as long as any part of a mount is left, and a little longer than the
+ * loop device can be found. */
 static int open_loop_of_image(int image, bool shared, char path[DEVICE_PATH_SIZE], int *ret_fd,
                               struct error *err)
 {
@@ -279,7 +280,7 @@ int image_mount(int folder, const char *name, bool shared, int *ret_fd, struct e
 	if (open_image(folder, name, &image, err) < 0 ||
 	    open_loop_of_image(image, shared, path, &loop, err) < 0)
 		return -1;
-	/* A second mount of a device is one more of the same filesystem. */
+	/* A second mount of a device shows the same filesystem. */
 	(void)snprintf(options, sizeof(options), "source=%s%s", path, shared ? ",discard" : "");
 	if (layer_make("ext4", options, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME, ret_fd, err) < 0)
 		return -1;
@@ -301,7 +302,7 @@ static int wait_for_lock(int image, struct error *err)
 	                  : 0;
 }
 
-/* Whole MiB, as an end of a file that is not means that it is being grown. */
+/* Whole MiB: a file with another size is being grown. */
 static uint64_t grown_size(uint64_t now_bytes, uint64_t wanted_bytes)
 {
 	uint64_t bytes;
@@ -312,8 +313,7 @@ static uint64_t grown_size(uint64_t now_bytes, uint64_t wanted_bytes)
 	return (bytes + MIB_BYTES - 1) / MIB_BYTES * MIB_BYTES;
 }
 
-/* Whoever is late has looked at everything, and changed what was wrong before: nothing that a kill
- * makes worse. */
+/* A late check has read everything and repaired what was wrong before; a kill does no harm. */
 static int check_filesystem(int image, int64_t deadline, struct error *err)
 {
 	static const char *const words[] = {FSCK, "-f", "-p", NULL};
@@ -322,8 +322,8 @@ static int check_filesystem(int image, int64_t deadline, struct error *err)
 	return run_program(&program, image, err);
 }
 
-/* Half done it would be a filesystem with errors: so it is not begun late, and never killed. It
- * writes what is new alone: a TiB takes a fraction of a second. */
+/* An interrupted resize would leave a broken filesystem. So it does not start late and is never
+ * killed. It writes only what is new: a TiB takes a fraction of a second. */
 static int resize_filesystem(int image, int64_t deadline, struct error *err)
 {
 	static const char *const words[] = {RESIZE, NULL};
@@ -334,9 +334,9 @@ static int resize_filesystem(int image, int64_t deadline, struct error *err)
 	return run_program(&program, image, err);
 }
 
-/* First the file, then what is in it. Until that is done the file has a sector more: so whoever
- * ends in between leaves one that is seen not to be whole, and is grown by the next who asks. Its
- * filesystem mounts in any case: it is never larger than the file. */
+/* Grows the file first, then the filesystem in it. Until that is done the file has an extra sector.
+ * If this process dies in between, the size shows that the image is not complete, and the next call
+ * grows it. The filesystem mounts in any case, because it is never larger than the file. */
 int image_grow(int folder, const char *name, uint64_t size_bytes, int64_t deadline,
                struct error *err)
 {
@@ -346,7 +346,7 @@ int image_grow(int folder, const char *name, uint64_t size_bytes, int64_t deadli
 	if (check_size(size_bytes, err) < 0 || open_image(folder, name, &image, err) < 0 ||
 	    wait_for_lock(image, err) < 0)
 		return -1;
-	/* It resizes nothing that was not checked since it was mounted. */
+	/* resize2fs refuses a filesystem that was not checked since it was mounted. */
 	if (fault_failure("broker", "volume-check", err) < 0 ||
 	    check_filesystem(image, deadline, err) < 0)
 		return -1;

@@ -21,7 +21,7 @@ int volume_mount_parse(const char *text, struct mounted_volume *ret, struct erro
 	mount.is_read_only = span_equals_text(mode, "ro");
 	if (!id_is_valid(mount.id) || (!mount.is_read_only && !span_equals_text(mode, "rw")))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not VOLUME:rw:/PATH", text);
-	/* Neither of the two has an empty name. */
+	/* Neither the path nor the folder has an empty part. */
 	part = strstr(rest.data, "//");
 	size = part ? (size_t)(part - rest.data) : rest.size;
 	if (size >= sizeof(mount.path))

@@ -22,7 +22,7 @@
 
 #define FILES "files"
 #define IMAGE "files.img"
-#define USER_ID 1000 /* whose the top folder is, as a home is */
+#define USER_ID 1000 /* owner of the top folder, as of a home */
 #define NAME_SIZE (ID_SIZE + 8)
 
 /* ---- a folder of it ---- */
@@ -35,8 +35,8 @@ static int refuse_subpath(const char *subpath, struct error *err)
 	            subpath);
 }
 
-/* The host's root owns what is not given away yet, also when who made it was ended before; nothing
- * of a sandbox is the host's root's. */
+/* The host's root owns a new folder until this call, also when the process that made it has been
+ * killed. No file of a sandbox belongs to the host's root. */
 static int set_owner(int folder, const char *subpath, struct error *err)
 {
 	const uid_t owner = ID_STORED + USER_ID;
@@ -49,7 +49,7 @@ static int set_owner(int folder, const char *subpath, struct error *err)
 	return 0;
 }
 
-/* What lies there was written by sandboxes: a step at a time, and no link is followed. */
+/* Sandboxes wrote these files, so the walk takes one step at a time and follows no link. */
 static int open_subfolder(int files, const char *subpath, int *ret_fd, struct error *err)
 {
 	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
@@ -127,7 +127,7 @@ static int folder_usage(int folder, uint64_t *ret, struct error *err)
 
 /* ---- the backing "image": as many bytes as were asked for ---- */
 
-/* Its top folder is the volume's. */
+/* The top folder of the image is the volume's. */
 static int image_volume_make(int folder, uint64_t size_bytes, struct error *err)
 {
 	const struct image_options options = {
@@ -141,7 +141,8 @@ static int image_volume_make(int folder, uint64_t size_bytes, struct error *err)
 	                                                     : 0;
 }
 
-/* A mount that has no place is cloned since Linux 6.15: asked before a folder is made in it. */
+/* Linux before 6.15 cannot clone a detached mount. This is checked before a folder is made in it.
+ */
 static int check_clone(int top, struct error *err)
 {
 	AUTO_CLOSE int clone =
@@ -251,7 +252,7 @@ int volume_make(const struct host *host, const char *id, const struct volume_bac
 
 	(void)snprintf(name, sizeof(name), "new.%s", id);
 	(void)umask(0);
-	/* An attempt before this one may have been ended. */
+	/* An earlier attempt may have been killed. */
 	if (host_remove_tree(volumes, name, err) < 0)
 		return -1;
 	if (mkdirat(volumes, name, 0700) < 0)
@@ -277,7 +278,7 @@ int volume_remove(const struct host *host, const char *id, struct error *err)
 	const struct volume_backing *backing;
 
 	if (volume_backing_find(host, id, &backing, err) < 0) {
-		/* What has the name and is none of them goes as well. */
+		/* A folder with this name that is no volume is removed as well. */
 		error_clear(err);
 		return host_trash(host, FOLDER_VOLUMES, id, err);
 	}
