@@ -623,7 +623,7 @@ def test_atoll_tool_calls_a_tool(server, api, box):
     done = cli(server, api, "tool", "-s", box, "bash", "command=echo out; exit 4")
     assert done.returncode == 4 and done.stdout.startswith("out\n")
     assert json.loads(cli(server, api, "--json", "tool", "-s", box, "glob", "pattern=cli.*").stdout)["structuredContent"]["total"] == 1
-    for words, said in ((("nothing",), "no tool"), (("read", "colour=red"), "no argument"), (("read", "path"), "no argument"),
+    for words, said in ((("nothing",), "no tool"), (("read", "colour=red"), "not an argument"), (("read", "path"), "not an argument"),
                         (("read", "path=a", "limit=x"), "limit")):
         done = cli(server, api, "tool", "-s", box, *words)
         assert done.returncode not in (0, 4) and said in done.stderr, words
