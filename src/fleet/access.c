@@ -29,7 +29,7 @@ void access_open(struct fleet *f)
 	random_bytes(f->access_key, sizeof(f->access_key));
 }
 
-/* What one is for keeps it apart from the other. */
+/* A token for one purpose is not valid for another. */
 static const char *const purposes[] = {
         [FLEET_ACCESS_AGENT] = "atoll sandbox agent",
         [FLEET_ACCESS_TRAFFIC] = "atoll sandbox traffic",

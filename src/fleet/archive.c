@@ -15,7 +15,7 @@
 
 /* ---- the row ---- */
 
-/* The one that is READY; ERROR_NOT_FOUND when there is none. */
+/* The archive in READY; ERROR_NOT_FOUND if there is none. */
 static int find_held(struct fleet *f, struct arena *a, const char *sandbox_id,
                      struct backup_record *ret, struct error *err)
 {
@@ -64,7 +64,8 @@ bool archive_is_needed(struct fleet *f, const char *project_id, const char *sand
 	struct error err = {0};
 
 	if (store_sandbox_find_ended(f->store, &arena, project_id, sandbox_id, &r, &err) < 0) {
-		/* These may be its only files: without a row that says "deleted" they stay. */
+		/* These may be the only files of the sandbox: they stay unless a row says
+		 * "deleted". */
 		log_warning("an archive is left: no row of the store knows its sandbox",
 		            TEXT("sandbox", sandbox_id), FAILURE(&err));
 		return true;
@@ -79,7 +80,7 @@ static void remove_snapshot(struct fleet *f, const char *id)
 {
 	struct error err = {0};
 
-	/* It has no row: the next sweep finds what is left here. */
+	/* The snapshot has no row: the next sweep removes what is left. */
 	if (f->ops->snapshots->remove(f->provider, id, deadline_after(CALL_TIMEOUT_MS), &err) < 0)
 		log_warning("a snapshot is left for the next sweep", TEXT("snapshot", id),
 		            FAILURE(&err));
@@ -110,7 +111,7 @@ static int insert_backup(struct operation *op, const char *snapshot_id, struct b
 	return store_backup_insert(op->fleet->store, ret, FLEET_BACKUPS_MAX, err);
 }
 
-/* A snapshot of one that is stopped is a rename. */
+/* A snapshot of a stopped sandbox is a rename. */
 static int archive_files(struct operation *op, const char *snapshot_id, struct backup_record *row,
                          struct error *err)
 {
@@ -191,7 +192,7 @@ int archive_create(struct operation *op, struct error *err)
 
 /* ---- and back ---- */
 
-/* The row says CREATING, and nothing is lost: the archive is there still. */
+/* The row says CREATING, and the archive still exists. */
 static void return_to_archived(struct operation *op, const struct error *why)
 {
 	const struct operation_move back = {
@@ -216,7 +217,7 @@ static int start_from_snapshot(struct operation *op, const char *snapshot_id,
 	                                        .event = "being brought back from the archive"};
 	struct error ignored = {0};
 
-	/* What an archiving that was cut short has left would be in the way. */
+	/* Leftovers of an interrupted archiving would be in the way. */
 	lifecycle_destroy(op);
 	if (operation_move(op, &creating, err) < 0)
 		return -1;
@@ -228,7 +229,7 @@ static int start_from_snapshot(struct operation *op, const char *snapshot_id,
 		return FAIL_CONTEXT(err, "start sandbox '%s'", op->record.name);
 	}
 	fault_point("api", "unarchive-started");
-	/* It lies on nothing that has a name. */
+	/* The sandbox has no named base any more. */
 	(void)!store_snapshot_set_base(f->store, op->record.id, "", &ignored);
 	return 0;
 }
@@ -248,7 +249,7 @@ int archive_restore(struct operation *op, const struct template_record *t, int64
 	fault_point("api", "unarchive-loaded");
 	if (status == 0)
 		status = start_from_snapshot(op, fetch.snapshot_id, t, begun_ns, err);
-	/* A sandbox that lies on it goes on. */
+	/* A sandbox on top of the snapshot continues. */
 	remove_snapshot(f, fetch.snapshot_id);
 	if (op->record.actual != SANDBOX_ARCHIVED && op->record.actual != SANDBOX_CREATING)
 		archive_drop(f, op->record.id);
@@ -273,7 +274,7 @@ static int run_archive(struct fleet *f, UNUSED struct arena *arena, const struct
 	return op.record.actual == SANDBOX_ARCHIVED ? 0 : archive_create(&op, err);
 }
 
-/* A state that another thread may be about to change is judged when the work begins. */
+/* If another thread may be about to change the state, the work itself checks it. */
 static int check_archive(struct fleet *f, const struct sandbox_record *r, struct error *err)
 {
 	if (r->actual == SANDBOX_STOPPED || cache_is_busy(f->cache, r->id))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row first, which takes the project's room, then the blob, then the row is READY: whoever dies
- * in between leaves a row that says so. On the way out it is the other way round. */
+/* The row is written first and reserves the project's room, then the blob is stored, then the row
+ * becomes READY: a process that dies in between leaves a row with its state. Removal goes in
+ * reverse order. */
 #include "fleet/artifacts.h"
 
 #include <sodium.h>
@@ -22,8 +23,8 @@
 #define MIB ((int64_t)1 << 20)
 #define PAGE_SIZE 500
 #define SILENCE_MS 30000
-/* A file that comes more slowly than this, after the first SILENCE_MS, is given up. An agent that
- * sent one byte now and then would otherwise keep a worker for as long as the call may take. */
+/* A transfer slower than this, after the first SILENCE_MS, is aborted. Otherwise an agent that
+ * sends a byte now and then would block a worker for the whole call. */
 #define RATE_MIN ((int64_t)64 * 1024) /* bytes per second */
 #define SECRET_SIZE 32
 
@@ -34,7 +35,7 @@ static const char *blob_name(struct arena *a, const char *id)
 
 /* ---- from the agent ---- */
 
-/* One file on its way. */
+/* A file on its way from the agent to the blob store. */
 struct artifact_capture {
 	struct fleet *fleet;
 	const struct fleet_artifact_keep *request;
@@ -45,7 +46,7 @@ struct artifact_capture {
 	int64_t size;
 	struct buf head;
 	struct arena *arena;
-	struct arena message; /* of the one at hand */
+	struct arena message; /* of the current message */
 	struct agent_reader agent;
 	bool is_recorded;
 };
@@ -125,7 +126,8 @@ static int open_file(struct artifact_capture *k, struct error *err)
 	        .deadline = q->deadline, .rate_min = RATE_MIN, .grace_ms = SILENCE_MS};
 
 	agent_reader_init(&k->agent, k->fleet->provider, q->hold->id, &limits);
-	/* The wait for a connection has no content that could buy time. */
+	/* No content arrives while the call waits for a connection, so the short deadline
+	 * applies. */
 	k->agent.limits.deadline = artifacts_patience(q->deadline);
 	if (agent_reader_ask(&k->agent, &request, err) < 0)
 		return -1;
@@ -202,7 +204,7 @@ static int receive_file(struct artifact_capture *k, struct error *err)
 	return 0;
 }
 
-/* The bytes are there: the blob, then the row. */
+/* All bytes have arrived: commits the blob, then the row. */
 static int finish_artifact(struct artifact_capture *k, struct error *err)
 {
 	unsigned char hash[crypto_hash_sha256_BYTES];
@@ -336,7 +338,7 @@ bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_a
 
 /* ---- away ---- */
 
-/* Another node's bytes are that one's to delete. */
+/* Bytes of another node are deleted by that node. */
 static int retire_artifact(struct fleet *f, const struct artifact_record *r, struct error *err)
 {
 	if (store_artifact_retire(f->store, r->id, err) < 0)
@@ -400,7 +402,7 @@ static void add_hour(struct fleet *f, struct arena *a, struct artifact_usage *us
                      struct usage_record *row, const struct usage_piece *piece)
 {
 	const struct artifact_record *r = usage->seen;
-	/* Kept files are counted by whole MiB, as disks are; the smallest one is one. */
+	/* Artifacts are counted in whole MiB, as disks are; the smallest counts as one. */
 	int64_t mib = (r->size_bytes + MIB - 1) / MIB;
 	int64_t mib_s = mib * ((piece->until - piece->from) / 1000), nano = 0;
 	struct id id = id_new();

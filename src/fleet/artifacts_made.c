@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command made or changed: looked for by the agent, then kept one by one. */
+/* Files that a command has created or changed: the agent lists them, then each is kept. */
 #include "base/log.h"
 #include "fleet/artifacts.h"
 #include "fleet/fleet_state.h"
@@ -60,8 +60,7 @@ static int find_files(struct artifact_search *s, struct error *err)
 	                    artifacts_patience(keep->deadline), err);
 }
 
-/* Its bytes are there, or were; a job is asked for its files again when a server was killed over
- * the first time. */
+/* The file was kept before: a job is asked for its files again after a server was killed. */
 static bool is_kept(const struct fleet_artifact_keep *keep, const struct artifact_list *kept,
                     const char *path)
 {
@@ -90,7 +89,7 @@ static void log_not_kept(const struct fleet_artifact_keep *keep, const char *pat
 	            TEXT("path", path), FAILURE(err));
 }
 
-/* Nothing is wrong with the file, as far as anybody knows. */
+/* The failure is not known to be caused by the file. */
 static bool is_worth_another_try(const struct error *err)
 {
 	return err->code == ERROR_UNAVAILABLE || err->code == ERROR_TIMEOUT;
@@ -129,7 +128,7 @@ int fleet_artifacts_keep_made(struct fleet *fleet, struct arena *a,
 	        .items = ARENA_ARRAY(a, struct artifact_record, FLEET_ARTIFACTS_MADE_MAX)};
 	if (find_kept(fleet, a, &made->keep, &before, err) == 0 && find_files(&search, err) == 0)
 		return keep_each(fleet, a, &search, &before, ret, err);
-	/* A folder that is not there has none. */
+	/* A missing folder has no files. */
 	if (err->code != ERROR_NOT_FOUND)
 		log_not_kept(&made->keep, made->folder, err);
 	if (is_worth_another_try(err))

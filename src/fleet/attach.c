@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A volume into a sandbox and out of it. Of one that is stopped only the row changes: its next
- * start sees to the rest. With one that runs the row says first what is under way, then the
- * provider does it, then the row says so: whoever dies in between, mounts_reconcile finishes it. */
+/* Attaching and detaching volumes. For a stopped sandbox only the row changes; its next start does
+ * the rest. For a running one the row first says what is under way, then the provider does it, then
+ * the row says that it is done; mounts_reconcile finishes interrupted changes. */
 #include <string.h>
 
 #include "base/fault.h"
@@ -69,7 +69,7 @@ static int drop_mount(struct operation *op, const struct mount_record *mount, st
 	return store_mount_remove(op->fleet->store, mount->sandbox_id, mount->volume_id, err);
 }
 
-/* The provider may have done it and not been able to say so. */
+/* The provider may have attached the volume without being able to report it. */
 static void undo_attach(struct operation *op, const struct mount_record *mount)
 {
 	struct error err = {0};
@@ -110,10 +110,11 @@ static int detach_running(struct operation *op, const struct mount_record *mount
 	    move_mount(op, mount, MOUNT_ATTACHED, MOUNT_DETACHING, err) < 0)
 		return -1;
 	fault_point("api", "volume-detaching");
-	/* Nothing is mounted in what has ended. */
+	/* A sandbox that has ended has nothing mounted. */
 	if (ask_provider(op, PROVIDER_VOLUME_DETACH, mount, is_forced, err) < 0 &&
 	    err->code != ERROR_NOT_FOUND) {
-		/* Refused, it is there; otherwise it may not be: the next sweep asks again. */
+		/* If the provider refused, the volume is still attached; after other failures it
+		 * may not be, and the next sweep asks again. */
 		if (err->code == ERROR_CONFLICT &&
 		    move_mount(op, mount, MOUNT_DETACHING, MOUNT_ATTACHED, &second) < 0)
 			log_warning("a volume is half detached, the next sweep sees to it",
@@ -217,7 +218,7 @@ int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet
 
 /* ---- what nobody finished ---- */
 
-/* Of a sandbox that does not run the row is all there is. */
+/* For a sandbox that does not run only the row changes. */
 static int finish_mount(struct operation *op, const struct mount_record *mount, struct error *err)
 {
 	bool runs = is_running(&op->record);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a snapshot to a blob and back. The bytes go from the provider to the store through a
- * descriptor; here are only the rows, and who is told. */
+/* Backups between snapshots and blobs. The bytes go through a descriptor from the provider to the
+ * store; this file handles rows and progress. */
 #include "fleet/backup.h"
 
 #include <string.h>
@@ -21,10 +21,10 @@
 
 #define DOCUMENT_MAX (128 * 1024)
 #define TIMEOUT_MS (30 * 60 * 1000)
-/* Progress is written, and a removal noticed, no oftener. */
+/* Interval at which progress is written and a removal is noticed. */
 #define PROGRESS_EVERY_MS 1000
 #define PAGE_SIZE 500
-/* Bytes of an upload between two looks at what its project may have. */
+/* Bytes of an upload between two checks of the project's limit. */
 #define LOOK_EVERY (INT64_C(8) << 20)
 
 const char *fleet_backup_blob(struct arena *a, const char *id)
@@ -65,7 +65,7 @@ static const struct json_member description_shape_members[] = {
 static JSON_SHAPE(description_shape, "BackupSnapshot", description,
                   "What a backup says of its snapshot");
 
-/* What a full one says of its template (image/config.h). */
+/* What a full backup says about its template (image/config.h). */
 struct template_description {
 	struct span env, entrypoint, ports;
 	const char *user, *workdir;
@@ -89,8 +89,8 @@ static void describe_template(const struct template_record *t, struct buf *out)
 	json_write(out, &said_shape, &said);
 }
 
-/* A sandbox's environment is not in it: its values may be secrets, which rest sealed and do not
- * leave the server. `t` NULL: nothing of the template. */
+/* The environment of the sandbox is left out: its values may be secrets, which stay sealed on this
+ * server. `t` NULL: without the template. */
 static int open_document(const struct snapshot_record *s, const struct template_record *t,
                          int *ret_fd, struct error *err)
 {
@@ -144,7 +144,7 @@ static int read_document(struct arena *a, int fd, struct backup_found *ret, stru
 
 struct packing_progress {
 	struct fleet *fleet;
-	struct backup_record record; /* with the texts of the caller */
+	struct backup_record record; /* texts are the caller's */
 	int64_t told_at;
 	bool is_removed;
 };
@@ -225,8 +225,8 @@ static int fill_blob(struct fleet *f, struct arena *a, const struct snapshot_rec
 	return 0;
 }
 
-/* How large it has become is written down, so that others see it, and all that is there is counted.
- * The files of an archived sandbox have been on this disk before: they are counted, not refused. */
+/* Records the size, so that concurrent additions see it, then checks the limit. Files of an
+ * archived sandbox were on this disk before: they are counted, but not refused. */
 static int check_room(struct fleet *f, const struct backup_record *r, int64_t begun_at,
                       struct error *err)
 {
@@ -322,7 +322,7 @@ int backup_fetch(struct fleet *f, struct arena *a, const struct backup_fetch *u,
 
 	if (read_blob(f, a, &request, u->backup, &found, err) < 0)
 		return -1;
-	/* The snapshot is there now; whoever asked for it drops it. */
+	/* The snapshot exists now; the caller drops it. */
 	if (strcmp(found.sha256, u->backup->sha256) == 0)
 		return 0;
 	return FAIL(err, ERROR_INVALID, "backup '%s' is not as it was stored: sha256 %.64s",
@@ -407,7 +407,7 @@ void fleet_upload_abort(struct fleet_upload *upload)
 	upload->fleet = NULL;
 }
 
-/* What a stranger's manifest says: shown, and never trusted. */
+/* A text of an untrusted manifest: shown, never trusted. */
 static const char *shown_text(struct arena *a, const struct json_value *snapshot,
                               const char *member)
 {
@@ -471,7 +471,8 @@ static int reconcile_backup(struct fleet *f, struct backup_record *r, struct err
 	if (r->state == BACKUP_READY && *r->holder_id &&
 	    !archive_is_needed(f, r->project_id, r->holder_id))
 		return backup_drop(f, r->id, err);
-	/* Whoever brought one was cut off, and brings it again under the same name. */
+	/* An interrupted upload is removed, so that the client can upload it again under the same
+	 * name. */
 	if (r->state == BACKUP_REMOVING ||
 	    (r->state == BACKUP_MAKING && (*r->holder_id || r->is_brought)))
 		return backup_drop(f, r->id, err);

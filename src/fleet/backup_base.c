@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The template below an imported backup. Its files are compared by whoever unpacks. */
+/* The template of an imported backup. The unpacking program compares its files. */
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "fleet/import.h"
 #include "fleet/template_cache.h"
 
-/* Of the digest, behind a name that another template has. */
+/* Digits of the digest that are added to the name of another template. */
 #define DIGEST_SHOWN 8
 #define NAME_SHOWN 48
 
@@ -20,7 +20,7 @@ static int await_template(struct fleet *f, struct arena *a, struct template_reco
 	return fleet_template_ready(f, a, t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
 }
 
-/* An earlier import of a full backup that the server did not outlive. */
+/* Left by an interrupted import of a full backup. */
 static bool is_leftover(const struct backup_record *b, const struct template_record *t)
 {
 	return b->is_full && t->state == TEMPLATE_FAILED &&
@@ -62,8 +62,7 @@ int backup_base_find(struct fleet *f, struct arena *a, const struct fleet_backup
 	error_clear(err);
 	if (find_template(f, a, b, b->template_name, t, err) == 0) {
 		ret->is_guess = b->is_full;
-		/* A default template that was never used would be built first, of today's
-		 * packages. */
+		/* An unused default template would be built first, from today's packages. */
 		if (t->state == TEMPLATE_READY || !b->is_full)
 			return await_template(f, a, t, err);
 		(void)FAIL(err, ERROR_NOT_FOUND, "template '%s' is not built", t->name);
@@ -79,7 +78,7 @@ int backup_base_find(struct fleet *f, struct arena *a, const struct fleet_backup
 
 /* ---- of a full backup ---- */
 
-/* The same for each backup of that template, so that the next import finds it. */
+/* The same name for each backup of that template, so that the next import finds it. */
 static const char *name_of(struct arena *a, const struct backup_record *b)
 {
 	struct error ignored = {0};

@@ -36,7 +36,7 @@ static int find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *
 	return -1;
 }
 
-/* Servers may have folders of blobs of their own: what is not in this one's is read and removed by
+/* Servers may have blob folders of their own. A blob that is not in this one is read and removed by
  * the server that made it. */
 static int check_here(struct fleet *f, struct arena *a, const struct backup_record *r,
                       struct error *err)
@@ -54,7 +54,7 @@ static int check_here(struct fleet *f, struct arena *a, const struct backup_reco
 
 /* ---- export ---- */
 
-/* Lives on a worker, longer than its request. */
+/* Belongs to a worker and outlives its request. */
 struct export_task {
 	struct work_lane_task task;
 	struct arena arena;
@@ -72,7 +72,7 @@ static void export_free(struct export_task *e)
 	free(e);
 }
 
-/* Why it failed is in the row; of one that was removed meanwhile nothing is. */
+/* Writes the reason into the row; if the backup was removed meanwhile, nothing remains. */
 static void write_failure(struct export_task *e, const struct error *why)
 {
 	struct error err = {0};
@@ -104,7 +104,7 @@ static void run_export(struct work_lane_task *task)
 	export_free(e);
 }
 
-/* Nobody packs it: nothing is left of it. */
+/* The export does not run: removes its row. */
 static void export_abort(struct export_task *e)
 {
 	struct error err = {0};
@@ -114,8 +114,7 @@ static void export_abort(struct export_task *e)
 	export_free(e);
 }
 
-/* All that an export needs but its snapshot: a turn, a blob to write to, and a row among the
- * project's. */
+/* Reserves what an export needs besides its snapshot: a blob to write to, and a row. */
 static int export_reserve(struct export_task *e, const struct fleet_backup_export *request,
                           struct error *err)
 {
@@ -171,8 +170,8 @@ static int export_new(struct fleet *f, const struct fleet_backup_export *request
 	return 0;
 }
 
-/* Of this snapshot, whose texts come into the task's own memory. The export is a worker's then, or
- * gone. */
+/* Queues the export of this snapshot, whose texts are copied. Afterwards the worker owns `e`; if it
+ * fails `e` is freed. */
 static int export_begin(struct export_task *e, struct arena *a, const char *snapshot_id,
                         struct backup_record *ret, struct error *err)
 {
@@ -185,7 +184,7 @@ static int export_begin(struct export_task *e, struct arena *a, const char *snap
 		e->record.snapshot_name = s->name;
 		e->record.template_id = s->template_id;
 		e->record.template_name = s->template_name;
-		/* As it is now: once the task is given away it is not ours to read. */
+		/* Read before the task is queued: the worker owns it then. */
 		if (store_backup_update(store, &e->record, true, err) == 0 &&
 		    store_backup_find(store, a, NULL, id, ret, err) == 0 &&
 		    work_lane_submit(fleet_backup_work(e->fleet), &e->task, s->project_id, err) ==
@@ -300,7 +299,7 @@ static int load_snapshot(struct fleet *f, struct arena *a, const struct backup_r
 	return FAIL_CONTEXT(err, "import backup '%s'", b->name);
 }
 
-/* What is made of a full one goes again with an import that fails. */
+/* A template that the import has made is removed if the import fails. */
 static int load_on_own(struct fleet *f, struct arena *a, const struct fleet_backup_import *request,
                        const struct backup_record *b, struct snapshot_record *ret,
                        struct error *err)
@@ -362,8 +361,7 @@ static int run_import(struct fleet *f, struct arena *arena, const struct shared_
 	return 0;
 }
 
-/* Each request imports by itself: the key is its own, and that which it awaits when it comes again.
- */
+/* Each request is work of its own: its key is new, or the one that it awaited before. */
 static void import_key(const struct fleet_awaited *awaited, char ret[ERROR_AWAITS_MAX])
 {
 	struct id id = id_new();
@@ -411,8 +409,8 @@ static bool has_blob(struct fleet *f, struct arena *a, const char *id)
 	return blob_stat(f->blobs, fleet_backup_blob(a, id), &found, &ignored) == 0;
 }
 
-/* Of what another server makes or removes there may be a file, or not yet. Where that server cannot
- * be asked the row tells it: it clears up when it comes to the end, or starts again. */
+/* For a backup that another server makes or removes a file may exist or not. If that server does
+ * not answer, the row tells it: it cleans up at the end of its work, or at its next start. */
 static int find_remover(struct fleet *f, struct arena *a, const struct backup_record *r,
                         bool *ret_is_its_makers, struct error *err)
 {
@@ -420,7 +418,7 @@ static int find_remover(struct fleet *f, struct arena *a, const struct backup_re
 	bool is_reached;
 
 	*ret_is_its_makers = r->state == BACKUP_MAKING && strcmp(r->node, f->node) == 0;
-	/* Of one that failed there is a row alone. */
+	/* A failed backup has only a row. */
 	if (r->state == BACKUP_FAILED || check_here(f, a, r, err) == 0)
 		return 0;
 	if (r->state == BACKUP_READY || err->code != ERROR_CONFLICT ||
@@ -452,7 +450,8 @@ int fleet_backup_remove(struct fleet *fleet, struct arena *a, const struct fleet
 		return -1;
 	error_clear(err);
 	fault_point("api", "backup-removing");
-	/* Whoever makes it sees that, and clears up; who has come to the end meanwhile does not. */
+	/* The maker sees the new state and cleans up; if it has just finished, the blob exists and
+	 * is dropped here. */
 	return is_its_makers && !has_blob(fleet, a, r.id) ? 0 : backup_drop(fleet, r.id, err);
 }
 

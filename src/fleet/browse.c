@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a volume while no sandbox has it: the agent of a small sandbox of its own reads and
- * writes them, so that there is no second file code, and what lies in a volume meets the same walls
- * as what runs beside it. Such a sandbox has no row. This process knows it, and a sweep takes it
- * away when the process is gone. */
+/* Browsers: access to the files of a volume that no sandbox has. The agent of a small sandbox reads
+ * and writes them, so that no second file code exists and the volume's content is as isolated as
+ * any sandbox. A browser has no row: this process knows it, and a sweep removes it after the
+ * process has died. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ void browsers_init(struct browsers *b)
 	*b = (struct browsers){.mutex = PTHREAD_MUTEX_INITIALIZER};
 }
 
-/* After browsers_tidy: what is left could not be ended. */
+/* After browsers_tidy: frees browsers that could not be ended. */
 void browsers_done(struct browsers *b)
 {
 	const char *id;
@@ -45,7 +45,7 @@ void browsers_done(struct browsers *b)
 	pthread_mutex_destroy(&b->mutex);
 }
 
-/* Only who acts on the volume puts one in or takes one out. */
+/* Only a thread with an operation on the volume adds or removes its browser. */
 static struct browser *browser_find(struct browsers *b, const char *volume_id)
 {
 	struct browser *browser;
@@ -58,7 +58,7 @@ static struct browser *browser_find(struct browsers *b, const char *volume_id)
 
 /* ---- the end ---- */
 
-/* What the cache knows of it: a row that is in no store. No project's, so that nobody finds it. */
+/* The row for the cache, which is in no store. Without a project, so that no caller finds it. */
 static struct sandbox_record row_of(const struct browser *browser, bool is_open)
 {
 	return (struct sandbox_record){.id = browser->id,
@@ -79,7 +79,7 @@ static int end_browser(struct fleet *f, const char *volume_id, struct browser *b
 	map_remove(&f->browsers->by_volume, volume_id);
 	pthread_mutex_unlock(&f->browsers->mutex);
 	cache_update(f->cache, browser->entry, &closed);
-	/* From here on it is an orphan, should it live. */
+	/* From here on it is an orphan if it still runs. */
 	cache_set_queued(f->cache, browser->entry, false);
 	cache_unpin(f->cache, browser->entry);
 	free(browser);
@@ -93,7 +93,7 @@ bool browser_await_transfers(struct fleet *f, const char *volume_id, int64_t dea
 
 	if (!browser)
 		return true;
-	cache_close(f->cache, browser->entry); /* so that the last transfer wakes this thread */
+	cache_close(f->cache, browser->entry); /* the end of the last transfer wakes this thread */
 	is_over = cache_drain(f->cache, browser->entry, deadline);
 	cache_reopen(f->cache, browser->entry);
 	return is_over;
@@ -143,7 +143,7 @@ void browsers_tidy(struct fleet *f, bool all)
 		struct error err = {0};
 		struct browser *browser;
 
-		/* Somebody is at work on it: it is not idle. */
+		/* An operation is under way: the browser is not idle. */
 		if (volume_operation_begin(f, &arena, id,
 		                           deadline_after(all ? BROWSER_CLOSE_MS : 0), &v,
 		                           &err) < 0)
@@ -174,7 +174,7 @@ void browsers_on_ended(struct fleet *f, const char *sandbox_id)
 
 /* ---- the beginning ---- */
 
-/* Its agent runs, so that it has the volume's files before it. */
+/* States in which the agent runs and may have files of the volume open. */
 static const bool has_files_open[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PENDING] = true, [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
         [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPING] = true, [SANDBOX_DELETING] = true,
@@ -281,7 +281,7 @@ static int hold_browser(struct volume_operation *v, struct browser *browser, str
 	return 0;
 }
 
-/* One that reads goes when somebody is to write. */
+/* A read-only browser is replaced if the caller wants to write. */
 static int find_or_open(struct volume_operation *v, bool is_read, bool for_writing,
                         struct browser **ret, struct error *err)
 {

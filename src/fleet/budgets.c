@@ -30,7 +30,7 @@ static const struct budget_record *find_spent(struct meters *m, enum budget_scop
 	if (!subject || !subject[0] || !subject_key(key, scope, subject))
 		return NULL;
 	r = map_find(&m->spent, key);
-	/* Its window may be over by now. */
+	/* The window of the budget may have ended. */
 	return r && budget_spent(r, clock_unix_ms()) >= r->limit_micro ? r : NULL;
 }
 
@@ -78,7 +78,7 @@ int budgets_check(struct fleet *f, const struct spender *spender, struct error *
 
 /* ---- warnings ---- */
 
-/* Once for each window, by one server. */
+/* One server records each level once per window. */
 static int record_level(struct fleet *f, const struct budget_record *b, enum budget_level level,
                         struct error *err)
 {
@@ -186,7 +186,7 @@ static int check_key(struct fleet *f, struct arena *a, const struct fleet_budget
 	return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", request->subject);
 }
 
-/* What it is about, by id. */
+/* The id of the budget's subject. */
 static int find_subject(struct fleet *f, struct arena *a, const struct fleet_budget *request,
                         const char **ret, struct error *err)
 {
@@ -250,7 +250,7 @@ int fleet_budget_create(struct fleet *fleet, struct arena *a, const struct fleet
 	    store_budget_insert(fleet->store, &r, FLEET_BUDGETS_MAX, err) < 0 ||
 	    budgets_refresh(fleet, err) < 0)
 		return -1;
-	/* As it is now: what has been spent already counts. */
+	/* Read again: earlier spending counts already. */
 	return find_budget(fleet, a, request->project_id, r.id, ret, err);
 }
 

@@ -93,7 +93,7 @@ static void free_build(struct build *b)
 	free(b);
 }
 
-/* `why` NULL: it is ready. */
+/* `why` NULL: the build has succeeded. */
 static void end_build(struct build *b, const struct error *why)
 {
 	struct builds_in_flight *builds = b->fleet->builds;
@@ -122,7 +122,7 @@ static void end_build(struct build *b, const struct error *why)
 	pthread_mutex_unlock(&builds->mutex);
 }
 
-/* Who was about to make a sandbox of it has done so a second later. */
+/* A create that has read the old row has used the layer a second later. */
 static void release_replaced(struct build *b)
 {
 	struct error ignored = {0};
@@ -156,7 +156,7 @@ static void run_build(struct build *b)
 	layers_trim(b->fleet);
 }
 
-/* False, when he is done with it: somebody has cancelled it before. */
+/* False: the build was cancelled before its thread began. */
 static bool take_turn(struct build *b)
 {
 	struct builds_in_flight *builds = b->fleet->builds;
@@ -182,7 +182,7 @@ static void on_turn(struct work_lane_task *task)
 
 /* ---- the beginning ---- */
 
-/* The spec is kept as text: so nothing of it is borrowed. */
+/* Copies the spec through its text, so that nothing is borrowed. */
 static int copy_spec(struct build *b, const struct build_spec *spec, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(SPEC_MAX);
@@ -232,7 +232,7 @@ static int build_new(struct fleet *f, const struct fleet_build *request, struct 
 	return 0;
 }
 
-/* With the mutex. Not the lane of first builds, which builds by steps wait for. */
+/* With the mutex. Not the lane of first builds, for which builds by steps wait. */
 static int open_lane(struct fleet *f, struct error *err)
 {
 	const struct work_lane_options options = {
@@ -288,7 +288,7 @@ static int check_provider(struct fleet *f, struct error *err)
 	return 0;
 }
 
-/* One that is not there may be imported when its turn has come. */
+/* A missing source may be imported when the build starts. */
 static int check_source(struct fleet *f, struct arena *a, const struct fleet_build *request,
                         struct error *err)
 {
@@ -316,7 +316,7 @@ int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_b
 	    build_spec_check(fleet, request->spec, err) < 0 ||
 	    check_source(fleet, a, request, err) < 0 || build_new(fleet, request, &b, err) < 0)
 		return -1;
-	/* Once it is queued it is its thread's. */
+	/* Once queued, the build belongs to its thread. */
 	const char *id = arena_text(a, b->record.id);
 
 	if (queue_build(b, &record, err) < 0)
@@ -346,7 +346,7 @@ struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id)
 
 /* ---- cancelling ---- */
 
-/* With the mutex. True: its turn had not come, and the caller is to end it. */
+/* With the mutex. True: the build has not started, and the caller must end it. */
 static bool mark_cancelled(struct builds_in_flight *builds, struct build *b)
 {
 	bool is_ours = !b->is_taken;
@@ -366,7 +366,7 @@ static void end_cancelled(struct build *b)
 	end_build(b, &why);
 }
 
-/* Returns when it has ended, or has not done so for long. */
+/* Returns when the build has ended, or after CANCEL_MS. */
 static void cancel_live(struct builds_in_flight *builds, const char *id)
 {
 	int64_t deadline = deadline_after(CANCEL_MS);
@@ -409,7 +409,7 @@ int fleet_build_remove(struct fleet *fleet, struct arena *a, const struct fleet_
 	return store_build_remove(fleet->store, r.project_id, r.id, err);
 }
 
-/* The next that is to be ended: a project's, or any. */
+/* The next build to end: of the project, or any. */
 static const char *next_live(struct builds_in_flight *builds, struct arena *a,
                              const char *project_id)
 {
@@ -490,7 +490,7 @@ int builds_recover(struct fleet *f, struct error *err)
 
 		if (is_live(f->builds, list.items[i].id))
 			continue;
-		/* It may have ended by itself meanwhile. */
+		/* ERROR_CONFLICT: the build has ended meanwhile. */
 		if (fail_interrupted(f, &arena, &list.items[i], &failure) < 0 &&
 		    failure.code != ERROR_CONFLICT)
 			log_warning("a build is not settled", TEXT("build", list.items[i].id),

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/build.h — templates made by steps. Part of the fleet: the rules of fleet.h hold.
- *
- * Each step that changes files is executed in a sandbox of its own, made of what the step before
- * has led to, and what it leaves on top becomes a layer: a snapshot. The template lies on the last
- * one. What a step leads to is kept under a key made of all that it depends on, so that it is not
- * executed twice. A build belongs to the server that runs it; its thread is one of few, and builds
- * wait for their turn in order. */
+/* fleet/build.h — builds: templates made by steps. Each step that changes files runs in its own
+ * sandbox on top of the result of the step before; its changes become a layer, which is a snapshot.
+ * The template is based on the last layer. The result of a step is cached under a key of everything
+ * it depends on. A build belongs to the server that runs it; builds wait in a queue for one of a
+ * few threads. */
 #pragma once
 
 #include "fleet/fleet.h"
@@ -14,7 +12,7 @@
 #include "store/builds.h"
 
 #define BUILD_STEPS_MAX 200
-/* Layers of a template; a sandbox of it can have so many less of its own. */
+/* Layers of a template; they count towards the layers of its sandboxes. */
 #define BUILD_LAYERS_MAX 24
 #define BUILD_ALSO_MAX 16
 #define BUILD_FILES_HASH_SIZE 64 /* hexadecimal digits */
@@ -31,16 +29,16 @@ enum build_step_type {
 	BUILD_USER,    /* user: of the commands that follow, and of the template */
 	BUILD_STEP_COUNT,
 };
-/* "" and 0: not given. Which members a type takes is checked by build_spec_check. */
+/* "" and 0: not given. build_spec_check checks which members a type takes. */
 struct build_step {
 	int type;            /* enum build_step_type */
 	const char *command; /* for /bin/sh -c */
 	const char **args;   /* instead: a program, and no shell */
 	struct json_map env;
-	const char *files; /* a name under which the files were put before */
+	const char *files; /* hash under which the files were uploaded */
 	const char *path, *user, *mode;
 	int64_t timeout_ms;
-	bool force; /* this one, and so all after it, is not taken from the cache */
+	bool force; /* do not use the cache for this step and all after it */
 };
 struct build_resources {
 	double cpu;
@@ -64,11 +62,10 @@ struct build_spec {
 };
 enum build_spec_row { BUILD_SPEC_INTERNET };
 extern const struct json_shape build_spec_shape, build_login_shape;
-/* What the template of an image is called, unless somebody has given it another name:
- * "python:3.12" is python-3.12, and what is too long ends in a digest of itself. Two images may
- * come to the same one, see fleet_template_check_image. */
+/* The default name for the template of an image: python-3.12 for "python:3.12"; a long name ends in
+ * a digest. Two images may lead to one name, see fleet_template_check_image. */
 const char *build_image_template(struct arena *a, const char *image);
-/* Everything that can be seen to be wrong without a sandbox. */
+/* Checks everything that can be checked without a sandbox. */
 MUST_CHECK int build_spec_check(const struct fleet *fleet, const struct build_spec *spec,
                                 struct error *err);
 
@@ -80,23 +77,23 @@ struct fleet_build {
 	const char *key_id; /* the caller's; NULL = none */
 	const struct build_spec *spec;
 };
-/* Answers while it waits for its turn. */
+/* Returns while the build is queued. */
 MUST_CHECK int fleet_build_start(struct fleet *fleet, struct arena *a,
                                  const struct fleet_build *request, struct build_record *ret,
                                  struct error *err);
 MUST_CHECK int fleet_build_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                 struct build_record *ret, struct error *err);
-/* Ends it at once; fine when it has ended. */
+/* Ends the build at once; succeeds if it has ended already. */
 MUST_CHECK int fleet_build_cancel(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                   struct build_record *ret, struct error *err);
-/* Cancels it if need be, and forgets it and its log. */
+/* Cancels the build if it runs, and removes it with its log. */
 MUST_CHECK int fleet_build_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                   struct error *err);
 
 /* ---- logs: NDJSON lines, counted from 0 ---- */
 
 struct build_log;
-/* Of a build that this server has not ended yet; NULL else. To be given back. */
+/* The log of a build that runs on this server; NULL otherwise. Close it afterwards. */
 struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id);
 void fleet_build_log_close(struct build_log *log);
 struct build_log_position {
@@ -106,25 +103,25 @@ struct build_log_position {
 /* Appends the lines from `since`, as many as fit into the buffer. Any thread; waits for nothing. */
 struct build_log_position fleet_build_log_read(struct build_log *log, int64_t since,
                                                struct buf *out);
-/* The same from the store, where lines come late. */
+/* fleet_build_log_read from the store, where lines arrive later. */
 MUST_CHECK int fleet_build_log_load(struct fleet *fleet, const char *id, int64_t since,
                                     struct buf *out, int64_t *ret_next, struct error *err);
 
 /* ---- files for copy steps: a tar, under a name that says what is in it ---- */
 
-/* 64 hexadecimal digits. The name is the caller's word for the content. */
+/* Checks the form: 64 hexadecimal digits. The content is not compared with the hash. */
 MUST_CHECK int build_files_check(const char *hash, struct error *err);
-/* Whether this server has them; they are then kept for a while longer. */
+/* Whether this server has the files; also extends the time that they are kept. */
 MUST_CHECK int fleet_build_files_find(struct fleet *fleet, const char *project_id, const char *hash,
                                       bool *ret_found, int64_t *ret_size, struct error *err);
-/* A file without a name, to write to. What is written may be compressed by gzip or zstd, and is
- * kept as the tar that it was: at most BUILD_FILES_MAX, and not 200 times as large. */
+/* A file without a name, to write to. The input may be compressed by gzip or zstd and is stored as
+ * a plain tar: at most BUILD_FILES_MAX, and at most 200 times the input. */
 struct build_files;
 MUST_CHECK int fleet_build_files_new(struct fleet *fleet, struct build_files **ret,
                                      struct error *err);
 MUST_CHECK int fleet_build_files_write(struct build_files *files, struct span bytes,
                                        struct error *err);
 void fleet_build_files_free(struct build_files *files);
-/* That was all: gives it the name. Fine when there is one already. */
+/* Call it after all bytes: gives the file its name. Succeeds if the name exists already. */
 MUST_CHECK int fleet_build_files_keep(struct build_files *files, const char *project_id,
                                       const char *hash, int64_t *ret_size, struct error *err);

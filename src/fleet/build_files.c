@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files for copy steps: DATA/builds/PROJECT-HASH, each a tar that only the agent in a sandbox ever
- * looks into. */
+/* Files for copy steps: DATA/builds/PROJECT-HASH, each a tar that only the agent in a sandbox
+ * unpacks. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

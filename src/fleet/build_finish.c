@@ -12,7 +12,7 @@
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 
-/* An entrypoint without a ready command has so long to fail. */
+/* Time in which an entrypoint without a ready command may fail. */
 #define START_CHECK_MS 1000
 #define READY_EVERY_MS 500
 #define READY_ONCE_MS 30000
@@ -44,7 +44,7 @@ static const char **start_words(const struct build *b, struct arena *a)
 	return words;
 }
 
-/* What the entrypoint says meanwhile goes to the log. */
+/* A trial run of the entrypoint; its output goes to the log. */
 struct start_check {
 	struct build *build;
 	struct build_sandbox box;
@@ -61,7 +61,7 @@ static void start_check_done(struct start_check *t)
 	build_sandbox_close(&t->box);
 }
 
-/* 1: a time with nothing to do has passed. */
+/* Reads output until `until`, or until the command ends. */
 static int listen_until(struct start_check *t, int64_t until, struct error *err)
 {
 	int result = 1;
@@ -171,7 +171,7 @@ int build_check_start(struct build *b, struct error *err)
 
 /* ---- the template ---- */
 
-/* The project's own one of that name; 0: there is none. */
+/* 1: the project has a template of that name; 0: it has none. */
 static int find_existing(struct build *b, const char *name, struct template_record *ret,
                          struct error *err)
 {
@@ -185,7 +185,7 @@ static int find_existing(struct build *b, const char *name, struct template_reco
 	return 0;
 }
 
-/* Sandboxes of it that are stopped lie on its root filesystem. */
+/* Stopped sandboxes of the template need its root filesystem. */
 static int check_replaceable(const struct build *b, const struct template_record *t,
                              struct error *err)
 {
@@ -225,7 +225,7 @@ static const char *entrypoint_json(struct build *b)
 	return t.entrypoint_json ? t.entrypoint_json : b->source.entrypoint_json;
 }
 
-/* What was not given is as the source has it. */
+/* Members that are not given are inherited from the source. */
 static void describe_template(struct build *b, struct template_record *t)
 {
 	const struct build_resources *r = &b->spec.resources;
@@ -281,7 +281,7 @@ static int replace_template(struct build *b, struct template_record *t, const ch
 	return store_template_update(b->fleet->store, t, err);
 }
 
-/* What they lay on before, if nothing else does, goes with the next sweep. */
+/* A sweep removes the layers that they used before, if nothing else needs them. */
 static int put_also(struct build *b, struct error *err)
 {
 	const char *ignored;
@@ -298,7 +298,7 @@ static int put_also(struct build *b, struct error *err)
 	return 0;
 }
 
-/* As with a derived one: who finds the source's row afterwards has its folder. */
+/* As with a derived template: if the source's row still exists, its folder does, too. */
 static int check_source(struct build *b, struct error *err)
 {
 	struct template_record source;

@@ -4,13 +4,13 @@
 
 #include "fleet/build_parts.h"
 
-/* In every key: what a step does has changed when this changes. */
+/* Part of every key; changes when the meaning of steps changes. */
 #define RULES "atoll build 1"
 #define TEXT_SHOWN_MAX 200
 
 _Static_assert(2 * crypto_hash_sha256_BYTES == BUILD_KEY_SIZE, "a SHA-256");
 
-/* With its length, so that no two lists of texts look alike. */
+/* With its length, so that different lists of texts never produce the same bytes. */
 static void add_text(crypto_hash_sha256_state *hash, const char *text)
 {
 	uint64_t size = text ? strlen(text) : 0;
@@ -56,7 +56,7 @@ void build_key_first(const struct template_record *source, bool internet,
 
 	crypto_hash_sha256_init(&hash);
 	add_text(&hash, RULES);
-	/* Its recipe is in it, too: environment and folder are those of the commands. */
+	/* The recipe counts, too: commands use its environment and folder. */
 	add_text(&hash, source->id);
 	add_text(&hash, source->folder);
 	add_text(&hash, source->snapshot_id);

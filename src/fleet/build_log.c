@@ -14,7 +14,7 @@
 #define CHUNK_BYTES ((size_t)64 * 1024)
 #define STORE_EVERY_MS 1000
 #define LOAD_CHUNKS 16
-/* Left for what the build itself has to say in the end. */
+/* Reserved for the build's own lines at the end. */
 #define OWN_BYTES ((size_t)64 * 1024)
 
 struct build_log {
@@ -97,7 +97,7 @@ static void add_line(struct build_log *log, int64_t step, enum build_stream stre
 	add_end(log);
 }
 
-/* What is too much is dropped, once said; the build's own words still fit. */
+/* Output above the limit is dropped, with one notice; the build's own lines still fit. */
 static bool has_room(struct build_log *log, int64_t step, enum build_stream stream)
 {
 	static const char notice[] = "the log is longer than 4 MiB: the rest of the commands' "
@@ -171,7 +171,7 @@ struct build_log_position fleet_build_log_read(struct build_log *log, int64_t si
 
 /* ---- the store ---- */
 
-/* The next lines that it has not: false when there are none, or few and young ones. */
+/* The next lines for the store: false if there are none, or only few and recent ones. */
 static bool take_chunk(struct build_log *log, struct arena *a, bool all, struct build_chunk *ret)
 {
 	bool taken = false;
@@ -222,7 +222,7 @@ void build_log_end(struct build_log *log)
 	pthread_mutex_unlock(&log->mutex);
 }
 
-/* Cuts off the lines before `since`, and what does not fit. */
+/* Leaves out lines before `since` and lines that do not fit. */
 static int64_t add_lines(const struct build_chunk *chunk, int64_t since, struct buf *out)
 {
 	struct span rest = span_of(chunk->text), line;

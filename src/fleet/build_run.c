@@ -12,7 +12,7 @@
 
 /* ---- the path ---- */
 
-/* Of the build, or of a template: later values replace earlier ones. */
+/* Sets a variable; later values replace earlier ones. */
 static int set_env(struct build *b, const char *key, const char *value, struct error *err)
 {
 	struct json_map *env = &b->path.env;
@@ -65,7 +65,7 @@ static int set_workdir(struct build *b, const char *given, struct error *err)
 	return 0;
 }
 
-/* The layer is pinned, and the one below it need not be any more. */
+/* The new layer is pinned; the one below need not be any more. */
 static void take_layer(struct build *b, const struct build_layer *layer)
 {
 	layer_unpin(b->fleet, b->path.layer);
@@ -207,7 +207,7 @@ static int run_steps(struct build *b, struct error *err)
 	return 0;
 }
 
-/* Folders that no later step has made. */
+/* Folders that no later step has created. */
 static int make_folders(struct build *b, struct error *err)
 {
 	const struct build_step none = {.type = BUILD_STEP_COUNT};

@@ -14,9 +14,9 @@
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 
-/* A message that has begun comes to its end soon. */
+/* Time for the rest of a message that has begun. */
 #define MESSAGE_MS 10000
-/* A sandbox that was forgotten ends by itself, after the build. */
+/* A leftover sandbox ends by itself so long after the build. */
 #define LATER_MS (10 * 60 * 1000)
 #define LABEL "atoll.build"
 
@@ -351,7 +351,7 @@ int build_sandbox_keep(struct build_sandbox *box, struct build_layer *ret, struc
 
 	ret->size_bytes = measure_layer(box);
 	fleet_unhold(&box->hold);
-	/* Nothing that it left behind may still write. */
+	/* No process of the step may still write. */
 	if (fleet_stop(b->fleet, &b->arena, &ref, &stopped, err) < 0 ||
 	    fleet_snapshot(b->fleet, &b->arena, &ref, &request, &made, err) < 0)
 		return -1;

@@ -13,7 +13,7 @@
 
 #define TOUCH_EVERY_MS 1000
 #define NAME_KEY_SIZE 256
-/* Meters of those that ended between two readings; of more, only who used them is forgotten. */
+/* Limit for meters of freed entries between two reads; above it only the attribution is lost. */
 #define ENDED_MAX 100000
 
 void cache_init(struct cache *c)
@@ -150,7 +150,7 @@ static struct cache_entry *pin_entry(struct cache *c, const char *id)
 	return entry;
 }
 
-/* It has still to be read. */
+/* The meter has not been read yet. */
 static void keep_meter(struct cache *c, struct cache_entry *entry)
 {
 	if (!entry->meter || c->ended_count == ENDED_MAX)
@@ -315,7 +315,7 @@ static struct cache_entry *find_started(const struct cache *c, const char *proje
 		entry = map_find(&c->by_name, key);
 	if (!entry || !entry->is_started)
 		return NULL;
-	/* Somebody else's id is to be as unknown as one that does not exist. */
+	/* An id of another project must look like one that does not exist. */
 	if (project_id && strcmp(project_id, entry->record.project_id) != 0)
 		return NULL;
 	return entry;

@@ -51,8 +51,8 @@ static int find_base(struct fleet *f, struct arena *a, const char *base, struct 
 	return 0;
 }
 
-/* A template that was built by steps is a folder and a layer: the one that the sandbox was made
- * with, or, when that is gone or nobody knows, what the template has now. */
+/* A template built by steps is a folder and a layer: the layer that the sandbox was created with
+ * or, if that is unknown or gone, the template's present one. */
 static int find_layer(struct fleet *f, struct arena *a, const struct template_record *t,
                       struct file_comparison *q, struct error *err)
 {
@@ -99,7 +99,7 @@ static int compare_with_sandbox(struct fleet *f, struct arena *a, const struct s
 	return find_base(f, a, base, ret, err) < 0 ? -1 : find_template(f, a, ret, err);
 }
 
-/* What it was taken on may have been removed since. */
+/* The parent may have been removed since. */
 static const char *parent_of(struct fleet *f, struct arena *a, const struct snapshot_record *r)
 {
 	const struct fleet_ref ref = {r->project_id, r->parent_id};
@@ -218,8 +218,8 @@ int fleet_diff(struct fleet *fleet, struct arena *a, const struct fleet_changes_
 
 /* ---- reverting ---- */
 
-/* Where the files are put back: by the sandbox's own agent while it runs, so that nothing is
- * changed behind its kernel's back; else by that of the review, which has them at a folder. */
+/* The target of a revert: the sandbox's own agent while it runs, so that nothing changes behind its
+ * kernel; else the agent of the review, which has the files at a folder. */
 struct revert_target {
 	struct operation *op;
 	struct file_review review;
@@ -247,7 +247,7 @@ static int check_special(const struct sandbox_change *c, struct error *err)
 	return 0;
 }
 
-/* What lies on a volume is no part of the layers, and stays. Its place is made at each start. */
+/* Files on a volume are not part of the layers and stay. Each start creates the mount point. */
 static bool is_on_volume(const struct revert_target *t, const struct sandbox_change *c)
 {
 	for (size_t i = 0; i < t->mounts.count; i++)
@@ -275,7 +275,7 @@ static int check_volumes(const struct revert_target *t, const struct sandbox_cha
 	return 0;
 }
 
-/* Nothing is touched before all of it can be done. */
+/* Checks everything before anything is changed. */
 static int check_changes(const struct revert_target *t, const struct file_review_changes *found,
                          struct error *err)
 {
@@ -297,7 +297,7 @@ static int check_changes(const struct revert_target *t, const struct file_review
 	return 0;
 }
 
-/* What was not there, and what was something else. Its contents go with it. */
+/* Removes entries that were added or changed their type, with their contents. */
 static int remove_added(const struct revert_target *t, const struct file_review_changes *found,
                         unsigned *ret, struct error *err)
 {

@@ -75,7 +75,7 @@ static int finish_start(struct operation *op, const struct provider_created *cre
 	        .desired = -1,
 	        .event = arena_format(op->arena, "started in %s", took),
 	        .created = created,
-	        /* Of a new one that is not to last, see is_synced. */
+	        /* For a new ephemeral sandbox, see is_synced. */
 	        .is_lazy = op->record.started_at == 0 && !op->record.persistent,
 	        .lease = op->claim ? lease_to_finish(op->claim) : NULL,
 	        .ret_lease_lost = &is_lost,
@@ -88,7 +88,7 @@ static int finish_start(struct operation *op, const struct provider_created *cre
 	fault_point("api", "create-started");
 	if (op->record.desired != SANDBOX_DELETED)
 		return 0;
-	/* Somebody wanted it gone while it was being made, and left that to us. */
+	/* A caller has requested its delete during the creation and left it to this thread. */
 	if (lifecycle_delete(op, SANDBOX_REASON_USER, err) < 0)
 		return -1;
 	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' was deleted while it was being made",
@@ -121,12 +121,12 @@ void lifecycle_fail(struct operation *op, const struct error *why)
 void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 {
 	struct fleet_defaults defaults;
-	struct error ignored = {0}; /* the command will tell */
+	struct error ignored = {0}; /* the command will report it */
 
 	(void)!fleet_defaults(f, a, r, NULL, &defaults, &ignored);
 }
 
-/* The first command comes next: what it needs is looked for while the answer is on its way. */
+/* Prefetches what the first command needs while the answer is on its way. */
 struct command_prefetch {
 	struct worker_task task;
 	struct fleet *fleet;
@@ -158,9 +158,9 @@ static void prefetch_command(const struct operation *op)
 	worker_afterwards(&e->task);
 }
 
-/* What is to last is on the disk when it is answered, and so is who has a volume. Of all others
- * nothing runs after a crash of the machine: their rows come to the disk with the next that
- * somebody waits for, or within seconds. */
+/* Rows of persistent sandboxes and of volumes are on disk before the answer. Other sandboxes do not
+ * survive a crash of the machine: their rows reach the disk with the next synced commit, or within
+ * seconds. */
 static bool is_synced(const struct operation *op)
 {
 	return op->record.persistent || op->mount_count > 0;
@@ -201,8 +201,8 @@ int lifecycle_create(struct operation *op, const struct template_record *t, int6
 	warm_start(op, t);
 	if (finish_start(op, &created, begun_ns, err) < 0 ||
 	    (syncs && store_sync_wait(f->store, sync, err) < 0)) {
-		/* Made, but the store could not be told: without a row that says so it must not
-		 * run on. */
+		/* The sandbox exists, but the store failed: without a row in STARTED it must not
+		 * run. */
 		if (op->record.actual == SANDBOX_CREATING)
 			lifecycle_fail(op, err);
 		return -1;
@@ -259,7 +259,7 @@ int lifecycle_restart(struct operation *op, const struct template_record *t, int
 		return 0;
 	if (op->record.actual != SANDBOX_CREATING)
 		return -1;
-	/* Its files are there as before: back to where it was. */
+	/* The files are unchanged: back to STOPPED. */
 	if (f->ops->stop(f->provider, op->record.id, 0, deadline_after(CALL_TIMEOUT_MS), &second) <
 	    0)
 		log_warning("stop after a failed start", TEXT("sandbox", op->record.id),
@@ -278,8 +278,8 @@ struct beginning {
 	struct operation *op;
 };
 
-/* Nothing refuses it any more: the provider works while the row is written. Who dies in between
- * leaves an orphan, and no sweep takes it for one as long as it is operation_ended on. */
+/* The request is accepted: the provider works while the row is written. If the process dies in
+ * between, the sandbox is an orphan; no sweep treats it as one during the operation. */
 static void begin_creation(void *context)
 {
 	const struct beginning *b = context;
@@ -293,7 +293,7 @@ static void begin_creation(void *context)
 	fault_point("api", "create-begun");
 }
 
-/* Its row was not written after all. */
+/* The row was not written: destroys what the provider has begun. */
 static void abandon_creation(struct operation *op)
 {
 	struct fleet *f = op->fleet;
@@ -306,7 +306,7 @@ static void abandon_creation(struct operation *op)
 		lifecycle_destroy(op);
 }
 
-/* `act`: whose sandbox is begun when its row is accepted; NULL = later. */
+/* `op`: its sandbox is begun when the row is accepted; NULL: later. */
 static int insert_once(struct fleet *f, struct resolved_create *resolved, struct operation *op,
                        struct error *err)
 {
@@ -340,7 +340,7 @@ static bool is_other_conflict(const struct resolved_create *resolved)
 	return resolved->is_outdated || (claim && claim->is_lost);
 }
 
-/* Who has a volume may be about to let go of it. */
+/* The sandbox that has a volume may be about to release it. */
 static int insert_mounted(struct fleet *f, struct resolved_create *resolved, struct operation *op,
                           struct error *err)
 {
@@ -373,8 +373,8 @@ static int insert_named(struct fleet *f, struct arena *a, struct resolved_create
 	return -1;
 }
 
-/* The usual case: the template is there, the caller waits. The row begins in CREATING, which saves
- * a commit. */
+/* The usual case: the template is ready and the caller waits. The row begins in CREATING, which
+ * saves a commit. */
 static int create_and_start(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                             int64_t begun_ns, struct error *err)
 {
@@ -422,7 +422,7 @@ static int create_pending(struct fleet *f, struct arena *a, struct resolved_crea
 	return result;
 }
 
-/* A template that was built by steps has its files on the server that built it. */
+/* The files of a template built by steps are on the server that built it. */
 static int find_layer(const struct fleet *f, struct resolved_create *resolved, struct error *err)
 {
 	const struct template_record *t = &resolved->template;
@@ -441,7 +441,7 @@ static int find_layer(const struct fleet *f, struct resolved_create *resolved, s
 	return -1;
 }
 
-/* Again, when the project has changed since its row was read. */
+/* Repeats if the project has changed since its row was read. */
 static int resolve_and_make(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                             int64_t begun_ns, struct error *err)
 {
@@ -466,7 +466,7 @@ static int resolve_and_make(struct fleet *f, struct arena *a, struct resolved_cr
 	return -1;
 }
 
-/* Before there is a row. What can be refused is refused before the wait. */
+/* Before the row is written. Checks the request before it waits. */
 static int await_template(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                           struct error *err)
 {

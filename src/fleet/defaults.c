@@ -46,14 +46,14 @@ static void put_variables(struct environment_list *e, const struct json_value *o
 int defaults_compute(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
                      const struct template_record *t, struct fleet_defaults *ret, struct error *err)
 {
-	/* Who shares the host's files and users has none of the template's: a folder is home,
-	 * project and all, and the agent knows its path. */
+	/* A provider that shares the host's files and users ignores those of the template: the
+	 * folder is home and project, and the agent knows its path. */
 	bool is_own = (f->ops->abilities & PROVIDER_CAN_ISOLATE) != 0;
 	const char *user = is_own ? t->user : "", *workdir = is_own ? t->workdir : "";
 	const struct json_value *of_template, *of_row;
 	struct environment_list e = {.arena = a};
 
-	/* Without it a command would do something else than its owner meant. */
+	/* Without its environment a command would behave differently. */
 	if (store_secret_check(r->env_json, err) < 0 || store_secret_check(t->env_json, err) < 0 ||
 	    json_load(a, span_of(t->env_json), &of_template, err) < 0 ||
 	    json_load(a, span_of(r->env_json), &of_row, err) < 0)
@@ -67,7 +67,7 @@ int defaults_compute(const struct fleet *f, struct arena *a, const struct sandbo
 	return 0;
 }
 
-/* Kept, once worked out: a change of the template is for sandboxes that are made after it. */
+/* Cached once computed: a change of the template applies to later sandboxes. */
 static int compute_for_row(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                            struct fleet_defaults *ret, struct error *err)
 {

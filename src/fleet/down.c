@@ -5,14 +5,13 @@
 #include "fleet/rounds.h"
 #include "fleet/trash.h"
 
-/* After the last call, and longer than the server may take to end. */
+/* Longer than the server needs to end after the last call. */
 #define CLOSED_MS 60000
 
 struct stopping {
 	int64_t deadline;
 	bool for_good;
-	bool waits; /* for what another call does with a sandbox; not before all others are stopped
-	             */
+	bool waits; /* waits for other operations; only after all other sandboxes are stopped */
 	struct fleet_stopped counts;
 };
 
@@ -27,7 +26,7 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
 	if (r->actual == SANDBOX_STOPPED || r->actual == SANDBOX_ARCHIVED ||
 	    r->actual == SANDBOX_FAILED)
 		return;
-	/* Behind a closed gate it waits for its template, and cannot begin to run. */
+	/* With a closed gate it waits for its template and cannot begin to run. */
 	if (r->actual == SANDBOX_PENDING && stopping->for_good)
 		return;
 	if (now < stopping->deadline &&
@@ -43,8 +42,9 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
 	stopping->counts.left++;
 }
 
-/* Sandboxes that a call works on, and with `for_good` those that come to run after all. A call may
- * go on for minutes, because its sandbox does not answer: by then the others are stopped. */
+/* Stops sandboxes with an operation under way and, with `for_good`, those that began to run
+ * meanwhile. An operation may take minutes if its sandbox does not answer; the others are stopped
+ * by then. */
 static int stop_rest(struct fleet *f, struct stopping *stopping, struct error *err)
 {
 	bool is_empty = !stopping->for_good || gate_wait(f->gate, stopping->deadline);
@@ -55,7 +55,7 @@ static int stop_rest(struct fleet *f, struct stopping *stopping, struct error *e
 	stopping->counts.left = 0;
 	if (fleet_each_sandbox(f, stop_row, stopping, err) < 0)
 		return -1;
-	/* A call inside the gate may have a row, which is counted, or none. */
+	/* A call inside the gate may have a counted row, or none yet. */
 	if (!is_empty && stopping->counts.left < gate_inside(f->gate))
 		stopping->counts.left = gate_inside(f->gate);
 	return 0;

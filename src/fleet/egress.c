@@ -62,7 +62,7 @@ static void repeat_rules(struct fleet *f, const struct sandbox_record *r, UNUSED
 	     egress_reconcile(&op, &err) == 0) ||
 	    err.code == ERROR_NOT_FOUND)
 		return;
-	/* It may be open meanwhile. */
+	/* The sandbox may be unfiltered meanwhile. */
 	atomic_store(&f->wants_rules, true);
 	log_warning("rules of a sandbox are told again at the next round", TEXT("sandbox", r->id),
 	            FAILURE(&err));

@@ -27,7 +27,7 @@ static int load_words(struct arena *a, const struct template_record *t, const ch
 	return 0;
 }
 
-/* Answered when the program has been executed, or could not be. */
+/* Returns when the program has been executed or could not be. */
 static int start_program(struct operation *op, const struct agent_exec *exec, struct error *err)
 {
 	struct fleet *f = op->fleet;
@@ -39,8 +39,8 @@ static int start_program(struct operation *op, const struct agent_exec *exec, st
 	        err);
 }
 
-/* To the agent a missing program is not found and one that may not be run forbidden. The caller
- * would take that for the sandbox, and for his key: what is wrong is the template. */
+/* The agent reports a missing program as not found and one without permission as forbidden. The
+ * caller would read that as its sandbox or its key: the template is at fault. */
 static bool is_templates_fault(const struct error *err)
 {
 	return err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN ||
@@ -61,7 +61,7 @@ int entrypoint_start(struct operation *op, const struct template_record *t, stru
 	struct fleet_defaults defaults;
 	const char **words;
 
-	/* Most have none, and pay nothing for it. */
+	/* Most templates have none, and pay nothing for it. */
 	if (!*t->entrypoint_json || strcmp(t->entrypoint_json, "[]") == 0)
 		return 0;
 	if (load_words(op->arena, t, &words, err) < 0 ||

@@ -25,8 +25,8 @@ struct removal_round {
 
 /* ---- sandboxes ---- */
 
-/* A sandbox that failed while it was brought back from the blob store still has its files there.
- * The rows tell, also while the server runs without its blob store. */
+/* A sandbox that failed while its files were restored still has its archive. The rows tell, also
+ * while the server runs without its blob store. */
 static bool may_have_archive(struct fleet *f, const char *id)
 {
 	const struct backup_filter filter = {.holder_id = id, .limit = 1};
@@ -83,7 +83,7 @@ static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void
 
 /* ---- templates ---- */
 
-/* The default templates have no project. What another server made is that server's to remove. */
+/* Default templates have no project. Templates of another server are removed by that server. */
 static bool is_template_due(const struct fleet *f, const struct removal_round *round,
                             const struct template_record *t)
 {
@@ -91,7 +91,7 @@ static bool is_template_due(const struct fleet *f, const struct removal_round *r
 	       (!*t->node || strcmp(t->node, f->node) == 0);
 }
 
-/* The store refuses it while a sandbox or a snapshot is of this template. */
+/* The store refuses while a sandbox or a snapshot uses this template. */
 static void remove_template(struct fleet *f, const struct template_record *t)
 {
 	struct error err = {0};
@@ -121,7 +121,7 @@ static int remove_templates(struct fleet *f, struct removal_round round, struct 
 
 /* ---- backups ---- */
 
-/* Those of archived sandboxes (with a holder) go with their sandbox. */
+/* Archives (backups with a holder) are removed with their sandbox. */
 static bool is_backup_due(const struct removal_round *round, const struct backup_record *r)
 {
 	return r->state == BACKUP_FAILED && !*r->holder_id && r->created_at < round->before;

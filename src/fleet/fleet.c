@@ -54,7 +54,8 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	cache_init(f->cache);
 	template_cache_init(f->templates);
 	project_cache_init(f->projects);
-	/* Waiting is slow work, which has half of the workers: it may have half of those. */
+	/* Waiting calls run in the slow lane, which has half of the workers: they may take half of
+	 * those. */
 	leases_in_flight_init(f->leases, 1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
 	samples_init(f->samples);
@@ -158,7 +159,7 @@ static bool is_asleep(const struct sandbox_record *r)
 	return sandbox_is_asleep(r->actual, r->reason, (unsigned)r->traits);
 }
 
-/* Whoever acts on it, to pause it perhaps, is waited for: what it has become then decides. */
+/* Waits for the operation under way, which may pause the sandbox; the state afterwards decides. */
 static int hold_awake(struct fleet *f, struct arena *a, struct cache_entry *entry,
                       const struct fleet_awaited *awaited, struct sandbox_record *r,
                       struct error *err)
@@ -175,8 +176,8 @@ static int hold_awake(struct fleet *f, struct arena *a, struct cache_entry *entr
 	return cache_hold_entry(f->cache, a, entry, r) ? 0 : refuse_hold(r, err);
 }
 
-/* The first use after a start of this server, or of one that is asleep. The row is read again once
- * its slot is pinned: from then on no move can pass unseen. */
+/* The first use after a start of this server, or of a sandbox that is asleep. The row is read again
+ * after its entry is pinned: from then on no move is missed. */
 static int hold_from_store(struct fleet *f, struct arena *a, const struct fleet_awaited *awaited,
                            struct sandbox_record *r, struct error *err)
 {
@@ -285,8 +286,8 @@ static void run_reports(struct worker_task *task)
 	egress_repeat_rules(f);
 }
 
-/* On a thread that must not call back into the provider: a worker looks into it, or, when they all
- * have much to do, the next tick. */
+/* The provider's thread must not call back into it: a worker handles the report or, if all are
+ * busy, the next tick. */
 static void queue_reports(struct fleet *fleet)
 {
 	struct report_task *t = calloc(1, sizeof(*t));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sandboxes of a snapshot that was taken for them. Several threads make them: the one that was
- * asked, and as many of the slow lane as are free. What these do not come to, the first does by
- * itself, so that nobody waits for a thread. */
+/* Forks: several threads create them, the caller's and as many of the slow lane as are free. The
+ * caller's thread does what the others do not get to, so it never waits for a free thread. */
 #include <pthread.h>
 
 #include "base/log.h"
@@ -16,8 +15,8 @@
 #include "store/services.h"
 #include "worker/worker.h"
 
-/* With the one that was asked: a sandbox is made by atolld, broker, maker and agent in turns, so
- * that two processors are busy with these. */
+/* Including the caller's thread: atolld, broker and agent take turns in a create, so that these
+ * keep two processors busy. */
 #define THREADS_MAX 4
 
 struct forking {
@@ -64,7 +63,7 @@ int request_like_sandbox(struct arena *a, const struct sandbox_record *r, struct
 	        .delete_after_ms = r->delete_after_ms,
 	        .wait = true,
 	};
-	/* Without its environment it would be another one. */
+	/* A copy without the environment would not be the same. */
 	if (store_secret_check(r->env_json, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
 	if (request_map_of_json(a, r->labels_json, &all, err) < 0)
@@ -74,7 +73,7 @@ int request_like_sandbox(struct arena *a, const struct sandbox_record *r, struct
 	return request_map_of_json(a, r->env_json, &ret->env, err);
 }
 
-/* False when there are no more to begin. */
+/* False: all forks have begun, or one has failed. */
 static bool take_number(struct forking *forking, unsigned *ret)
 {
 	bool is_there;
@@ -153,7 +152,7 @@ static void run_helper(struct worker_task *task)
 
 static unsigned start_helpers(struct forking *forking, struct fork_helper helpers[THREADS_MAX - 1])
 {
-	struct error ignored = {0}; /* the fewer are there, the longer it takes */
+	struct error ignored = {0}; /* fewer helpers only take longer */
 	unsigned count = 0;
 
 	while (count < THREADS_MAX - 1 && count + 1 < forking->request->count) {
@@ -184,7 +183,7 @@ static void end_helpers(struct forking *forking, struct fork_helper *helpers, un
 	pthread_mutex_unlock(&forking->mutex);
 }
 
-/* All of them into `a`, whoever has made them. */
+/* Creates all forks; their records are copied into `a`. */
 static void run_forks(struct forking *forking, struct arena *a)
 {
 	struct fork_helper helpers[THREADS_MAX - 1];
@@ -219,7 +218,7 @@ static void drop_forks(struct fleet *f, struct arena *a, const struct forking *f
 		log_warning("a fork's snapshot is left", FAILURE(&err));
 }
 
-/* A volume that it writes to is its alone; one that it reads, the forks may read, too. */
+/* A volume that the source writes stays with it; read-only volumes are shared. */
 static int share_mounts(struct operation *op, struct fleet_create *create, struct fleet_forked *ret,
                         struct error *err)
 {
@@ -250,7 +249,7 @@ static int share_mounts(struct operation *op, struct fleet_create *create, struc
 	return 0;
 }
 
-/* The row is read and the snapshot taken in one act; the forks need nothing of the sandbox. */
+/* Reads the row and takes the snapshot in one operation; the forks do not need the source. */
 static int take_for_fork(struct forking *forking, struct arena *a, const struct fleet_ref *ref,
                          struct fleet_create *create, struct fleet_forked *ret, struct error *err)
 {

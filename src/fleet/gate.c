@@ -7,7 +7,7 @@
 
 #define LOOK_MS 10
 
-/* Counted first, asked second: gate_close stores first and counts second, so that one of the two
+/* Counts first and checks second; gate_close closes first and counts second, so that one of the two
  * sees the other. */
 struct gate *gate_enter(struct gate *gate, struct error *err)
 {

@@ -12,7 +12,7 @@
 
 #define RING_FIRST 8
 #define FRESH_MS 1000
-/* Of one that is not sampled any more, at least. */
+/* Least time that the samples of a sandbox are kept after its last one. */
 #define KEPT_MS (3600 * INT64_C(1000))
 
 /* The newest samples of one sandbox. */
@@ -54,7 +54,7 @@ static const struct fleet_sample *ring_sample(const struct sample_ring *ring, un
 	return &ring->items[(ring->next + i) % ring->count];
 }
 
-/* Of one that has any, as all have that are in the map. */
+/* The ring is not empty, as is every ring in the map. */
 static const struct fleet_sample *ring_last(const struct sample_ring *ring)
 {
 	return ring_sample(ring, ring->count - 1);
@@ -80,7 +80,7 @@ static void ring_add(struct sample_ring *ring, const struct fleet_sample *sample
 
 /* ---- a sample ---- */
 
-/* The counter begins anew with each start of the sandbox. */
+/* The counter restarts with each start of the sandbox. */
 static float load_of(const struct provider_stats *s, const struct fleet_sample *before)
 {
 	uint64_t used_us = s->cpu_usage_us;
@@ -162,8 +162,8 @@ void samples_begin(struct fleet *f)
 	forget_old(s, clock_unix_ms() - (every_ms > KEPT_MS ? every_ms : KEPT_MS));
 }
 
-/* Of one that was ended while the provider was asked, nothing: who deletes it ends it in the cache
- * before its samples are forgotten. */
+/* Keeps nothing for a sandbox that ended during the query: a delete ends it in the cache before it
+ * forgets the samples. */
 static void keep_sample(struct fleet *f, const char *id, const struct provider_stats *stats)
 {
 	struct sandbox_samples *s = f->samples;
@@ -199,7 +199,7 @@ void samples_add(struct fleet *f, const struct sandbox_record *r)
 		return;
 	}
 	log_debug("no sample", TEXT("sandbox", r->id), FAILURE(&err));
-	/* A provider that does not answer would be waited for once for each of them. */
+	/* A provider that does not answer would be waited for once per sandbox. */
 	if (err.code == ERROR_UNAVAILABLE || err.code == ERROR_TIMEOUT)
 		f->samples->is_sampling = false;
 }
@@ -227,7 +227,7 @@ static void copy_period(const struct sample_ring *ring, struct arena *a,
 	ret->disk_limit_bytes = ring->disk_limit_bytes;
 }
 
-/* The newest one is in *ret_last, of the period or not; its `at` is 0 when there is none. */
+/* *ret_last: the newest sample, inside the period or not; its `at` is 0 if there is none. */
 static void copy_ring(const struct sample_ring *ring, struct arena *a,
                       const struct fleet_period *period, struct fleet_history *ret,
                       struct fleet_sample *ret_last)
@@ -241,7 +241,7 @@ static void copy_ring(const struct sample_ring *ring, struct arena *a,
 	copy_period(ring ? ring : &none, a, period, ret);
 }
 
-/* A second of grace for a beginning by a clock that is not quite ours. */
+/* One second of tolerance for the clock of the caller. */
 static bool is_period_open(const struct fleet_period *period, int64_t now)
 {
 	return period->from <= now + 1000 && (period->until == 0 || period->until >= now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept costs, too: measured and metered in the background, by a worker of the slow lane
- * that no request waits for. */
+/* Metering of kept storage, in the background, by a worker of the slow lane that no request waits
+ * for. */
 #include "base/log.h"
 #include "fleet/background_work.h"
 #include "fleet/fleet_state.h"
@@ -13,7 +13,7 @@
 #define MINUTE_MS (INT64_C(60) * 1000)
 #define ROUND_EVERY_MS (5 * MINUTE_MS)
 #define METER_EVERY_MS (15 * MINUTE_MS)
-/* What may grow is measured that often, all else to see whether it was done something to. */
+/* Things that may grow are measured this often, others to notice changes. */
 #define MEASURE_EVERY_MS (60 * MINUTE_MS)
 #define LOOK_AGAIN_MS (24 * 60 * MINUTE_MS)
 #define MEASURE_TIMEOUT_MS 60000
@@ -69,7 +69,7 @@ static int measure_holding(struct fleet *f, const struct holding_record *r, int6
 	return 0;
 }
 
-/* An attempt that fails is noted: what fails each time must not keep the others from their turn. */
+/* A failed measurement is recorded, so that it does not keep others from their turn. */
 static void update_size(struct holdings_round *round, struct holding_usage *usage)
 {
 	const struct holding_record *r = usage->seen;
@@ -113,7 +113,7 @@ static void add_row(struct holdings_round *round, struct holding_usage *usage,
 	};
 }
 
-/* What is met for the first time may be older than this table: it pays for two rounds at most. */
+/* A thing seen for the first time may be older than this table: it pays for two rounds at most. */
 static struct usage_due due_of(const struct holding_record *r, int64_t now)
 {
 	int64_t known = r->metered_at > 0 ? r->metered_at : now - 2 * METER_EVERY_MS;
@@ -139,7 +139,7 @@ static int meter_holding(struct holdings_round *round, const struct holding_reco
 	if (usage.measured_at <= 0 && !is_known(r)) {
 		if (usage.measured_at == r->measured_at)
 			return 0;
-		/* Its time waits until it is known. */
+		/* Not charged until its size is known. */
 		usage.metered_at = due.from;
 		return store_holding_write(round->fleet->store, &usage, err);
 	}
@@ -149,7 +149,7 @@ static int meter_holding(struct holdings_round *round, const struct holding_reco
 	return store_holding_write(round->fleet->store, &usage, err);
 }
 
-/* A measure may take a minute. */
+/* A measurement may take a minute. */
 static bool is_round_over(const struct holdings_round *round)
 {
 	return atomic_load(&round->fleet->meters->is_ending) ||

@@ -31,7 +31,7 @@ static const char *describe_end(struct operation *op, const char *path,
 	                    : arena_format(op->arena, "exited with %d", (int)end->exit_code));
 }
 
-/* As AGENT_EXEC_IF_THERE says it; a hook whose interpreter is missing has an errno. */
+/* The agent's report with AGENT_EXEC_IF_THERE; a hook without its interpreter has an errno. */
 static bool is_absent(const struct error *err)
 {
 	return err->code == ERROR_NOT_FOUND && err->sys_errno == 0;
@@ -55,7 +55,7 @@ const char *hook_run(struct operation *op, const char *path)
 	struct compute_result result;
 	struct error err = {0};
 
-	/* Where nothing is isolated the path is the machine's own. */
+	/* Without isolation the path would be on the host itself. */
 	if (!(f->ops->abilities & PROVIDER_CAN_ISOLATE) || !(f->ops->abilities & PROVIDER_CAN_EXEC))
 		return "";
 	if (compute_run(f->provider, op->record.id, op->arena, &run, &result, &err) == 0)

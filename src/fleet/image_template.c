@@ -7,7 +7,7 @@
 #include "fleet/import.h"
 #include "fleet/templates.h"
 
-/* By all who want the same image and fail, one after the other. */
+/* Limit for callers that import the same image and fail one after the other. */
 #define IMPORT_TRIES 16
 
 int fleet_template_check_image(const struct template_record *t, const char *image,
@@ -26,7 +26,7 @@ int fleet_template_check_image(const struct template_record *t, const char *imag
 	return -1;
 }
 
-/* It is there: of that image, and ready before the deadline. */
+/* The template exists: checks its image and waits until it is ready. */
 static int take_imported(struct fleet *f, struct arena *a, const struct fleet_import *request,
                          int64_t deadline, struct template_record *t, struct error *err)
 {
@@ -36,8 +36,8 @@ static int take_imported(struct fleet *f, struct arena *a, const struct fleet_im
 	return fleet_template_ready(f, a, t, deadline, err);
 }
 
-/* Who else imports it may come between our look and our own try, and may fail while we wait: then
- * there is no such row any more. */
+/* Another caller may start the import between the lookup and this import, and may fail while this
+ * one waits; then the row is gone. */
 int fleet_template_of_image(struct fleet *fleet, struct arena *a,
                             const struct fleet_import *request, int64_t deadline,
                             struct template_record *ret, struct error *err)

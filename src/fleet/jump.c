@@ -91,7 +91,7 @@ static void hold_removals(struct fleet *f, int64_t back_ms, int64_t expiry_back_
 	atomic_store(&j->hold_until, clock_boot_ms() + for_ms);
 }
 
-/* A second jump adds to the first: there and back comes to nothing. */
+/* Jumps add up: a jump and its correction cancel out. */
 static void set_hold(struct fleet *f, int64_t by_ms)
 {
 	int64_t back_ms = atomic_load(&f->pairing->jump.back_ms) + by_ms;

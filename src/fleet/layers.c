@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers: results of steps, kept for the next build that has the same step. Who uses one just now
- * has it pinned; a layer that is neither pinned nor in the cache nor below a template goes. */
+/* Layers: results of steps, cached for later builds with the same step. A running build pins the
+ * layers it uses. A layer that is not pinned, not cached and below no template is removed. */
 #include <string.h>
 #include <time.h>
 
@@ -15,7 +15,7 @@
 
 #define COUNT_MAX 1000
 #define SWEEP_COUNT 100
-/* One that a build has just made is in the cache soon. */
+/* A new layer is in the cache soon. */
 #define YOUNG_MS (10 * 60 * 1000)
 #define CLAIM_LOOK_MS 1000
 
@@ -60,8 +60,7 @@ static bool is_pinned(struct fleet *f, const char *id)
 	return pinned;
 }
 
-/* Nobody can pin it between the look and the word that it goes: who pins it then, looks at its
- * state afterwards. */
+/* No pin can come between the check and the new state of the row. A later pin checks that state. */
 static int release_unpinned(struct fleet *f, const char *id, bool *ret_is_free, struct error *err)
 {
 	struct builds_in_flight *builds = f->builds;
@@ -150,7 +149,7 @@ static struct cached_layer row_of(const struct build *b)
 	                             .used_at = now};
 }
 
-/* Pinned; whether it is there still. */
+/* The row is pinned: whether the layer still exists. */
 static int load_layer(struct build *b, const struct cached_layer *row, struct build_layer *ret,
                       struct error *err)
 {
@@ -304,7 +303,7 @@ void layers_sweep(struct fleet *f, bool at_boot)
 	struct error err = {0};
 	struct layer_ids ids;
 
-	/* In a store that is not the folder's, "no row needs it" means nothing. */
+	/* With a store that does not match the folder, a missing row proves nothing. */
 	if (!pairing_holds(f))
 		return;
 	if (store_layers_unused(f->store, &arena, &filter, &ids, &err) < 0) {

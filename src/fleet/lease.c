@@ -17,10 +17,10 @@
 #include "fleet/template_cache.h"
 
 #define WAIT_MS (LEASE_CREATING_MAX_MS + 5000)
-/* Who waits looks again so often: nobody tells of what other processes do. */
+/* Poll interval: changes by other processes are not announced. */
 #define LOOK_EVERY_MS 100
 
-/* Somebody on the way from a key to its sandbox. */
+/* One call on its way from a key to its sandbox. */
 struct lease_acquisition {
 	struct fleet *fleet;
 	struct arena *arena;
@@ -38,7 +38,7 @@ struct lease_acquisition {
 	struct fleet_hold *hold;
 };
 
-/* What a step comes to. */
+/* The result of a step. */
 enum { STEP_FAILED = -1, STEP_AGAIN, STEP_MADE, STEP_DONE };
 
 static struct lease_ref ref_of(const struct lease_acquisition *s)
@@ -55,7 +55,7 @@ static struct fleet_ref sandbox_of(const struct lease_acquisition *s)
 
 /* ---- what rows become ---- */
 
-/* What another server has is active as far as that one has written: it may have gone since. */
+/* A sandbox of another server counts up to that server's last write: it may have ended since. */
 static bool is_remote(const struct fleet *f, const struct lease_record *r)
 {
 	return r->node && *r->node && strcmp(r->node, f->node) != 0;
@@ -81,7 +81,7 @@ void lease_end_use(struct lease_record *r)
 		r->last_activity_at = r->sandbox_activity_at;
 }
 
-/* What the sandbox was active for until now stays with the lease, which has none any more. */
+/* Adds the active time of the sandbox to the lease, which has no sandbox afterwards. */
 static void leave_sandbox(const struct fleet *f, struct lease_record *r, int64_t now)
 {
 	lease_end_use(r);
@@ -157,7 +157,7 @@ static int wait_for_change_of_lease(struct lease_acquisition *s, struct error *e
 	return leases_in_flight_wait(s->fleet->leases, &wait, err) < 0 ? STEP_FAILED : STEP_AGAIN;
 }
 
-/* A sandbox that has moved since its row was read is looked at again. */
+/* The sandbox has moved since its row was read: read it again. */
 static int wait_if_moving(struct lease_acquisition *s, struct error *err)
 {
 	if (err->awaits.key[0] || (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND &&
@@ -167,7 +167,7 @@ static int wait_if_moving(struct lease_acquisition *s, struct error *err)
 	return wait_for_change_of_lease(s, err);
 }
 
-/* What the lease's row tells of its sandbox. */
+/* The part of the sandbox's row that the lease's row has. */
 static struct sandbox_record known_of(const struct lease_acquisition *s)
 {
 	return (struct sandbox_record){
@@ -178,7 +178,7 @@ static struct sandbox_record known_of(const struct lease_acquisition *s)
 	};
 }
 
-/* From now on it is in use: written once, by the first after a release or a sleep. */
+/* Marks the lease as in use: one write after a release or a sleep. */
 static void begin_use(struct lease_acquisition *s)
 {
 	struct lease_record used = s->lease;
@@ -197,8 +197,8 @@ static void begin_use(struct lease_acquisition *s)
 	}
 }
 
-/* Fails when another server has the sandbox, and can be asked: what has to be done with it, that
- * one does, so that there are never two. */
+/* Fails if a reachable server has the sandbox: that server does the work, so that two sandboxes
+ * never exist. */
 static int leave_to_owner(const struct lease_acquisition *s, struct error *err)
 {
 	const struct sandbox_record known = known_of(s);
@@ -220,7 +220,7 @@ static int use_sandbox(struct lease_acquisition *s, struct error *err)
 		return STEP_FAILED;
 	ref.use = s->request->use;
 	if (!sandbox_is_local(s->fleet, &known)) {
-		/* Another server's: that one knows how it is. */
+		/* The sandbox of another server: that server knows its state. */
 		*s->hold = (struct fleet_hold){.fleet = NULL};
 		s->ret->sandbox = known;
 		store_sandbox_touch(s->fleet->store, s->lease.sandbox_id, clock_unix_ms());
@@ -266,8 +266,8 @@ static int adopt_sandbox(struct lease_acquisition *s, struct error *err)
 
 /* ---- making ---- */
 
-/* What can be refused is, before the lease is claimed; and the minutes that a template may take are
- * not the claim's. */
+/* Refuses what it can before the lease is claimed; the minutes that a template may take do not
+ * count for the claim. */
 static int prepare_template(struct lease_acquisition *s, struct error *err)
 {
 	const struct fleet_create *make = &s->make;
@@ -318,7 +318,7 @@ void lease_finished(struct lease_claim *claim, bool is_lost)
 	fault_point("lease", "ready");
 }
 
-/* Compare and set: the lease is to be this thread's, under a new epoch. */
+/* The claim of this thread, under a new epoch, for a compare-and-set. */
 static struct lease_claim lease_claim_new(struct lease_acquisition *s)
 {
 	struct lease_claim claim = {.lease = s->lease};
@@ -340,9 +340,8 @@ static struct lease_claim lease_claim_new(struct lease_acquisition *s)
 	return claim;
 }
 
-/* Before there is a sandbox: the old one goes first, so that there are never two; but one of
- * another server goes at that one's next tick, and one whose maker may still come with it is his,
- * or the next tick's. */
+/* Claims the lease and deletes the old sandbox first, so that two never exist. A sandbox of another
+ * server, or one whose creator may still come, is left to the next tick. */
 static int claim_and_drop(struct lease_acquisition *s, struct lease_claim *claim, struct error *err)
 {
 	int result = store_lease_replace(s->fleet->store, &claim->lease, err);
@@ -365,8 +364,8 @@ struct json_map lease_labels(struct arena *a, const struct json_map *given, cons
 	return (struct json_map){pairs, given->count + 1, true};
 }
 
-/* Nobody took it over, for it is the last thing of a claim that failed. A specification of which
- * no sandbox could be made does not replace the one before. */
+/* Ends a claim whose create has failed. A specification that led to no sandbox does not replace the
+ * one before. */
 static void abandon_claim(struct lease_acquisition *s, const struct lease_record *mine)
 {
 	struct lease_record failed = *mine;
@@ -379,7 +378,7 @@ static void abandon_claim(struct lease_acquisition *s, const struct lease_record
 	lease_drop_sandbox(s->fleet, mine->project_id, mine->sandbox_id, true);
 }
 
-/* It is made, and the lease is another one's by now. */
+/* The sandbox was created, but the lease was taken over meanwhile. */
 static int drop_late_sandbox(struct lease_acquisition *s, const struct lease_record *mine)
 {
 	log_info("a lease was taken over while its sandbox was made", TEXT("lease", mine->key),
@@ -415,7 +414,8 @@ static int create_claimed(struct lease_acquisition *s, struct lease_claim *claim
 	create.id = mine->sandbox_id;
 	create.own_labels = lease_labels(s->arena, &create.own_labels, mine->key);
 	create.wait = true;
-	/* A lease whose old sandbox has gone is not left without one. */
+	/* A lease whose old sandbox is deleted already must not be left without one: the call does
+	 * not park. */
 	create.awaited = s->request->parks && !claim->is_made ? &s->request->awaited : NULL;
 	create.claim = claim;
 	if (fleet_create(s->fleet, s->arena, &create, &made, err) == 0)
@@ -432,7 +432,7 @@ static int create_sandbox_for_lease(struct lease_acquisition *s, struct error *e
 
 	if (s->lease.status != LEASE_READY || claim_and_drop(s, &claim, err) == 0)
 		result = create_claimed(s, &claim, err);
-	/* Somebody else was faster. */
+	/* Another thread or server was faster. */
 	if (result == STEP_FAILED && claim.is_lost && !claim.is_made) {
 		error_clear(err);
 		result = STEP_AGAIN;
@@ -442,8 +442,8 @@ static int create_sandbox_for_lease(struct lease_acquisition *s, struct error *e
 
 /* ---- making it as new ---- */
 
-/* Compare and set, as of a claim; but the epoch grows only when all is done: who finds the lease as
- * one who died on the way has left it does not take its files for new ones. */
+/* Compare and set, as for a claim; the epoch grows only at the end, so that files of an interrupted
+ * reset never count as new. */
 static int write_reset(struct lease_acquisition *s, enum lease_status status, struct error *err)
 {
 	struct lease_record next = s->lease;
@@ -470,7 +470,7 @@ static int write_reset(struct lease_acquisition *s, enum lease_status status, st
 	return 0;
 }
 
-/* Another one is made of a sandbox that cannot be reset, by the claim that is held already. */
+/* The sandbox cannot be reset: creates another one under the same claim. */
 static int replace_sandbox(struct lease_acquisition *s, const struct error *why, struct error *err)
 {
 	log_info("a lease's sandbox is not reset but replaced", TEXT("lease", s->lease.key),
@@ -510,8 +510,8 @@ static int reset_sandbox(struct lease_acquisition *s, struct error *err)
 
 /* ---- the way ---- */
 
-/* Whose claim is too old may be of this process, and at the desk still: those who take it over have
- * a place of their own there. */
+/* The creator with an expired claim may be a thread of this process and still in the table: a
+ * thread that takes over uses a name of its own. */
 static const char *in_flight_name(const struct lease_acquisition *s)
 {
 	return s->lease.status == LEASE_CREATING && s->lease.lock_version > 0
@@ -519,7 +519,7 @@ static const char *in_flight_name(const struct lease_acquisition *s)
 	               : s->name;
 }
 
-/* What the sandbox is made from, as the row is now. */
+/* Works out the specification to create from. */
 static int resolve_terms(struct lease_acquisition *s, struct error *err)
 {
 	struct lease_spec kept, spec;
@@ -564,7 +564,7 @@ static step *const steps[] = {
         [LEASE_ADOPT] = adopt_sandbox,
 };
 
-/* Once, before anything is done: from then on the epoch tells. */
+/* Evaluated once at the beginning; afterwards the epoch tells. */
 static bool wants_fresh(const struct lease_acquisition *s)
 {
 	const char *run = s->request->run;
@@ -610,8 +610,7 @@ static enum lease_action choose_action(const struct lease_acquisition *s)
 	return lease_decide(&view, clock_unix_ms());
 }
 
-/* Whether the sandbox that is there is what the caller says. One of before there were
- * specifications is. */
+/* Compares the existing sandbox with the request. A lease without a specification matches. */
 static int compare_terms(struct lease_acquisition *s, enum lease_action *action, struct error *err)
 {
 	enum lease_terms terms = s->request->terms;

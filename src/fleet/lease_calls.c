@@ -50,7 +50,7 @@ int fleet_lease_keep(struct fleet *fleet, struct arena *a, const struct lease_re
 	return store_lease_find(fleet->store, a, ref, ret, err);
 }
 
-/* Compare and set, until nothing is counted as in use. */
+/* Compare and set, until the lease is not counted as in use. */
 static int end_use(struct fleet *f, struct arena *a, const struct lease_ref *ref,
                    struct lease_record *ret, struct error *err)
 {
@@ -106,8 +106,8 @@ int fleet_lease_pause(struct fleet *fleet, struct arena *a, const struct lease_r
 
 /* ---- delete ---- */
 
-/* The row goes first: whoever asks from now on gets another sandbox, and this one is a stray, which
- * the next tick deletes if this call does not live to do it. */
+/* The row is removed first: later calls get another sandbox, and the next tick deletes this one if
+ * the process dies. */
 static int remove_row(struct fleet *f, struct arena *a, const struct lease_ref *ref,
                       struct lease_record *ret, struct error *err)
 {
@@ -137,8 +137,8 @@ static int delete_lease(struct fleet *f, struct arena *a, const struct lease_ref
 	return 0;
 }
 
-/* Another server that can be asked deletes the lease, too: then its sandbox is gone when that is
- * answered. Without one its next tick, or its next start, sees to the sandbox. */
+/* A reachable server that has the sandbox deletes lease and sandbox itself. If it is not reachable,
+ * its next tick or start deletes the sandbox. */
 int fleet_lease_delete(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,
                        struct error *err)
 {
@@ -169,7 +169,7 @@ static int delete_page(struct fleet *f, const struct lease_filter *filter, size_
 	for (size_t i = 0; i < list.count; i++) {
 		const struct lease_ref ref = {list.items[i].project_id, list.items[i].key};
 
-		/* Somebody else may delete it, too. */
+		/* Another call may have deleted it. */
 		if (delete_lease(f, &arena, &ref, err) < 0 && err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
@@ -178,12 +178,12 @@ static int delete_page(struct fleet *f, const struct lease_filter *filter, size_
 	return 0;
 }
 
-/* What is done with each of many leases that have a sandbox. */
+/* A visit of all leases that have a sandbox. */
 struct lease_visit {
 	struct fleet *fleet;
 	int (*each)(struct lease_visit *visit, struct arena *a, const struct lease_record *r,
 	            struct error *err);
-	char silent[ERROR_NODE_MAX]; /* the last that cannot be asked */
+	char silent[ERROR_NODE_MAX]; /* last node that is not reachable */
 };
 
 static int visit_page(struct lease_visit *visit, const struct lease_filter *filter,
@@ -267,7 +267,7 @@ int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix, 
 	size_t count = 0;
 	uint64_t total = 0;
 
-	/* Always the first page: what was there is deleted. */
+	/* Always the first page: its leases are deleted afterwards. */
 	do {
 		if (delete_page(fleet, &filter, &count, err) < 0)
 			return -1;
@@ -279,7 +279,7 @@ int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix, 
 
 /* ---- with ---- */
 
-/* The provider says what has become of it, and the row follows. */
+/* Reconciles the row with the provider: whether the sandbox is gone. */
 static bool is_sandbox_gone(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -303,7 +303,7 @@ bool fleet_lease_is_gone(struct fleet *fleet, const char *sandbox_id, const stru
 	return lease_error_may_mean_gone(why->code) && is_sandbox_gone(fleet, sandbox_id);
 }
 
-/* 1: the sandbox was gone, and nothing came of it. */
+/* 1: the sandbox was gone, and the call had no effect. */
 static int run_in_sandbox(struct fleet *f, struct arena *a, const struct fleet_lease *request,
                           const struct fleet_lease_use *use, struct error *err)
 {

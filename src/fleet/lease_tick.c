@@ -10,12 +10,12 @@
 #include "store/approvals.h"
 #include "store/once.h"
 
-/* A maker who comes later than this with a sandbox does not come any more. */
+/* A creator that is later than this does not come any more. */
 #define STRAY_KEPT_MS (15 * 60 * INT64_C(1000))
 /* Idempotency keys. */
 #define ONCE_KEPT_MS (24 * 3600 * INT64_C(1000))
 
-/* Without a row it is anybody's. */
+/* A sandbox without a row may be handled by every server. */
 static bool may_reconcile(const struct fleet *f, const char *provider, const char *node)
 {
 	const struct sandbox_record r = {.provider = provider, .node = node};
@@ -25,7 +25,7 @@ static bool may_reconcile(const struct fleet *f, const char *provider, const cha
 
 /* ---- leases ---- */
 
-/* A kept environment that cannot be unsealed here is left as it is. */
+/* A sealed environment that this server cannot open is left as it is. */
 static int empty_and_update(struct fleet *f, struct arena *a, struct lease_record *r,
                             struct error *err)
 {
@@ -37,7 +37,7 @@ static int empty_and_update(struct fleet *f, struct arena *a, struct lease_recor
 	return lease_empty(f, r, err);
 }
 
-/* What is done about a lease that nobody asks for just now. */
+/* Repairs a lease that no call uses now. */
 static int repair_lease(struct fleet *f, struct arena *a, const struct lease_record *r,
                         struct error *err)
 {
@@ -47,12 +47,13 @@ static int repair_lease(struct fleet *f, struct arena *a, const struct lease_rec
 	    (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
 	     r->actual != SANDBOX_STOPPED))
 		return empty_and_update(f, a, &made, err);
-	/* Its maker did not live to say so, or is about to: it comes to the same. */
+	/* Its creator has died before the last write, or is about to make it: the result is the
+	 * same. */
 	made.active_since = made.last_activity_at = clock_unix_ms();
 	return store_lease_finish(f->store, &made, err);
 }
 
-/* Whose time is over holds up nobody, wherever he is: he finds out when he comes. */
+/* An expired claim is repaired wherever its creator is; a late creator notices. */
 static bool may_repair(struct fleet *f, const struct lease_record *r, int64_t age_ms)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -126,7 +127,7 @@ static void reconcile_stray(struct fleet *f, const struct lease_stray *stray, in
 			            TEXT("sandbox", stray->sandbox_id), FAILURE(&err));
 		return;
 	}
-	/* Somebody at work on it is about to find out by himself. */
+	/* An operation under way will notice by itself. */
 	if (!is_known || !may_reconcile(f, stray->provider, stray->node) ||
 	    cache_is_busy(f->cache, stray->sandbox_id))
 		return;
@@ -144,7 +145,7 @@ static const char *lease_key_of(struct arena *a, const struct sandbox_record *r)
 	return json_text(json_get(labels, LEASE_LABEL), NULL);
 }
 
-/* By what the provider says of it, though the store should know nothing of its claim any more. */
+/* Decides by the epoch that the provider reports, even if the store has forgotten the claim. */
 bool lease_sweep(struct fleet *f, const char *sandbox_id, int64_t epoch)
 {
 	AUTO(arena_done) struct arena arena = {0};

@@ -91,8 +91,8 @@ int leases_in_flight_wait(struct leases_in_flight *leases, const struct lease_wa
 	bool is_ours;
 
 	pthread_mutex_lock(&leases->mutex);
-	/* Who is at it in this process has a thread of his own, and comes to an end. Others may
-	 * not: they are not to keep every thread here waiting. */
+	/* A creator in this process has its own thread and finishes. Creators elsewhere may not:
+	 * they must not block all threads here. */
 	is_ours = map_find(&leases->making, wait->name) != NULL;
 	if (!is_ours && leases->waiting >= leases->waiting_max) {
 		pthread_mutex_unlock(&leases->mutex);

@@ -89,7 +89,7 @@ static int delete_sandbox(struct operation *op, const struct delete_options *del
 	return 0;
 }
 
-/* Of one whose delete was interrupted, too. */
+/* Also continues an interrupted delete. */
 int lifecycle_delete(struct operation *op, enum sandbox_reason reason, struct error *err)
 {
 	struct delete_options deletion = {.reason = reason};
@@ -99,7 +99,8 @@ int lifecycle_delete(struct operation *op, enum sandbox_reason reason, struct er
 	return delete_sandbox(op, &deletion, err);
 }
 
-/* The hook runs in a sandbox that runs. Should it not run, it has none: the end goes on. */
+/* The hook needs a running sandbox; if the sandbox cannot be resumed, the stop continues without
+ * it. */
 static const char *run_before_stop(struct operation *op, bool was_paused, int64_t deadline)
 {
 	struct fleet *f = op->fleet;
@@ -344,8 +345,8 @@ int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	return 0;
 }
 
-/* Whoever makes it sees the wish when it is made. Should the maker be done already, the wish does
- * no harm: the caller is about to carry it out. */
+/* The creating thread sees the request when it is done. If it is done already, the request does no
+ * harm: the caller deletes the sandbox next. */
 static void request_deletion(struct fleet *f, const struct sandbox_record *r)
 {
 	struct error err = {0};

@@ -74,7 +74,7 @@ void meter_end(struct meter *m, unsigned number)
 	m->uses[number - 1].open--;
 }
 
-/* Numbers are kept as long as anything goes on. */
+/* Numbers stay valid while any use goes on. */
 void meter_read(struct meter *m, struct meter *ret)
 {
 	bool goes_on = false;

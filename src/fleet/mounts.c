@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sandbox has which volume where. */
+/* Mounts: which sandbox has which volume at which path. */
 #include "fleet/mounts.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "fleet/volume.h"
 
 #define HOME_PREFIX "home-"
-/* A call that may park waits so long on its thread, then looks again after so long. */
+/* How long a call that may park waits on its thread, and when it polls again. */
 #define FIRST_WAIT_MS 200
 #define LOOK_AGAIN_MS 200
 
@@ -30,7 +30,7 @@ int mounts_find_volume(struct fleet *f, struct arena *a, const struct fleet_ref 
 	                                         ret->name, volume_state_name(ret->state));
 }
 
-/* Several may come with the same key at once: one of them makes it. */
+/* Concurrent calls with the same key: one of them creates the volume. */
 static int find_home(struct fleet *f, struct arena *a, const struct fleet_create *request,
                      struct volume_record *ret, struct error *err)
 {
@@ -79,7 +79,7 @@ int mounts_check(struct arena *a, const struct mount_list *list, struct error *e
 	return sandbox_mounts_check(mounts, list->count, err);
 }
 
-/* Two that claim the same volumes do it in the same order. */
+/* Sorted, so that two calls claim the same volumes in the same order. */
 static int compare_volume_ids(const void *a, const void *b)
 {
 	return strcmp(((const struct mount_record *)a)->volume_id,
@@ -132,7 +132,7 @@ struct volume_wait {
 	int64_t waited_ms, deadline;
 };
 
-/* One key for all that the call may wait for: its time does not begin anew with each volume. */
+/* One key for all volumes of the call, so that its waiting time does not restart with each. */
 static struct volume_wait volume_wait_begin(const struct mount_list *mounts,
                                             const struct fleet_awaited *awaited)
 {
@@ -159,7 +159,7 @@ static bool is_conflicting(const struct mount_record *holder, const struct mount
 	return !holder->is_read_only || !wanted->is_read_only;
 }
 
-/* What began before us is to be over before us. */
+/* Waits for operations that began earlier. */
 static bool wait_for_end(struct fleet *f, const char *sandbox_id, int64_t deadline)
 {
 	struct cache_entry *entry = cache_pin(f->cache, sandbox_id);
@@ -207,7 +207,7 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
 
 /* ---- a sandbox that starts ---- */
 
-/* From the row on, which says that it is being made, nobody begins to browse what it writes. */
+/* From the row in CREATING on, no browser for writing can be opened. */
 int mounts_end_browsing(struct operation *op, const char *volume_id, struct error *err)
 {
 	AUTO(volume_operation_end) struct volume_operation volume = {0};

@@ -56,7 +56,7 @@ static void note_template(struct fleet *f, struct arena *a, const struct templat
 {
 	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
 
-	/* Everybody's are made again by the program. */
+	/* Default templates are added again by the program. */
 	if (r->state != TEMPLATE_READY || !*r->project_id)
 		return;
 	note_begin(&text);
@@ -213,8 +213,8 @@ static int set_settings(struct project_record *r, const void *context, struct er
 	return 0;
 }
 
-/* A new store has the project "default" already, without settings. Settings that are there stay:
- * the store may be another one, and its operator knows them. */
+/* A new store has the project "default" without settings. Existing settings stay: the store may be
+ * another one, whose operator has set them. */
 static int complete_project(struct fleet *f, struct arena *a, const struct project_record *found,
                             struct error *err)
 {

@@ -28,7 +28,7 @@ static void add_mount(struct buf *out, const struct mount_record *m)
 	buf_add_byte(out, '}');
 }
 
-/* What is just being attached or detached is the next note's. */
+/* Mounts that are being attached or detached are left to the next note. */
 static void add_mounts(struct buf *out, const struct mount_list *mounts)
 {
 	bool is_first = true;
@@ -76,7 +76,7 @@ void note_snapshot(struct fleet *f, const struct snapshot_record *r)
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(buf_done) struct buf text = BUF(NOTE_MAX);
 
-	/* A layer of a build is nothing without the build's rows, which are not noted. */
+	/* A layer is useless without the rows of its build, which are not noted. */
 	if (!f->pairing->is_open || r->state != SNAPSHOT_READY || r->kind != SNAPSHOT_TAKEN)
 		return;
 	note_begin(&text);
@@ -123,7 +123,7 @@ static void make_mount(struct fleet *f, const struct json_value *note, const cha
 	struct sandbox_record sandbox;
 	struct error err = {0};
 
-	/* Without its sandbox it is no mount: that is gone, or is not recovered. */
+	/* Its sandbox is gone or was not recovered: no mount. */
 	if (store_sandbox_find(f->store, &arena, NULL, m.sandbox_id, &sandbox, &err) < 0)
 		return;
 	if (store_mounts_insert(f->store, &m, 1, &err) < 0)
@@ -247,7 +247,7 @@ static int compare_ages(const void *a, const void *b)
 	return x->created_at < y->created_at ? -1 : x->created_at > y->created_at;
 }
 
-/* Its sandbox lies on the snapshot that was taken last. */
+/* Sorted by age: a sandbox is based on the snapshot that was taken last. */
 int note_make_snapshots(struct fleet *f, struct notes_made *made, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};

@@ -82,7 +82,7 @@ static void write_note(struct buf *out, const struct sandbox_record *r, const ch
 	buf_add_text(out, "}\n");
 }
 
-/* Not synced: after a crash of the machine the rows say it. */
+/* Not synced: after a crash of the machine the rows still exist. */
 static int replace_file(int folder, const char *id, const struct buf *text, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
@@ -164,7 +164,7 @@ void note_keep(struct fleet *f, const char *name, struct buf *text)
 		(void)map_put(&f->pairing->noted, name, hash);
 }
 
-/* What is sealed in notes is sealed anew as soon as rows are: old keys are forgotten. */
+/* Sealed texts in notes are sealed again as soon as rows are, so that old keys can be dropped. */
 void notes_check_keys(struct fleet *f)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -187,7 +187,7 @@ void note_drop(struct fleet *f, const char *id)
 
 /* ---- those that are left ---- */
 
-/* The trash deletes its entries when their time is over, and tells nobody. */
+/* The trash deletes expired entries without a report. */
 static bool is_needed(struct fleet *f, const struct map *known, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -199,7 +199,7 @@ static bool is_needed(struct fleet *f, const struct map *known, const char *id)
 	       err.code != ERROR_NOT_FOUND;
 }
 
-/* Calls write notes of their own beside the sweep, and a delete moves files while it lists them. */
+/* Calls write notes during the sweep, and a delete moves files while it lists them. */
 static bool is_old(int folder, const char *name)
 {
 	struct stat status;
@@ -303,7 +303,7 @@ int64_t note_whole(const struct json_value *note, const char *name)
 	return json_whole(json_get(note, name), 0);
 }
 
-/* One that is over, or nearly, is put off: who recovers wants to see what there is. */
+/* An expired timeout is postponed, so that the operator can look at the sandbox. */
 static int64_t noted_timeout(const struct json_value *note)
 {
 	int64_t at = note_whole(note, "timeout_at"), soonest = clock_unix_ms() + TIMEOUT_LEAST_MS;
@@ -347,7 +347,7 @@ static struct sandbox_record record_of(const struct json_value *note, const char
 	};
 }
 
-/* Nothing is noted of it: the defaults, of timeouts as well, and no network. */
+/* No note: default settings and timeouts, and no network. */
 static struct sandbox_record guess_record(const struct fleet *f, struct arena *a, const char *id)
 {
 	return (struct sandbox_record){
@@ -397,7 +397,7 @@ static int ensure_owners(struct fleet *f, struct arena *a, const struct json_val
 	return 0;
 }
 
-/* What is sealed under a key that this server has not is in the row all the same: calls say so. */
+/* A text that this server cannot unseal is in the row nevertheless: calls report it. */
 static void log_row(struct fleet *f, struct arena *a, const struct sandbox_record *r)
 {
 	struct sandbox_record made;

@@ -52,8 +52,8 @@ static struct once_change change_of(const struct fleet_once *once, const char *s
 	};
 }
 
-/* What the first one makes is as good as made once it is there; and nobody is at what has failed,
- * or has not come for as long as a claim lasts. */
+/* The sandbox of the first request counts as made once it exists. A failed one, or one that is
+ * missing for longer than a claim lasts, counts as abandoned. */
 static bool is_made(const struct once_record *r)
 {
 	return r->done || r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED ||
@@ -67,7 +67,7 @@ static bool is_given_up(const struct once_record *r)
 	        clock_unix_ms() - r->begun_at > LEASE_CREATING_MAX_MS);
 }
 
-/* 1: *ret is the answer; 0: look again. */
+/* 1: *ret is set; 0: try again. */
 static int try_begin(struct fleet *f, struct arena *a, const struct fleet_once *once,
                      struct fleet_once_found *ret, struct error *err)
 {

@@ -9,12 +9,11 @@
 #include "fleet/lifecycle.h"
 #include "fleet/mounts.h"
 
-/* A call that may park waits so long for whoever acts, which mostly is enough, and looks again
- * after so long. */
+/* How long a call that may park waits for the running operation, and when it polls again. */
 #define ACT_FIRST_MS 200
 #define ACT_AGAIN_MS 200
 
-/* What is worth a line in the log: what lies between says only that something is going on. */
+/* Only moves to these states are logged; the others are intermediate. */
 static const bool is_resting[SANDBOX_STATE_COUNT] = {
         [SANDBOX_STARTED] = true,  [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPED] = true,
         [SANDBOX_ARCHIVED] = true, [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,

@@ -23,7 +23,7 @@
 #define FILE_NAME "store"
 #define FORMAT "atoll-pairing-1"
 #define BEAT_MS 5000
-/* A server that lives beats at least once in it, one that has not for SILENT_MS is gone. */
+/* A running server beats at least once in WATCH_MS; one that is silent for SILENT_MS is gone. */
 #define WATCH_MS 12000
 #define SILENT_MS (5 * 60 * 1000)
 
@@ -34,7 +34,7 @@ struct pairing_file {
 	int64_t generation;
 };
 
-/* As the operator knows the folder. */
+/* The folder as the operator has named it. */
 static const char *folder_path(const struct fleet *f)
 {
 	return f->config->data_place ? f->config->data_place : f->config->data_dir;
@@ -268,7 +268,7 @@ static bool may_live_elsewhere(const struct fleet *f, const struct folder_survey
 	       strcmp(look->row.boot, f->pairing->boot) != 0;
 }
 
-/* On this host the lock of the node's name decides; on others only a beat tells. */
+/* On this host the lock of the node's name decides; on others only the beat shows a server. */
 static int check_elsewhere(struct fleet *f, const struct folder_survey *look, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -313,7 +313,7 @@ static struct folder_record row_of(const struct fleet *f)
 	                              .seen_at = clock_unix_ms()};
 }
 
-/* The store first: a folder that is ahead of its store means that the store is an old copy. */
+/* The store is written first: a folder ahead of its store means that the store is an old copy. */
 static int take_folder(struct fleet *f, const struct folder_survey *look, struct error *err)
 {
 	struct pairing *p = f->pairing;
@@ -351,7 +351,7 @@ static void log_made_rows(const struct notes_made *made)
 	            "grants of previews, budgets, events and usage");
 }
 
-/* What cannot be recovered goes to the trash as an orphan. */
+/* Things that cannot be recovered go to the trash as orphans. */
 static int make_rows(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -394,7 +394,7 @@ int fleet_pair(struct fleet *fleet, enum fleet_claim claim, struct error *err)
 			return -1;
 		log_warning("a store that does not fit is taken, as was asked for", FAILURE(err));
 		error_clear(err);
-		/* Whatever knew the old id must not fit again. */
+		/* A copy with the old id must not match again. */
 		look.has_row = false;
 		fleet->pairing->takes_all = true;
 	}
@@ -462,7 +462,7 @@ static uint64_t count_changes(struct fleet *f)
 	return atomic_load(&f->created) + atomic_load(&f->deleted);
 }
 
-/* The file only follows what the store has. */
+/* The file follows the store. */
 static int advance_generation(struct fleet *f, bool ends, struct error *err)
 {
 	struct folder_record row;

@@ -10,7 +10,7 @@
 
 #define UNDO_TIMEOUT_MS 5000
 
-/* The row says that it is started: until the next sweep finds it, it should be. */
+/* The row says STARTED: resumes the sandbox; if that fails, the next sweep does it. */
 static void undo_pause(struct operation *op)
 {
 	struct fleet *f = op->fleet;
@@ -31,7 +31,7 @@ static const char *paused_text(enum sandbox_reason reason)
 	return reason == SANDBOX_REASON_LIFETIME ? "paused: its time was over" : "paused";
 }
 
-/* Moves are lazy here: the machine that forgets one takes down what was paused, too. */
+/* Moves are lazy here: a crash of the machine that loses one also ends the paused sandbox. */
 int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct error *err)
 {
 	struct fleet *f = op->fleet;
@@ -103,7 +103,7 @@ static void waking_free(struct waking *w)
 	free(w);
 }
 
-/* As the next call would. One that was stopped has no stream that goes on: that one is refused. */
+/* Wakes it as a call would. A stopped sandbox has no open stream, and is refused. */
 static void run_waking(struct worker_task *task)
 {
 	struct waking *w = CONTAINER_OF(task, struct waking, task);
@@ -156,8 +156,8 @@ int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *re
 	if (op.record.actual != SANDBOX_PAUSED) {
 		if (op.record.actual != SANDBOX_STARTED)
 			return refuse_state(&op.record, "paused", err);
-		/* A command that comes now must not be sent to what is just being frozen: it waits,
-		 * and wakes it again. */
+		/* A command that arrives now must not reach the freezing sandbox: it waits, and
+		 * wakes it again. */
 		cache_close(fleet->cache, op.entry);
 		result = lifecycle_pause(&op, SANDBOX_REASON_USER, err);
 		cache_reopen(fleet->cache, op.entry);

@@ -11,7 +11,7 @@
 #include "store/peers.h"
 
 #define BEAT_MS 5000
-/* Servers' clocks may be apart by some of it. */
+/* Includes the difference between the servers' clocks. */
 #define SILENT_MS 30000
 
 const char *fleet_node(const struct fleet *fleet)

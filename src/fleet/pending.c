@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows in PENDING: sandboxes whose callers have been answered. A row whose template is not ready is
- * in the fleet's list, and takes no thread, until the template has changed. One whose volumes other
- * calls use is there until the next round. */
+/* Rows in PENDING: creates that were answered already. While the template is not ready, the row is
+ * in the fleet's list and takes no thread; so is a row whose volumes other calls use, until the
+ * next round. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,7 +155,7 @@ static int reach_template(struct creation *creation, struct error *err)
 	}
 }
 
-/* Another round looks again. From here on the creation is not this thread's any more. */
+/* The next round tries again. The creation no longer belongs to this thread. */
 static void wait_for_round(struct creation *creation)
 {
 	struct background_work *work = creation->fleet->background;
@@ -199,7 +199,7 @@ static void take_creations(struct background_work *work, const char *template_id
 	}
 }
 
-/* Those for which no worker has room wait for the next round. */
+/* Creations for which no worker has room wait for the next round. */
 void pending_wake(struct fleet *f, const char *template_id)
 {
 	struct background_work *work = f->background;

@@ -35,7 +35,7 @@ int fleet_pool_size(int64_t min, int64_t target, int64_t max, struct fleet_pool_
 	return 0;
 }
 
-/* What a create asks for that says nothing but the template. */
+/* The settings of a create that names only the template. */
 static struct provider_pool make_wanted(const struct fleet *f, const struct template_record *t,
                                         const struct project_record *project)
 {
@@ -86,7 +86,7 @@ static const struct template_record *find_template(const struct template_list *l
 	return NULL;
 }
 
-/* What was built elsewhere has its files there. */
+/* The files of a template built elsewhere are on that server. */
 static bool wants_pool(const struct fleet *f, const struct template_record *t)
 {
 	return t->state == TEMPLATE_READY && t->pool_max > 0 &&
@@ -108,7 +108,7 @@ static int set_wanted(struct fleet *f, const struct template_record *t,
 	struct project_record project = {.id = ""};
 	struct provider_pool wanted;
 
-	/* Everybody's is for those who have no limits of their own. */
+	/* A template without a project gets the limits of projects without own limits. */
 	if (*t->project_id && store_project_find(f->store, &a, t->project_id, &project, err) < 0)
 		return -1;
 	wanted = make_wanted(f, t, &project);
@@ -119,8 +119,7 @@ static int set_wanted(struct fleet *f, const struct template_record *t,
 	return has && is_same_pool(has, &wanted) ? 0 : set_pool(f, &wanted, err);
 }
 
-/* Of a pool that the provider refuses only that pool fails: others, and the rest of the round, are
- * not its business. Any pool fails while the provider is away. */
+/* If the provider refuses a pool, only that pool fails. While the provider is away, all fail. */
 static int set_template_pool(struct fleet *f, const struct template_record *t,
                              const struct provider_pools *held, struct error *problem,
                              struct error *err)
@@ -161,7 +160,7 @@ static int apply_pools(struct fleet *f, const struct template_list *templates,
 
 #define CURE_TEMPLATE "look at the template: build or import it again, or set its pool to 0"
 
-/* What keeps the pool of a template from being filled; NULL: nothing. */
+/* Why the pool of a template cannot be filled; NULL: it can. */
 static const struct error *find_problem(const struct template_record *t,
                                         const struct provider_pool *has, struct error *refused)
 {
@@ -201,7 +200,7 @@ static void update_states(struct fleet *f, struct arena *a, const struct templat
 	pool_states_replace(f, templates, states, count);
 }
 
-/* Metrics need no key, and tell no project's names. */
+/* Metrics are readable without a key: they show no names of projects' templates. */
 static const char *name_of(const struct template_list *templates, const struct provider_pool *pool)
 {
 	const struct template_record *t = find_template(templates, pool->name);
@@ -260,7 +259,7 @@ int pools_reconcile(struct fleet *f, struct error *err)
 
 	if (!(f->ops->abilities & PROVIDER_CAN_POOL))
 		return 0;
-	/* In turns: the later one must not be overtaken by what an earlier one has read. */
+	/* Under the mutex, so that an older read never overwrites a newer one. */
 	pthread_mutex_lock(&f->pools->mutex);
 	status = f->ops->pools->list(f->provider, &a, &held, err);
 	if (status == 0)

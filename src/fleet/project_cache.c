@@ -76,7 +76,7 @@ static bool find_cached(struct project_cache *c, struct arena *a, const char *id
 	return entry != NULL;
 }
 
-/* One that is older than the row costs a second try, and is forgotten by that. */
+/* An outdated copy costs its user a second try, which also drops it. */
 static void cache_project(struct project_cache *c, const struct project_record *r)
 {
 	struct project_entry *entry = entry_new(r);

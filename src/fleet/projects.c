@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a project. It is closed first: then nothing new comes, and what is there can be taken
- * away one by one, by whoever has the time. */
+/* Removal of a project. It is closed first: nothing new is added, and its things are removed one by
+ * one. */
 #include "fleet/projects.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@
 
 #define PAGE_SIZE 100
 
-/* What cannot be ended now, such as a sandbox of another server, does not keep the rest: the last
- * failure is told when all has been tried. */
+/* A thing that cannot be removed now does not block the rest: the last failure is returned at the
+ * end. */
 static int return_last(const struct error *failure, struct error *err)
 {
 	if (failure->code == ERROR_NONE)
@@ -72,7 +72,7 @@ static int end_free_templates(struct fleet *f, const char *id, size_t *ret_ended
 	return return_last(&failure, err);
 }
 
-/* One that others were built on goes after them. */
+/* A template that others are built on is removed after them. */
 static int end_templates(struct fleet *f, const char *id, struct error *err)
 {
 	size_t ended;

@@ -313,7 +313,7 @@ static void begin_round(struct ready *r)
 	set_result(r, &result);
 }
 
-/* The round that runs is late: say where it stands. */
+/* The running round is late: reports its current step. */
 static void set_overdue(struct ready *r)
 {
 	struct ready_result result;
@@ -341,7 +341,7 @@ static bool is_fresh(const struct ready *r, int64_t now)
 
 	if (kept < GOOD_KEPT_MIN_MS)
 		kept = GOOD_KEPT_MIN_MS;
-	/* A create that failed since may have met what a new round would find. */
+	/* A create that has failed since may have met what a new round would find. */
 	if (!r->result.is_ready || r->failed != atomic_load(&r->fleet->create_failed))
 		kept = BAD_KEPT_MS;
 	return r->has_result && now - r->settled_ms < kept;

@@ -182,7 +182,7 @@ int fleet_template_change(struct fleet *fleet, struct arena *a, const struct fle
 		return -1;
 	if (ref->project_id && strcmp(ref->project_id, t.project_id) != 0)
 		return FAIL(err, ERROR_FORBIDDEN, "template '%s' is everybody's", t.name);
-	/* What its image says of itself would come over it. */
+	/* The settings of its image would replace the change. */
 	if (t.state == TEMPLATE_BUILDING)
 		return FAIL(err, ERROR_CONFLICT, "template '%s' is being built", t.name);
 	recipe_apply(a, recipe, &t);

@@ -106,9 +106,8 @@ static const char *const end_events[SANDBOX_REASON_COUNT] = {
         [SANDBOX_REASON_DISK] = "its disk was full",
 };
 
-/* Nothing runs and no file is left. What was to last has failed, and its owner is to see it. So has
- * what ended under its owner's eyes. But an ephemeral one that went down with the host is simply
- * gone: nobody waits for it. */
+/* Nothing runs and no file is left. Persistent sandboxes, and those that ended on their own, become
+ * FAILED, so that the owner notices. An ephemeral one that was lost with the host is deleted. */
 static int reconcile_lost(struct operation *op, enum sandbox_reason reason, struct error *err)
 {
 	const struct operation_move failed = {
@@ -123,8 +122,8 @@ static int reconcile_lost(struct operation *op, enum sandbox_reason reason, stru
 	return operation_move(op, &failed, err);
 }
 
-/* Nothing runs, the files are there: its owner may start it again. It is not started for him: what
- * ran in it is lost, and he is to know that. */
+/* Nothing runs, but the files exist: STOPPED. It is not restarted, because its processes are lost
+ * and the owner must know. */
 static int reconcile_ended(struct operation *op, enum sandbox_reason reason, struct error *err)
 {
 	const struct operation_move stopped = {
@@ -147,8 +146,7 @@ static int stop_running(struct operation *op, struct error *err)
 typedef int settle(struct operation *op, enum observed_state observed, enum sandbox_reason reason,
                    struct error *err);
 
-/* Whoever was about to pause or to resume it went away in between, and has not been answered: the
- * row stands. */
+/* The caller of an interrupted pause or resume got no answer: the row stands. */
 static int set_paused(struct operation *op, bool paused, struct error *err)
 {
 	struct fleet *f = op->fleet;
@@ -192,8 +190,8 @@ static int reconcile_stopped(struct operation *op, enum observed_state observed,
 	return is_alive(observed) ? stop_running(op, err) : 0;
 }
 
-/* Nobody knows how far the provider came: a new one is taken away, one that had been started before
- * is stopped, for the sake of its files. */
+/* The provider's progress is unknown: a new sandbox is removed; one that was started before is
+ * stopped, to keep its files. */
 static int reconcile_creating(struct operation *op, enum observed_state observed,
                               enum sandbox_reason reason, struct error *err)
 {
@@ -244,7 +242,7 @@ int lifecycle_reconcile(struct operation *op, enum observed_state observed,
 
 /* ---- all rows, and all that has none ---- */
 
-/* What a row that rests stands for. */
+/* The observed state that a resting row implies. */
 static const struct {
 	bool is_certain;
 	enum observed_state observed;
@@ -255,7 +253,7 @@ static const struct {
         [SANDBOX_ARCHIVED] = {true, OBSERVED_NONE},
 };
 
-/* Presences may be old by now: what they say is looked at again once nobody else acts. */
+/* The list may be outdated: the provider is asked again under the operation. */
 static void reconcile_unexpected(struct fleet *f, const struct sandbox_record *r, void *context)
 {
 	AUTO(arena_done) struct arena arena = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sandbox as it was made: an empty top layer, and none of its processes. */
+/* Reset: an empty top layer, and no processes. */
 #include "base/fault.h"
 #include "fleet/lifecycle.h"
 #include "fleet/snapshots.h"
@@ -30,7 +30,7 @@ static int clear_files(struct operation *op, const char *origin, struct error *e
 	return store_snapshot_set_base(f->store, op->record.id, origin, err);
 }
 
-/* What dies on the way leaves it stopped, with the old files or with none: as after any stop. */
+/* An interrupted reset leaves the sandbox stopped, with old files or with none. */
 static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *err)
 {
 	struct error second = {0};

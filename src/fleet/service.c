@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A start is known after milliseconds, an end often: so long an answer waits for it. */
+/* How long an answer waits for the result of a start or an end. */
 #define SETTLE_MS 1000
 #define SETTLE_EVERY_MS 10
 #define ARGS_SIZE_MAX (128 * 1024)
@@ -204,7 +204,7 @@ static bool is_stable(const struct fleet_service_view *v)
 	return strcmp(v->state, "starting") != 0 && strcmp(v->state, "stopping") != 0;
 }
 
-/* As it is once that is known, or after a while as it is then. */
+/* The view once the state is stable, or after SETTLE_MS as it is then. */
 static int view_after_change(struct fleet *f, struct arena *a, const struct service_record *r,
                              struct fleet_service_view *ret, struct error *err)
 {
@@ -243,7 +243,8 @@ static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref
 	return ret->record.actual == SANDBOX_STARTED ? services_catch_up(ret, err) : 0;
 }
 
-/* Nothing of it runs: a row that the agent refused would be told for ever. */
+/* Removes the row of a service that the agent has refused; otherwise the tick would send it for
+ * ever. */
 static void undo_put(struct fleet *f, const struct service_record *r, const struct error *why)
 {
 	struct error err = {0};

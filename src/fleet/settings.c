@@ -21,7 +21,7 @@ static int64_t given_or(int64_t given, int64_t otherwise)
 	return given == FLEET_LEAVE ? otherwise : given;
 }
 
-/* What a client reads and sends back with the server's own labels is taken without them. */
+/* Own labels in the request are dropped: a client may send back the labels it has read. */
 static int merge_labels(struct arena *a, const struct sandbox_record *r,
                         const struct json_map *given, struct json_map *ret, struct error *err)
 {
@@ -155,7 +155,7 @@ static int apply_limits(struct operation *op, const struct sandbox_resources *re
 	                     err);
 }
 
-/* What was used until now costs what it had until now: the price is that of the row. */
+/* Writes the usage so far first: its price depends on the resources in the row. */
 static int record_limits(struct operation *op, struct arena *arena,
                          const struct sandbox_revision *update, struct error *err)
 {
@@ -209,8 +209,8 @@ static int record_and_limit(struct operation *op, struct arena *arena,
 	return -1;
 }
 
-/* Who dies in between leaves a row that allows as much memory as the kernel does, or more: that can
- * always be given afterwards, while what is in use could not be taken back. */
+/* The row always allows at least as much memory as the kernel, also after a crash in between: more
+ * can be given later, but used memory cannot be taken back. */
 static int change_limits(struct operation *op, struct arena *arena,
                          const struct sandbox_revision *update, struct error *err)
 {

@@ -6,9 +6,9 @@
 
 #include "fleet/fleet_state.h"
 
-/* An outcome that no call has asked for is forgotten after so long. */
+/* Outcomes that no call asks for are forgotten after this time. */
 #define OUTCOME_KEPT_MS 120000
-/* A call that parks looks again after so long, should it miss the announcement. */
+/* A parked call polls after this time, in case it misses the announcement. */
 #define AGAIN_MS 1000
 
 /* In the fleet's list; under the mutex of struct background_work. */

@@ -30,7 +30,7 @@ int snapshot_check_state(const struct sandbox_record *r, struct error *err)
 	return refuse_state(r, "kept in a snapshot", err);
 }
 
-/* What it lies on: a layer of its template is no snapshot that anybody knows. */
+/* The parent of the snapshot; a layer of a template is not shown as one. */
 static int find_parent(struct operation *op, const char **ret, struct error *err)
 {
 	struct snapshot_record parent;
@@ -326,8 +326,8 @@ int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fl
 	return -1;
 }
 
-/* It is made like the sandbox that it was taken of. One that is not known any more was let out
- * somehow: its files are not let out at all. */
+/* The new sandbox copies the settings of the snapshot's own one. If that is unknown, it gets no
+ * network: its rules are unknown, too. */
 static int like_its_sandbox(struct fleet *f, struct arena *a, const struct snapshot_record *r,
                             struct fleet_create *ret, struct error *err)
 {

@@ -106,7 +106,7 @@ int storage_room(struct fleet *f, const struct storage_claim *claim, int64_t *re
 	return 0;
 }
 
-/* Who is measured by another call just then is not measured twice: its size is found later. */
+/* A sandbox that another call measures now is skipped: its size is found later. */
 static int measure_sandbox(struct fleet *f, const char *sandbox_id, uint64_t *ret,
                            struct error *err)
 {

@@ -44,7 +44,7 @@ void template_growth_update(struct template_growth *g, int64_t bytes)
 	if (write_size(g->fleet, g->claim.id, bytes, &err) == 0 &&
 	    storage_check(g->fleet, &g->claim, bytes, &err) == 0)
 		return;
-	/* A store that does not answer decides nothing: the last look does. */
+	/* If the store does not answer, the last check decides. */
 	if (err.code != ERROR_LIMIT) {
 		log_debug("the size of an import is not compared with the limit",
 		          TEXT("template", g->claim.id), FAILURE(&err));

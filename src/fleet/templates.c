@@ -21,9 +21,9 @@
 
 #define NAME_KEY_SIZE 256
 #define ENTRIES_MAX 1024
-/* A build that failed is not tried again at once by everybody who wants it. */
+/* A failed build is not retried at once by each caller. */
 #define RETRY_AFTER_MS 10000
-/* Another server that builds it wakes nobody here. */
+/* Poll interval for builds of other servers, which are not announced. */
 #define OTHERS_EVERY_MS 1000
 /* Progress is written no oftener. */
 #define PROGRESS_EVERY_MS 500
@@ -300,8 +300,7 @@ static bool is_seed(const struct template_record *t)
 	return false;
 }
 
-/* A build goes on from the start when somebody asks for it again; an import cannot, its source is
- * gone. */
+/* An interrupted build restarts on the next use; an import cannot, because its source is gone. */
 int templates_recover(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -469,7 +468,7 @@ static int check_buildable(const struct template_record *t, struct error *err)
 	            t->state_text);
 }
 
-/* 1: this thread is to build it; 0: somebody else is at it; -1: it is of no use. */
+/* 1: this thread builds it; 0: another one does; -1: the template is unusable. */
 static int claim_template(struct fleet *f, const struct template_record *t, struct error *err)
 {
 	const struct template_move building = {.id = t->id,
@@ -693,8 +692,8 @@ static int open_login(const struct fleet_import *request, int *ret_fd, struct er
 	return 0;
 }
 
-/* The caller is told why it failed, and nothing is left: of what was made, nor of the row, which
- * holds the name. The row last: as long as it is there, somebody knows of the rest. */
+/* The caller gets the error; files and row are removed. The row is last: while it exists, the rest
+ * is found again. */
 static void forget_import(struct fleet *f, struct arena *a, const struct template_record *t)
 {
 	const struct provider_template work = {

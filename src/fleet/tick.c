@@ -48,8 +48,8 @@ static int pause_full(struct operation *op, struct error *err)
 	return result;
 }
 
-/* By now it may have been started again, or stopped on request: the row and the provider decide,
- * not the message. */
+/* The sandbox may have been started again or stopped since: row and provider decide, not the
+ * message. */
 static int reconcile_end(struct fleet *f, const struct ended_sandbox *ended, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -97,7 +97,7 @@ static bool is_unfinished(const struct sandbox_record *r)
 	return is_between[r->actual] || r->desired == SANDBOX_DELETED;
 }
 
-/* The one who worked on it could not tell the store how it went. */
+/* The thread that worked on it could not write the result. */
 static void finish_sandbox(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -156,8 +156,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	                          clock_unix_ms() - atomic_load(&f->pairing->jump.expiry_back_ms));
 }
 
-/* Whether a command runs that nobody is attached to. An agent that does not answer has none that
- * anybody could want. */
+/* Whether a command without a client runs. An agent that does not answer counts as having none. */
 static bool has_processes(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -193,7 +192,7 @@ static int take_step(struct operation *op, struct sandbox_due due, struct error 
 	return steps[due.step](op, due.reason, err);
 }
 
-/* From the moment it is closed no call can get hold of it; until then it was nobody's. */
+/* After the close no call can hold the sandbox; before it none did. */
 static int take_idle_step(struct operation *op, struct sandbox_due due, struct error *err)
 {
 	struct fleet *f = op->fleet;
@@ -250,7 +249,7 @@ static void expire_sandbox(struct fleet *f, const char *id)
 
 /* ---- archiving, which takes longer than a tick ---- */
 
-/* Whoever fails is not tried again by itself: each attempt leaves a layer under its files. */
+/* A failed archiving is not repeated by itself: each attempt leaves a layer. */
 static void archive_due(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -307,7 +306,7 @@ static void tick_sandbox(struct fleet *f, const struct sandbox_record *r, UNUSED
 		expire_sandbox(f, r->id);
 }
 
-/* An undelete needs the row as long as the trash has the files. */
+/* An undelete needs the row while the trash has the files. */
 static int purge_deleted(struct fleet *f, struct error *err)
 {
 	int64_t keep_ms = f->config->deleted_keep_ms + TRASH_TRIMMED_MS;

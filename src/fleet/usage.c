@@ -17,7 +17,7 @@
 /* Hours of one sandbox in one write: what is older, after a long time without a server, goes to the
  * first of them. */
 #define PIECES_MAX (31 * 24)
-/* A sandbox that another server uses is metered by that one, unless it is so late. */
+/* A sandbox used by another server is metered there, unless that server is this late. */
 #define LATE_FACTOR 3
 #define STORAGE_EVERY_MS USAGE_HOUR_MS
 
@@ -299,7 +299,7 @@ static void add_stored(struct writing *w, const struct meter_record *r)
 		add_storage_row(w, part, &rows[part->row_count], &pieces[part->row_count]);
 }
 
-/* One batch at a time: what is left is the next tick's. */
+/* One batch per tick. */
 static int write_stored(struct writing *w, struct error *err)
 {
 	struct meter_list list;

@@ -22,7 +22,7 @@
 #define FIRST_WAIT_MS 200
 #define LOOK_AGAIN_MS 200
 #define GROW_MS 300000
-/* One that is being made for longer has lost its maker. */
+/* A volume in MAKING for longer has lost its creator. */
 #define MAKING_MS (2 * CALL_TIMEOUT_MS)
 
 /* ---- one thread, one volume ---- */
@@ -280,7 +280,7 @@ int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_
 
 /* ---- what nobody finished ---- */
 
-/* One in MAKING was never answered to anybody, so that it may go. */
+/* A volume in MAKING was never returned to a caller: it may be removed. */
 static void reconcile_volume(struct fleet *f, const struct volume_record *r, bool at_boot)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -300,8 +300,8 @@ static void reconcile_volume(struct fleet *f, const struct volume_record *r, boo
 		log_warning("volume is not settled", TEXT("volume", r->id), FAILURE(&err));
 }
 
-/* Its row is written before a volume is made and goes after it: files without a row are the mark of
- * another or an older database, and nobody's to delete. */
+/* The row is written before the volume is made and removed after it. Files without a row hint at
+ * another database and are never deleted. */
 static int log_strangers(struct fleet *f, const struct volume_list *rows, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};

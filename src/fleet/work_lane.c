@@ -113,7 +113,7 @@ static struct work_lane_task *choose_task(struct work_lane *lane)
 		project->running++;
 		lane->waiting--;
 		lane->running++;
-		/* Behind all others: they have waited longer. */
+		/* To the end of the list: the other projects have waited longer. */
 		list_remove(&project->item);
 		list_append(&lane->projects, &project->item);
 		return LIST_ENTRY(first, struct work_lane_task, item);
