@@ -12,7 +12,7 @@ struct address_range {
 	unsigned bits;
 };
 
-/* What is not the internet: RFC 6890 and its successors. */
+/* Address ranges that are not public: RFC 6890 and its successors. */
 static const struct address_range refused_v4[] = {
         {{0}, 8},
         {{10}, 8},
@@ -30,7 +30,7 @@ static const struct address_range refused_v4[] = {
         {{224}, 4},
         {{240}, 4},
 };
-/* Within 2000::/3, outside of which nothing is public: what translates to IPv4, and examples. */
+/* Only 2000::/3 is public; these ranges in it translate to IPv4 or are examples. */
 static const struct address_range refused_v6[] = {
         {{0x20, 0x01, 0x00}, 23},
         {{0x20, 0x01, 0x0d, 0xb8}, 32},

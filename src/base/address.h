@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/address.h — where the server itself connects to when a caller, or one whom a caller has
- * named, says where. The one rule for all of them; it is asked of the address that is connected to,
- * so that no name can mean something else by then. */
+/* base/address.h — the rule for addresses that a caller may make the server connect to.
+ *
+ * Check the resolved address right before connecting to it: the name may resolve differently
+ * later. */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* Whether it is one of the internet: no loopback, private, link-local, shared, documentation,
- * multicast or reserved one, and none that stands for such by translation. */
+/* True for a public internet address. False for loopback, private, link-local, shared,
+ * documentation, multicast and reserved addresses, and for IPv6 addresses that translate to such an
+ * address. */
 bool address_is_public(const struct sockaddr *address);

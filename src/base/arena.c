@@ -9,7 +9,7 @@
 
 #define ALIGNMENT _Alignof(max_align_t)
 #define BLOCK_SIZE (16 * 1024 - sizeof(struct arena_block))
-/* An idle stream keeps its request's arena, which needs no more than this. */
+/* An idle stream keeps its request's arena, which usually fits in this size. */
 #define FIRST_BLOCK_SIZE (4 * 1024 - sizeof(struct arena_block))
 
 struct arena_block {
@@ -90,7 +90,7 @@ void arena_rewind(struct arena *a, const struct arena_mark *mark)
 	mark->head->used = mark->used;
 }
 
-/* A block of its own for a large piece goes behind the head, whose rest stays in use. */
+/* A large piece gets its own block behind the head block, so the head's free space stays usable. */
 static struct arena_block *find_block(struct arena *a, size_t size)
 {
 	struct arena_block *head = a->blocks, *block;
@@ -147,7 +147,8 @@ char *arena_format(struct arena *a, const char *format, ...)
 	char *text;
 	int size;
 
-	assert(format); /* UBSan would go on without one, and gcc warns of that path */
+	assert(format); /* UBSan would continue after a NULL format, and gcc warns about that path
+	                 */
 	va_start(args, format);
 	va_copy(again, args);
 	size = vsnprintf(NULL, 0, format, args);

@@ -19,7 +19,7 @@ struct arena {
 
 void arena_done(struct arena *a);  /* frees everything */
 void arena_reset(struct arena *a); /* frees all but one block, for the next request */
-/* Where an arena stands. arena_rewind frees what was allocated since; the arena must not have been
+/* The position of an arena. arena_rewind frees everything allocated after it. The arena must not be
  * reset in between. */
 struct arena_mark {
 	struct arena_block *head, *behind;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/attribute.h — the few macros that the rest of the code may lean on.
+/* base/attribute.h — the macros that all code may use.
  *
- * Scope owns: a variable marked AUTO_* is released when its scope ends, unless
- * TAKE or TAKE_FD has handed it on. Nothing here hides a `return`. */
+ * Scope owns: a variable marked AUTO_* is released when its scope ends, unless TAKE or TAKE_FD has
+ * moved its value out. No macro here hides a `return`. */
 #pragma once
 
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define UNUSED __attribute__((unused))
 #define NORETURN __attribute__((noreturn))
-/* For what has big buffers and is called by a function that calls itself: its frame must not become
- * a part of that one. */
+/* For a function with large buffers that a recursive function calls: its frame must not be merged
+ * into the recursive frame. */
 #define OWN_FRAME __attribute__((noinline))
 #define PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 
@@ -28,7 +28,7 @@ void auto_free(void *pointer);
 #define AUTO_CLOSE AUTO(auto_close)
 #define AUTO_FREE AUTO(auto_free)
 
-/* Hands the pointer or descriptor on: the variable no longer owns it. */
+/* Moves the pointer or descriptor out: the variable no longer owns it. */
 #define TAKE(pointer)                                                                              \
 	({                                                                                         \
 		__typeof__(pointer) taken_ = (pointer);                                            \
@@ -42,7 +42,7 @@ void auto_free(void *pointer);
 		taken_fd_;                                                                         \
 	})
 
-/* Offset of a member, for tables; does not compile when the member's type is another. */
+/* Offset of a member, for tables. Fails to compile when the member has another type. */
 #define MEMBER_OFFSET(struct_, member, type)                                                       \
 	(offsetof(struct struct_, member) +                                                        \
 	 0 * sizeof(char[__builtin_types_compatible_p(                                             \

@@ -26,7 +26,7 @@ char *buf_reserve(struct buf *b, size_t size)
 {
 	size_t needed, capacity;
 
-	/* Nothing may follow what was dropped: the text would have a hole. */
+	/* Nothing may follow a dropped append, or the text would have a hole. */
 	if (b->overflowed || size > b->size_max - b->size) {
 		b->overflowed = true;
 		return NULL;

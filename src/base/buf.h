@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/buf.h — the one growing buffer.
+/* base/buf.h — the growing buffer of the whole program.
  *
- * Every buffer has a limit and a sticky overflow: appends need no check, a look at `overflowed`
- * at the end is enough. data[size] is always NUL when data is not NULL, so that text in it can be
- * used as a C string. Running out of memory below the limit aborts. */
+ * Every buffer has a limit and a sticky overflow: appends need no check, checking `overflowed` once
+ * at the end is enough. data[size] is always NUL when data is not NULL, so the content can be used
+ * as a C string. Running out of memory below the limit aborts. */
 #pragma once
 
 #include <stdarg.h>
@@ -32,8 +32,8 @@ void buf_add_text(struct buf *b, const char *text);
 void buf_add_byte(struct buf *b, char byte);
 void buf_addf(struct buf *b, const char *format, ...) PRINTF(2, 3);
 void buf_addv(struct buf *b, const char *format, va_list args) PRINTF(2, 0);
-/* Room for `size` more bytes, to be followed by buf_commit; NULL (and overflowed) past the limit.
- */
+/* Returns room for `size` more bytes; call buf_commit afterwards. Returns NULL, and sets
+ * overflowed, past the limit. */
 char *buf_reserve(struct buf *b, size_t size);
 void buf_commit(struct buf *b, size_t size);
 /* Drops the first `size` bytes. */

@@ -13,17 +13,16 @@
 int64_t clock_monotonic_ns(void);
 int64_t clock_monotonic_ms(void);
 int64_t clock_unix_ms(void);
-/* Since the machine's start, with the time that it slept: what the wall clock would be if nobody
- * set it. */
+/* Milliseconds since boot, including suspend. Setting the wall clock does not change it. */
 int64_t clock_boot_ms(void);
 
-/* A point on the monotonic clock in ms; DEADLINE_NEVER is far away. */
+/* A deadline is a point on the monotonic clock in ms; DEADLINE_NEVER never passes. */
 #define DEADLINE_NEVER INT64_MAX
 int64_t deadline_after(int64_t ms);
-/* Milliseconds left for poll(2): 0 when passed, -1 for never, capped to INT_MAX. */
+/* Milliseconds left, for poll(2): 0 when the deadline has passed, -1 for never, at most INT_MAX. */
 int deadline_poll_ms(int64_t deadline);
-/* The same moment by the wall clock, for waits of pthreads: thread sanitizers know nothing of those
- * by the monotonic one. A clock that is set meanwhile makes them longer or shorter. */
+/* The same moment on the wall clock, for pthread waits: thread sanitizers do not support monotonic
+ * waits. Setting the wall clock during the wait makes it longer or shorter. */
 struct timespec deadline_wall_time(int64_t deadline);
 
 /* RFC 3339 in UTC with milliseconds: 2026-11-21T02:25:00.123Z. */

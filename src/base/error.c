@@ -87,8 +87,8 @@ enum error_code error_code_of(int sys_errno)
 	return ERROR_SYSTEM;
 }
 
-/* A text that filled its array may end inside a UTF-8 sequence: drop the begun one, so that the
- * text stays fit for JSON. */
+/* A text that fills its array may end inside a UTF-8 sequence: removes the incomplete sequence, so
+ * the text stays valid in JSON. */
 static void drop_begun_sequence(char *text, size_t capacity)
 {
 	size_t size = strlen(text), start = size;

@@ -144,8 +144,8 @@ int fd_wait(int fd, short events, int64_t deadline, struct error *err)
 	}
 }
 
-/* Who owns a file may ask. Root of a user namespace has to become him first, and that takes from
- * the process what it has asked the kernel for: not to be traced, to end with its parent. */
+/* Only the owner of a file may request a lease. Root of a user namespace must change its uid to the
+ * owner first, which resets the process's dumpable flag and parent-death signal. */
 static int lease_as_owner(int fd)
 {
 	int hides = prctl(PR_GET_DUMPABLE), ends = 0, result, error;
@@ -164,9 +164,9 @@ static int lease_as_owner(int fd)
 	return result;
 }
 
-/* The kernel gives a lease for reading only while nobody can write; who comes to write meanwhile is
- * told of by a signal, and this one does nothing. A file system without leases is believed; where
- * we may not ask there may be one. */
+/* The kernel grants a read lease only while no process has the file open for writing; a later
+ * writer raises a signal that is ignored here. On a file system without leases the file counts as
+ * unopened; when the lease is not permitted, it counts as open. */
 static bool may_have_writer(int fd)
 {
 	int result = -1;

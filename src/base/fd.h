@@ -13,18 +13,18 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Closes what is open, and says so: for descriptors that live in a struct. */
+/* Closes *fd and sets it to -1, for descriptors in a struct. */
 static inline void fd_forget(int *fd)
 {
 	auto_close(fd);
 	*fd = -1;
 }
 
-/* Closes a socket that a stranger may hold as well, and forgets it. It is disconnected first: a
- * plain close waits for as long as a linger says that he has set. */
+/* Closes a socket that untrusted code may also hold, and sets *fd to -1. The socket is disconnected
+ * first, because a plain close waits for the SO_LINGER time that the other holder has set. */
 void socket_drop(int *fd);
 
-/* Both restart on EINTR. read_all fails with ERROR_UNAVAILABLE on an early end of file. */
+/* Both restart on EINTR. fd_read_all fails with ERROR_UNAVAILABLE on an early end of file. */
 MUST_CHECK int fd_write_all(int fd, const void *data, size_t size, struct error *err);
 MUST_CHECK int fd_read_all(int fd, void *data, size_t size, struct error *err);
 /* Reads to the end of file, up to the buffer's limit (else ERROR_TOO_LARGE). */
@@ -39,9 +39,8 @@ struct fd_open_options {
 MUST_CHECK int fd_open_beneath(int folder, const char *path, const struct fd_open_options *options,
                                int *ret_fd, struct error *err);
 
-/* Whether a regular file is as it was, and nobody has it open to write to it: what is so under a
- * name that nobody else knows can be removed and loses nothing. One that may not be read, or not be
- * asked about, is not. */
+/* True when a regular file is unchanged since `before` and no process has it open for writing: then
+ * the file can be removed without losing data. False when that cannot be determined. */
 struct stat;
 bool fd_file_is_still(int folder, const char *name, const struct stat *before);
 
@@ -52,7 +51,7 @@ MUST_CHECK int file_read(int folder, const char *path, struct buf *out, struct e
  * not applied to `mode`. */
 MUST_CHECK int file_write(int folder, const char *path, struct span data, mode_t mode,
                           struct error *err);
-/* One write(2) to a file that exists, as cgroup and proc files want it. */
+/* One write(2) to an existing file, as cgroup and /proc files require. */
 MUST_CHECK int file_poke(int folder, const char *path, const char *text, struct error *err);
 
 MUST_CHECK int fd_set_blocking(int fd, bool blocking, struct error *err);
@@ -61,7 +60,8 @@ MUST_CHECK int fd_wait(int fd, short events, int64_t deadline, struct error *err
 
 MUST_CHECK int pidfd_open_of(pid_t pid, int *ret_fd, struct error *err);
 MUST_CHECK int pidfd_signal(int pidfd, int signo, struct error *err);
-/* Not ended: one that nobody has reaped takes signals, too. */
+/* True while the process has not ended. (An unreaped zombie still accepts signals.) */
 bool pidfd_is_alive(int pidfd);
-/* Field 22 of /proc/PID/stat, in clock ticks since boot: with the pid it names one process. */
+/* Field 22 of /proc/PID/stat, in clock ticks since boot: the pid and this value identify a
+ * process. */
 MUST_CHECK int process_start_time(pid_t pid, uint64_t *ret, struct error *err);

@@ -24,7 +24,7 @@ int file_read(int folder, const char *path, struct buf *out, struct error *err)
 	return 0;
 }
 
-/* Where the file is written before it takes its name: in the same folder, hidden. */
+/* The temporary name of the file: in the same folder, hidden. */
 static int temporary_name(const char *path, char out[PATH_SIZE_MAX], struct error *err)
 {
 	size_t folder_size = (size_t)(path_last(path) - path);
@@ -44,7 +44,7 @@ static int write_and_sync(int folder, const char *path, struct span data, mode_t
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "create '%s'", path);
-	/* The umask is not asked: the caller named the mode. */
+	/* fchmod, because the umask must not change the caller's mode. */
 	if (fchmod(fd, mode) < 0)
 		return FAIL_ERRNO(err, "set the mode of '%s'", path);
 	if (fd_write_all(fd, data.data, data.size, err) < 0)
@@ -54,7 +54,7 @@ static int write_and_sync(int folder, const char *path, struct span data, mode_t
 	return 0;
 }
 
-/* The new name is on disk only when its folder is. */
+/* The new name is on the disk only after the folder is synced. */
 static int sync_folder_of(int folder, const char *path, struct error *err)
 {
 	char name[PATH_SIZE_MAX];

@@ -29,7 +29,7 @@ static inline void list_append(struct list *l, struct list *item)
 {
 	list_insert_after(l->previous, item);
 }
-/* Safe on an item that was initialised but is in no list. */
+/* Also safe on an initialised item that is in no list. */
 static inline void list_remove(struct list *item)
 {
 	item->previous->next = item->next;

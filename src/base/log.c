@@ -69,8 +69,8 @@ static bool is_bare(unsigned char c)
 	return c > ' ' && c < 0x7F && c != '"' && c != '=' && c != '\\';
 }
 
-/* A terminal obeys C0 and DEL, and C1 as two bytes of UTF-8: what a sandbox sends must stay
- * text in an operator's window. */
+/* Terminals interpret C0, DEL, and C1 as two bytes of UTF-8. Text from a sandbox must not control
+ * an operator's terminal. */
 static bool is_control(const char *at, bool is_utf8)
 {
 	unsigned char c = (unsigned char)at[0];
@@ -80,7 +80,7 @@ static bool is_control(const char *at, bool is_utf8)
 	return c == 0xC2 && (unsigned char)at[1] < 0xA0;
 }
 
-/* Returns the last byte that it wrote. */
+/* Returns the last byte that was written. */
 static const char *line_add_control(struct log_line *line, const char *at, bool is_utf8)
 {
 	line_addf(line, "\\x%02x", (unsigned char)at[0]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/log.h — one event, one line, logfmt on stderr: `time level program: event key=value …`
+/* base/log.h — logs one event per line, logfmt on stderr: `time level program: event key=value …`
  * (no time when journald reads it). Values are quoted and their control characters escaped.
  *
- * error = someone must act; warning = degraded, going on; info = a life-cycle change; debug = off
- * unless its folder is named. Only edges log failures, once. Secrets are never passed here. Lines
- * of a request carry request=ID, set per thread. Safe from any thread; one write(2) a line. */
+ * error = an operator must act; warning = degraded, but working; info = a life-cycle change; debug
+ * = off unless the folder is enabled. Only edges log failures, once. Never pass a secret. Lines of
+ * a request carry request=ID, set per thread. Safe from any thread; each line is one write(2). */
 #pragma once
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ void log_event(enum log_level level, const char *file, const char *event,
 	} while (0)
 
 void log_open(const char *program, enum log_level level);
-/* Comma list of folders ("provider,http") or "all"; "" turns debug off. */
+/* Comma-separated folders ("provider,http") or "all"; "" turns debug off. */
 void log_debug_set(const char *folders);
 bool log_debug_is_on(const char *file);
 /* The request id that this thread's lines carry; NULL for none. Borrowed. */

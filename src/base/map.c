@@ -47,8 +47,8 @@ static void mix_state(uint64_t v[4])
 	v[2] = rotate_left(v[2], 32);
 }
 
-/* SipHash-1-3 under a key of this process: callers choose the keys of some maps, and must not be
- * able to choose ones that collide. */
+/* SipHash-1-3 under a random key of this process: callers choose the keys of some maps and must not
+ * be able to choose colliding keys. */
 uint64_t map_hash(const char *key)
 {
 	uint64_t v[4], word;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/map.h — text keys to pointers. Copies keys, borrows values. Not for several threads. */
+/* base/map.h — a hash map from text keys to pointers. Copies keys, borrows values. Not
+ * thread-safe. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +8,8 @@
 
 #include "base/attribute.h"
 
-/* Of a text, under a random key of this process: texts that collide cannot be chosen. */
+/* Hash of a text under a random key of this process, so an attacker cannot choose colliding
+ * texts. */
 uint64_t map_hash(const char *text);
 
 struct map_slot;
@@ -18,9 +20,10 @@ struct map {
 
 void map_done(struct map *m);
 void *map_find(const struct map *m, const char *key);
-/* Puts or replaces; returns the value that was there, or NULL. `value` is not NULL. */
+/* Inserts or replaces; returns the old value, or NULL. `value` is not NULL. */
 void *map_put(struct map *m, const char *key, void *value);
-/* Returns what was there, or NULL. */
+/* Returns the removed value, or NULL. */
 void *map_remove(struct map *m, const char *key);
-/* *at starts at 0; NULL at the end. The map must not change meanwhile. */
+/* Iterates: *at starts at 0; returns NULL at the end. The map must not change during the
+ * iteration. */
 void *map_next(const struct map *m, size_t *at, const char **ret_key);

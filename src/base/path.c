@@ -29,7 +29,7 @@ static int check_bytes(struct span path, struct error *err)
 	return 0;
 }
 
-/* Where a path grows name by name; always absolute. */
+/* The path built so far; always absolute. */
 struct resolved {
 	char text[2 * PATH_SIZE_MAX];
 	size_t size;

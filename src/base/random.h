@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/random.h — the kernel's random bytes; aborts when it has none to give. */
+/* base/random.h — random bytes from the kernel; aborts when the kernel provides none. */
 #pragma once
 
 #include <stddef.h>

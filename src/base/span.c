@@ -20,7 +20,7 @@ bool span_starts_with(struct span a, const char *prefix)
 	return a.size >= size && (size == 0 || memcmp(a.data, prefix, size) == 0);
 }
 
-/* Unlike tolower() it knows no locale. */
+/* Unlike tolower(), independent of the locale. */
 static unsigned char lower_ascii(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (unsigned char)(c | 32) : (unsigned char)c;
@@ -202,7 +202,7 @@ int span_take_escaped(struct span *rest)
 	return byte;
 }
 
-/* Length that a first byte announces; 0 when it begins nothing longer than itself. */
+/* Length of the sequence that a first byte begins; 0 for a single byte. */
 static size_t announced_size(unsigned char first)
 {
 	if (first >= 0xC2 && first <= 0xDF)

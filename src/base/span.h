@@ -25,31 +25,31 @@ static inline struct span span_of(const char *text)
 bool span_equals(struct span a, struct span b);
 bool span_equals_text(struct span a, const char *text);
 bool span_starts_with(struct span a, const char *prefix);
-/* The same of words whose letters may be in either case, as protocols have them; of ASCII alone. */
+/* Compare ASCII words without case, as protocols require. */
 bool span_is_word(struct span a, const char *word);
 bool span_is_same_word(struct span a, struct span b);
 bool span_starts_with_word(struct span a, const char *word);
 bool span_ends_with_word(struct span a, struct span word);
-/* Index of the first such byte, or -1. */
+/* Index of the first `byte`, or -1. */
 ptrdiff_t span_find(struct span a, char byte);
-/* Cuts off everything up to and including the first `separator`, into *ret_head. False, with
- * *ret_head the whole rest and *rest empty, when there is none. */
+/* Moves the text before the first `separator` into *ret_head and drops the separator. Without a
+ * separator: returns false, *ret_head is the whole text and *rest is empty. */
 bool span_split(struct span *rest, char separator, struct span *ret_head);
 struct span span_trim(struct span a); /* spaces and tabs */
 /* Decimal digits only; refuses signs, blanks, overflow and values outside the bounds. */
 MUST_CHECK int span_parse_whole(struct span a, int64_t min, int64_t max, int64_t *ret,
                                 struct error *err);
-/* 0..15 of a hexadecimal digit in either case, or -1. */
+/* Value 0..15 of a hexadecimal digit in either case, or -1. */
 int hex_digit_value(char c);
-/* The bytes that 2 * size digits stand for; -1 when it is not so many, or one is none: then *ret is
- * undefined. */
+/* Decodes 2 * size digits into `size` bytes. Returns -1 for another number of digits or an invalid
+ * digit; then *ret is undefined. */
 MUST_CHECK int hex_decode(struct span digits, void *ret, size_t size);
-/* Cuts off the first byte of what is not empty, or the three of a "%41", which are one: 0..255. A
- * '%' that two digits do not follow is -1, and nothing is cut off. */
+/* Removes the first byte, or an escape such as "%41", from a span that is not empty, and returns
+ * its value 0..255. Returns -1 and removes nothing for a '%' without two digits. */
 int span_take_escaped(struct span *rest);
 /* True for well-formed UTF-8 (no surrogates, no overlong forms). */
 bool span_is_utf8(struct span a);
-/* How many bytes at the end begin a UTF-8 sequence whose rest is missing: 0..3. */
+/* Number of bytes at the end that begin an incomplete UTF-8 sequence: 0..3. */
 size_t span_begun(struct span bytes);
-/* How many bytes at the front can only be the rest of a sequence: 0..3. */
+/* Number of bytes at the front that continue a UTF-8 sequence: 0..3. */
 size_t span_continued(struct span bytes);

@@ -9,7 +9,7 @@ int thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(
 	sigset_t all, before;
 	int failed;
 
-	/* The new thread has the mask of the thread that makes it. */
+	/* The new thread inherits the signal mask. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	failed = pthread_create(ret, attributes, run, context);

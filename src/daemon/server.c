@@ -306,7 +306,7 @@ static int open_server(struct api_process *p, struct error *err)
 	const struct config *config = p->config;
 	const struct server_shares shares = {
 	        .find = api_find_shares,
-	        .has_turn = api_queue_has_room,
+	        .has_place = api_queue_has_room,
 	        .rest = api_release_request,
 	        .resume = api_readmit_request,
 	        .waiting_max = (unsigned)config->requests_waiting_per_key_max,

@@ -166,7 +166,7 @@ int api_admit_request(struct request *rq, const char *id, struct api_caller *cal
 		(void)FAIL(err, ERROR_LIMIT, "earlier requests of this key are queued");
 		error_hint(err, "wait for them to end, or raise requests_per_key_max");
 	}
-	return request_wait_turn(rq, id, err);
+	return request_wait_in_queue(rq, id, err);
 }
 
 void api_release_request(struct request *rq)
@@ -178,7 +178,7 @@ void api_release_request(struct request *rq)
 		return;
 	api_limiter_give(api->limiter, TAKE(caller->slot));
 	if (api->server)
-		server_turn(api->server, caller->slot_of);
+		server_advance_queue(api->server, caller->slot_of);
 }
 
 void api_readmit_request(struct request *rq)

@@ -14,7 +14,7 @@
 #include "edge/hosts.h"
 #include "fleet/peers.h"
 #include "http/dial.h"
-#include "http/names.h"
+#include "http/host_lookup.h"
 #include "http/proxy.h"
 #include "http/tls.h"
 
@@ -51,7 +51,7 @@ int api_peers_open(const struct config *config, struct api_peers **ret, struct e
 
 	if (!peers)
 		abort();
-	peers->names = names_new(NULL);
+	peers->names = host_lookup_new(NULL);
 	peers->ca_file = config->peer_ca;
 	peers->dials_max = (unsigned)config->workers / 4 + 1;
 	pthread_mutex_init(&peers->mutex, NULL);
@@ -68,7 +68,7 @@ void api_peers_close(struct api_peers *peers)
 {
 	if (!peers)
 		return;
-	names_free(peers->names);
+	host_lookup_free(peers->names);
 	tls_context_free(peers->tls);
 	pthread_mutex_destroy(&peers->mutex);
 	free(peers);

@@ -92,7 +92,7 @@ static int record_level(struct fleet *f, const struct budget_record *b, enum bud
 	        .kind = event_kind_name(event_kinds[level]),
 	        .reason = "",
 	};
-	const struct budget_telling telling = {b->id, b->window_at, level, &event};
+	const struct budget_notification telling = {b->id, b->window_at, level, &event};
 	bool is_first;
 
 	buf_addf(&text, "budget '%s': ", b->id);
@@ -101,7 +101,7 @@ static int record_level(struct fleet *f, const struct budget_record *b, enum bud
 	money_write(&text, b->limit_micro);
 	buf_addf(&text, " US dollars are spent %s", window_text(b->span));
 	event.text = buf_text(&text);
-	if (store_budget_tell(f->store, &telling, &is_first, err) < 0)
+	if (store_budget_notify(f->store, &telling, &is_first, err) < 0)
 		return -1;
 	fault_point("usage", "warned");
 	if (is_first)

@@ -352,7 +352,7 @@ static void request_deletion(struct fleet *f, const struct sandbox_record *r)
 	struct error err = {0};
 
 	if (r->actual == SANDBOX_CREATING &&
-	    store_sandbox_want(f->store, r->id, SANDBOX_CREATING, SANDBOX_DELETED, &err) < 0)
+	    store_sandbox_set_desired(f->store, r->id, SANDBOX_CREATING, SANDBOX_DELETED, &err) < 0)
 		log_debug("no wish was left", TEXT("sandbox", r->id), FAILURE(&err));
 }
 

@@ -86,7 +86,7 @@ static void keep_trailer(struct body_reader *body)
 	buf_add_span(body->trailers, SPAN("\r\n"));
 }
 
-/* Trailers are checked as lines; who has a use for them looks at their names. */
+/* Checks trailers only as lines; their reader checks the names. */
 static enum body_result take_trailers(struct body_reader *body, struct span *data)
 {
 	enum body_result result = take_line(body, data);

@@ -127,7 +127,7 @@ static void write_alternatives(struct buf *out, const struct certificate_names *
 		         is_address(names->names[i]) ? "IP" : "DNS", names->names[i]);
 }
 
-/* "permitted;DNS:a,…": of a wildcard what is below it, of an address itself. */
+/* "permitted;DNS:a,…": a wildcard permits all names below it, an address only itself. */
 static void write_constraints(struct buf *out, const struct certificate_names *names)
 {
 	buf_add_text(out, "critical");
@@ -163,7 +163,7 @@ static int set_serial(X509 *x509)
 	return result;
 }
 
-/* All but its issuer, its extensions and its signature. */
+/* Makes a certificate without issuer, extensions and signature. */
 static int make_unsigned(EVP_PKEY *key, const char *name, long days, X509 **ret, struct error *err)
 {
 	OWN(done_x509) X509 *x509 = X509_new();

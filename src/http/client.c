@@ -12,7 +12,7 @@
 /* libcurl's own are 16 and 64 KiB, which halves the speed of a file on the loopback. */
 #define RECEIVE_SIZE 524288L
 #define SEND_SIZE 524288L
-/* How long a server may take to say that it wants a large body before it is sent anyway. */
+/* How long to wait for "100 Continue" before a large body is sent anyway. */
 #define EXPECT_MS 250L
 
 struct http_client {
@@ -21,7 +21,7 @@ struct http_client {
 	struct http_client_options options; /* in the arena */
 };
 
-/* One call under way; what libcurl's callbacks see. */
+/* A running call, as libcurl's callbacks see it. */
 struct http_transfer {
 	const struct http_call *call;
 	CURL *curl;
@@ -29,7 +29,7 @@ struct http_transfer {
 	struct http_answer answer;
 	struct error failure; /* of body_fd */
 	off_t body_start;     /* -1: body_fd cannot be read again */
-	bool cut;             /* on_body had enough */
+	bool cut;             /* on_body stopped the transfer */
 	char detail[CURL_ERROR_SIZE];
 };
 
@@ -95,8 +95,8 @@ static size_t on_body_wanted(char *room, size_t one, size_t size, void *user)
 	return CURL_READFUNC_ABORT;
 }
 
-/* A kept connection may turn out to be closed only when it is used; libcurl then starts over on a
- * new one, if the body can. */
+/* libcurl repeats the call on a new connection when a kept connection turns out to be closed, if
+ * the body can be read again. */
 static int on_body_again(void *user, curl_off_t offset, int origin)
 {
 	struct http_transfer *t = user;

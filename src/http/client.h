@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/client.h — blocking HTTP requests (libcurl), for the CLI and for workers. Never on the loop.
- */
+/* http/client.h — blocking HTTP requests (libcurl) for the CLI and for workers. Never call it on
+ * the loop. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,8 @@ struct http_client; /* one per thread; keeps connections alive */
 
 struct http_client_options {
 	const char *base_url;    /* "http://127.0.0.1:8080"; NULL is fine with unix_socket */
-	const char *unix_socket; /* NULL, or the socket to speak through */
-	const char *bearer;      /* NULL, or the key */
+	const char *unix_socket; /* socket path to connect to, or NULL */
+	const char *bearer;      /* the API key, or NULL */
 	const char *user_agent;
 };
 MUST_CHECK int http_client_open(const struct http_client_options *options, struct http_client **ret,
@@ -31,9 +31,9 @@ struct http_call {
 	bool has_body_fd;
 	int64_t body_fd_size; /* -1 = chunked */
 	int64_t timeout_ms;   /* 0 = 30 s to connect, no limit after */
-	bool keeps_errors;    /* an answer with {"error":…} is an answer as any other */
-	/* Called with each piece of a successful body; return false to cut, which is a success too.
-	 * NULL = collect into the answer. */
+	bool keeps_errors;    /* return {"error":…} as an answer instead of as err */
+	/* Called with each piece of a successful body; return false to stop, which counts as
+	 * success. NULL = collect the body in the answer. */
 	bool (*on_body)(void *context, struct span piece);
 	void (*on_progress)(void *context, int64_t sent, int64_t received);
 	void *context;
@@ -44,8 +44,8 @@ struct http_answer {
 	char content_type[128];
 	char request_id[64];
 };
-/* 0 whenever an answer came, whatever its status; an {"error":…} body with a status of 400 or more
- * is turned into err with -1. *ret is untouched on failure. */
+/* Returns 0 when an answer arrived, whatever its status; but an {"error":…} body with a status of
+ * 400 or more fills err and returns -1. *ret is untouched on failure. */
 MUST_CHECK int http_client_call(struct http_client *client, const struct http_call *call,
                                 struct http_answer *ret, struct error *err);
 /* Percent-escapes one path part or query value. */
@@ -55,13 +55,13 @@ void http_escape(struct buf *out, const char *text);
 struct http_websocket;
 MUST_CHECK int http_websocket_open(const struct http_client_options *options, const char *path,
                                    struct http_websocket **ret, struct error *err);
-/* To poll for reading. What came with the server's first answer is not seen by poll, so receive
- * once before the first wait. */
+/* The descriptor to poll for reading. Bytes that came with the server's handshake are not visible
+ * to poll: call http_websocket_receive before the first wait. */
 int http_websocket_fd(const struct http_websocket *ws);
 MUST_CHECK int http_websocket_send(struct http_websocket *ws, bool text, struct span message,
                                    struct error *err);
-/* Reads what is there without waiting; calls on_message for each whole message. 1 = open, 0 =
- * closed by the peer, -1 = lost. */
+/* Reads without waiting; calls on_message for each whole message. Returns 1 = open, 0 = closed by
+ * the peer, -1 = connection lost. */
 MUST_CHECK int http_websocket_receive(struct http_websocket *ws,
                                       void (*on_message)(void *context, bool text,
                                                          struct span message),

@@ -69,7 +69,7 @@ struct http_client_options client_copy_options(struct arena *a,
 	};
 }
 
-/* A proxy for the world must not get what is said to this machine. */
+/* Requests to this machine must not go through a proxy. */
 static bool is_local(const struct http_client_options *options)
 {
 	static const char *const hosts[] = {"http://127.", "http://localhost", "http://[::1]"};
@@ -93,7 +93,7 @@ void client_set_target(CURL *curl, const struct http_client_options *options, co
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L); /* there are threads */
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L); /* required in a program with threads */
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CLIENT_CONNECT_MS);
 }
 
@@ -123,7 +123,7 @@ int client_fail(CURLcode code, const char *what, const char *detail, struct erro
 	            detail[0] ? detail : curl_easy_strerror(code));
 }
 
-/* Names that are not of our table, from other servers and proxies, are judged by the status. */
+/* Unknown codes, from other servers and proxies, are mapped by the status. */
 static enum error_code code_of_answer(int status, const char *name)
 {
 	enum error_code code = error_code_parse(name);

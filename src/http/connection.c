@@ -15,19 +15,20 @@
 #include "http/stream_events.h"
 #include "http/tls.h"
 
-/* One read while requests are awaited: what a client may pipeline is kept for it. */
+/* Size of a read while waiting for requests; pipelined requests stay in the buffer. */
 #define READ_SIZE ((size_t)16 * 1024)
 #define IN_MAX SERVER_SCRATCH_SIZE
-/* Replies to pipelined requests are collected up to this size. */
+/* Replies to pipelined requests are buffered up to this size. */
 #define PIPELINE_MAX ((size_t)32 * 1024)
-/* A client that is refused in the middle of its body mostly sends all of it before it reads. Its
- * rest is dropped for as long as it keeps coming, up to these bounds. */
+/* A client that is refused while it sends its body usually sends the whole body before it reads.
+ * The rest is dropped while it keeps coming, within these limits. */
 #define LINGER_IDLE_MS 2000
 #define LINGER_MS 30000
 #define LINGER_BYTES ((size_t)256 * 1024 * 1024)
-/* The body of a refused request is read to its end where it is so small: the connection goes on. */
+/* A refused body up to this size is read completely, so the connection can continue. */
 #define REFUSED_BODY_MAX ((int64_t)64 * 1024)
-/* A buffered body must keep up this rate on the whole, whatever its pauses: one byte buys 1 ms. */
+/* A buffered body must keep this average rate, whatever its pauses: each byte extends the deadline
+ * by 1 ms. */
 #define BODY_MS_PER_BYTE 1
 
 void connection_due(struct http_connection *conn, int64_t ms)
@@ -61,7 +62,8 @@ bool connection_end_writing(struct http_connection *conn)
 
 static void begin_linger(struct http_connection *conn)
 {
-	/* Closing at once would send a reset past what the client has not read yet. */
+	/* Closing at once would send a reset, and the client would lose data that it has not read
+	 * yet. */
 	if (!connection_end_writing(conn) || conn->has_ended) {
 		connection_close(conn);
 		return;
@@ -76,7 +78,7 @@ static void begin_linger(struct http_connection *conn)
 
 /* ---- replies ---- */
 
-/* Replies of pipelined requests leave together; connection_settle sends them. */
+/* Replies to pipelined requests are sent together by connection_update_events. */
 static void finish_reply(struct http_connection *conn)
 {
 	if (conn->keep_alive && !conn->out.blocked && outflow_size(&conn->out) < PIPELINE_MAX) {
@@ -92,12 +94,12 @@ static void drop_exchange(struct http_connection *conn, int status)
 	struct http_exchange *ex = TAKE(conn->exchange);
 
 	park_remove(ex);
-	turns_remove(conn->server, ex);
+	request_queues_remove(conn->server, ex);
 	server_exchange_done(conn->server, ex, status);
 }
 
-/* Whether the client has ended its side, or the connection is broken: asked of the kernel, as the
- * loop may not have heard of it yet. */
+/* True when the client has closed its side or the connection is broken. Asks the kernel, because
+ * the loop may not know it yet. */
 static bool client_has_left(const struct http_connection *conn)
 {
 	struct pollfd peer = {.fd = conn->fd, .events = POLLRDHUP};
@@ -105,7 +107,7 @@ static bool client_has_left(const struct http_connection *conn)
 	return poll(&peer, 1, 0) > 0;
 }
 
-/* The connection ends here, and a worker takes back what the handler has made. */
+/* Ends the connection; a worker runs the reply's undo. */
 static void undo_reply(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
@@ -121,7 +123,7 @@ static void undo_reply(struct http_connection *conn)
 		(void)park_add(server, ex);
 }
 
-/* Of a reply that can be undone: writes it at once, so that it is known whether that succeeds. */
+/* Sends a reply that has an undo at once, to learn whether the client can still receive it. */
 static bool deliver_reply(struct http_connection *conn)
 {
 	if (!conn->exchange->reply.undo)
@@ -181,13 +183,13 @@ void connection_on_relay_end(struct http_connection *conn, int status, bool may_
 static void begin_body(struct http_connection *conn, bool has_rest);
 static void answer_refusal(struct http_connection *conn, bool has_rest);
 
-static void wait_turn(struct http_connection *conn)
+static void wait_in_queue(struct http_connection *conn)
 {
 	if (!owners_admit(conn)) {
-		conn->exchange->turn_queue[0] = '\0';
+		conn->exchange->queue_name[0] = '\0';
 		answer_refusal(conn, conn->in.size > 0);
-	} else if (!turns_add(conn->server, conn->exchange)) {
-		connection_give_up_turn(conn);
+	} else if (!request_queues_add(conn->server, conn->exchange)) {
+		connection_refuse_queued(conn);
 	}
 }
 
@@ -214,9 +216,9 @@ void connection_on_handled(struct http_connection *conn)
 		undo_reply(conn);
 		return;
 	}
-	if (ex->turn_queue[0] && !closed) {
+	if (ex->queue_name[0] && !closed) {
 		ex->is_admission = false;
-		wait_turn(conn);
+		wait_in_queue(conn);
 		return;
 	}
 	if (TAKE(ex->is_admission) && !closed && !(ex->reply.has_relay && ex->failed)) {
@@ -228,7 +230,8 @@ void connection_on_handled(struct http_connection *conn)
 			return;
 		exchange_fail(ex, &ex->why);
 	}
-	/* A stream may last: a public route's counts for the project whose sandbox it shows. */
+	/* A stream may last long: on a public route it counts for the project whose sandbox it
+	 * shows. */
 	if (ex->reply.has_relay && !closed && !ex->failed)
 		(void)!owners_admit(conn);
 	if (ex->reply.has_relay && (closed || ex->failed))
@@ -241,7 +244,7 @@ void connection_on_handled(struct http_connection *conn)
 		connection_send_reply(conn);
 }
 
-/* The requests behind a malformed one cannot be told from its body: the connection ends. */
+/* After a malformed request the start of the next one is unknown: the connection ends. */
 static void refuse_request(struct http_connection *conn, enum http_fault fault)
 {
 	bool well_formed = fault == FAULT_ROUTE || fault == FAULT_METHOD || fault == FAULT_MEDIA;
@@ -260,7 +263,7 @@ static void dispatch_request(struct http_connection *conn)
 	conn->read_paused = conn->has_hung_up = false;
 	connection_due_never(conn);
 	exchange_set_deadline(ex);
-	if (ex->failed) { /* it was refused before its body was read */
+	if (ex->failed) { /* the request was refused before its body was read */
 		connection_send_reply(conn);
 	} else if (ex->request.route->flags & ROUTE_INLINE) {
 		(void)exchange_handle(ex);
@@ -283,7 +286,7 @@ static void await_body(struct http_connection *conn)
 	connection_due(conn, conn->server->options.body_timeout_ms);
 }
 
-/* `has_rest`: bytes that follow the head have come already. */
+/* `has_rest`: bytes after the head have already arrived. */
 static void begin_body(struct http_connection *conn, bool has_rest)
 {
 	struct http_exchange *ex = conn->exchange;
@@ -303,7 +306,7 @@ static void begin_body(struct http_connection *conn, bool has_rest)
 		buf_add_text(&conn->out.queue, HTTP_CONTINUE);
 }
 
-/* Reads the rest of a refused request where that is little, and else answers at once. */
+/* Reads the rest of a refused request if it is small, otherwise answers at once. */
 static void answer_refusal(struct http_connection *conn, bool has_rest)
 {
 	const struct http_head *head = &conn->exchange->head;
@@ -318,7 +321,7 @@ static void answer_refusal(struct http_connection *conn, bool has_rest)
 	await_body(conn);
 }
 
-/* By the head alone: no body is read for a request that is refused, or has to wait. */
+/* Admits a request by its head: the body of a refused or queued request is not read yet. */
 static void admit_request(struct http_connection *conn, bool has_rest)
 {
 	struct http_exchange *ex = conn->exchange;
@@ -329,7 +332,7 @@ static void admit_request(struct http_connection *conn, bool has_rest)
 		begin_body(conn, has_rest);
 		break;
 	case ADMISSION_WAITS:
-		wait_turn(conn);
+		wait_in_queue(conn);
 		break;
 	case ADMISSION_REFUSED:
 		answer_refusal(conn, has_rest);
@@ -347,27 +350,27 @@ static void admit_request(struct http_connection *conn, bool has_rest)
 	}
 }
 
-void connection_take_turn(struct http_connection *conn)
+void connection_leave_queue(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 
-	ex->turn_queue[0] = '\0';
-	ex->has_turn = true;
+	ex->queue_name[0] = '\0';
+	ex->has_place = true;
 	if (ex->is_admitted)
 		dispatch_request(conn);
 	else
 		admit_request(conn, conn->in.size > 0);
 	if (conn->exchange == ex)
-		ex->has_turn = false;
+		ex->has_place = false;
 }
 
-/* A handler says in its surface's words that there is no place. */
-void connection_give_up_turn(struct http_connection *conn)
+/* The handler writes the refusal in its surface's format. */
+void connection_refuse_queued(struct http_connection *conn)
 {
 	struct http_exchange *ex = conn->exchange;
 
-	ex->turn_queue[0] = '\0';
-	ex->gave_up = true;
+	ex->queue_name[0] = '\0';
+	ex->left_queue = true;
 	if (ex->is_admitted) {
 		dispatch_request(conn);
 		return;
@@ -533,7 +536,7 @@ static void shake_hands(struct http_connection *conn)
 	}
 }
 
-/* Its request has left the queue of the workers. */
+/* Its request was removed from the worker queue. */
 static void end_abandoned(struct http_connection *conn)
 {
 	conn->state = CONNECTION_WAITING; /* no worker has the exchange */
@@ -578,7 +581,7 @@ static void on_ready(void *context, uint32_t events)
 	case CONNECTION_WAITING:
 		if (!(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
 			break;
-		server->turns.counts.left++;
+		server->queues.counts.left++;
 		connection_close(conn);
 		break;
 	case CONNECTION_RELAY:
@@ -590,7 +593,7 @@ static void on_ready(void *context, uint32_t events)
 	case CONNECTION_CLOSED:
 		break;
 	}
-	connection_settle(conn);
+	connection_update_events(conn);
 	server_bury(server);
 }
 
@@ -637,11 +640,11 @@ static void on_timer(void *context)
 		return;
 	}
 	expire_connection(conn);
-	connection_settle(conn);
+	connection_update_events(conn);
 	server_bury(server);
 }
 
-/* Sends what waits. True when the next request may be taken from what was read already. */
+/* Sends queued output. True when the next request may be parsed from bytes already read. */
 static bool send_output(struct http_connection *conn)
 {
 	outflow_flush(&conn->out, conn->fd);
@@ -665,7 +668,7 @@ static bool send_output(struct http_connection *conn)
 		else
 			begin_linger(conn);
 	}
-	/* A started head is what the last look at `in` has left there. */
+	/* An incomplete head was left in `in` by the last parse. */
 	return conn->state == CONNECTION_HEAD && conn->in.size && !conn->head_started;
 }
 
@@ -694,7 +697,7 @@ static uint32_t epoll_events_of(const struct http_connection *conn)
 	return 0;
 }
 
-void connection_settle(struct http_connection *conn)
+void connection_update_events(struct http_connection *conn)
 {
 	while (conn->state != CONNECTION_CLOSED && send_output(conn))
 		connection_feed(conn, (struct span){NULL, 0});
@@ -749,7 +752,7 @@ void connection_close(struct http_connection *conn)
 		return;
 	if (conn->exchange && conn->state == CONNECTION_HANDLING)
 		exchange_abandon(conn->exchange);
-	/* A worker that has the exchange gives it back to connection_on_handled. */
+	/* A worker that has the exchange returns it through connection_on_handled. */
 	if (conn->exchange && conn->state != CONNECTION_HANDLING) {
 		int status = STATUS_CLIENT_GONE;
 
@@ -779,7 +782,8 @@ void connection_cut(struct http_connection *conn)
 
 	if (conn->state == CONNECTION_CLOSED)
 		return;
-	/* A reset, so that a client whose only sign of the end is the close sees the difference. */
+	/* A reset, because a client that detects the end of the body only by the close must see
+	 * that it is incomplete. */
 	(void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	connection_close(conn);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/connection.h — one client's socket: requests in, one at a time, replies out, in order.
+/* http/connection.h — a client's socket: reads requests and writes replies, in order.
  *
- *   [HANDSHAKE ->] HEAD -> [BODY] -> HANDLING -> HEAD            a reply that went out at once
- *                         |   \-> SENDING -> HEAD  a reply that the client takes slowly
+ *   [HANDSHAKE ->] HEAD -> [BODY] -> HANDLING -> HEAD   the reply was sent at once
+ *                         |   \-> SENDING -> HEAD       the client receives the reply slowly
  *                         |\-> RELAY -> SENDING
- *                         |-> WAITING -> BODY or HANDLING   for a place among those of its key
- *                         \-> PARKED -> HANDLING   the handler awaits a change
- *   any of them -> LINGER (the client is told, its rest is read and dropped) -> closed
+ *                         |-> WAITING -> BODY or HANDLING   waits for a place in its key's queue
+ *                         \-> PARKED -> HANDLING       the handler awaits a change
+ *   any of them -> LINGER (the reply is sent, remaining input is dropped) -> closed
  *
- * Closing only marks the connection; server_bury frees it, when no code below stands on it and no
+ * connection_close only marks the connection; server_bury frees it when no caller uses it and no
  * worker has its exchange. */
 #pragma once
 
@@ -29,12 +29,12 @@ struct relay;
 struct http_server;
 
 enum connection_state {
-	CONNECTION_HANDSHAKE, /* of TLS */
+	CONNECTION_HANDSHAKE, /* TLS handshake */
 	CONNECTION_HEAD,
 	CONNECTION_BODY,
 	CONNECTION_HANDLING,
 	CONNECTION_PARKED,  /* see park.h */
-	CONNECTION_WAITING, /* see turns.h */
+	CONNECTION_WAITING, /* see request_queue.h */
 	CONNECTION_SENDING,
 	CONNECTION_RELAY,
 	CONNECTION_LINGER,
@@ -43,70 +43,71 @@ enum connection_state {
 
 #define PEER_SIZE 56
 #define HTTP_CONTINUE "HTTP/1.1 100 Continue\r\n\r\n"
-#define STATUS_CLIENT_GONE 499 /* for on_done and counts; nobody receives it */
+#define STATUS_CLIENT_GONE 499 /* for on_done and counts; never sent */
 
 struct http_connection {
 	struct http_server *server;
 	struct list link;
 	struct loop_watch *watch;
-	struct loop_timer timer; /* runs late rather than being restarted: see connection_due */
+	struct loop_timer timer; /* may run late instead of being restarted: see connection_due */
 	int64_t due_ms;
-	struct outflow out; /* its `tls` is the connection's */
-	struct buf in;      /* read, not yet used */
-	size_t scanned;     /* of an unfinished head */
+	struct outflow out; /* its `tls` belongs to the connection */
+	struct buf in;      /* received, not yet parsed */
+	size_t scanned;     /* bytes of an unfinished head already searched */
 	struct body_reader body;
 	struct http_exchange *exchange;
 	struct relay *relay;
 	struct connection_owner *owner; /* see owners.h */
-	uint64_t sent_seen;             /* of out.sent: counted, and to notice progress */
-	int64_t body_received;          /* bytes that a buffered body has bought time with */
+	uint64_t sent_seen;             /* last seen out.sent, for counts and to detect progress */
+	int64_t body_received;          /* bytes of a buffered body that extended its deadline */
 	int64_t body_started_ms;
 	size_t linger_left;
 	int64_t linger_until_ms;
 	int fd;
 	enum connection_state state;
 	bool head_started, keep_alive, read_paused;
-	bool has_hung_up;       /* while a worker had its request */
-	bool shakes_by_writing; /* the handshake waits for room in the socket */
-	bool may_end_alone;     /* the client's end is noted, and does not close the connection: */
+	bool has_hung_up;       /* the client hung up while a worker had the request */
+	bool shakes_by_writing; /* the handshake waits for EPOLLOUT */
+	bool may_end_alone; /* the client closing its sending side sets has_ended and does not close
+	                       the connection */
 	bool has_ended;
 	char peer[PEER_SIZE];
 };
 
 struct connection_source {
-	int fd; /* accepted; taken over */
+	int fd; /* accepted socket; taken over */
 	const char *peer;
-	struct tls_context *tls; /* borrowed for the call; NULL: as it is */
+	struct tls_context *tls; /* borrowed during the call; NULL: no TLS */
 };
-/* NULL when the socket cannot be watched; the descriptor is closed then. */
+/* Returns NULL when the socket cannot be watched; then the descriptor is closed. */
 struct http_connection *connection_open(struct http_server *server,
                                         const struct connection_source *source);
 void connection_close(struct http_connection *conn);
-/* Closes with a reset: the reply is not whole. */
+/* Closes with a TCP reset, because the reply is incomplete. */
 void connection_cut(struct http_connection *conn);
 void connection_free(struct http_connection *conn);
 const char *connection_peer(const struct http_connection *conn);
 bool connection_is_tls(const struct http_connection *conn);
 
-/* The worker is done with conn->exchange. */
+/* The worker has finished conn->exchange. */
 void connection_on_handled(struct http_connection *conn);
-/* The turn of conn->exchange has come: it is authorized, or its handler is run, again. */
-void connection_take_turn(struct http_connection *conn);
-/* It has waited for too long, or its queue is full: it is refused. */
-void connection_give_up_turn(struct http_connection *conn);
-/* The relay has ended; what it wrote may still be on its way. */
+/* A place for conn->exchange is free: authorizes it, or runs its handler, again. */
+void connection_leave_queue(struct http_connection *conn);
+/* Refuses the exchange: it waited too long, or its queue is full. */
+void connection_refuse_queued(struct http_connection *conn);
+/* The relay has ended; some of its output may still be queued. */
 void connection_on_relay_end(struct http_connection *conn, int status, bool may_continue);
-/* An error took the place of a relay that had not begun: sends the exchange's reply. */
+/* Sends the exchange's reply, which replaces a relay that had not begun. */
 void connection_send_reply(struct http_connection *conn);
-/* Brings interest and timer up to date; every entry point ends with it. */
-void connection_settle(struct http_connection *conn);
-/* Ends the connection unless something happens within `ms`. */
+/* Updates the watched events and the timer; every entry point ends with this call. */
+void connection_update_events(struct http_connection *conn);
+/* Ends the connection after `ms` without progress. */
 void connection_due(struct http_connection *conn, int64_t ms);
 void connection_due_never(struct http_connection *conn);
-/* Tells the client that no more comes. False when there is nobody to tell. */
+/* Closes the sending side. False when the client is gone. */
 bool connection_end_writing(struct http_connection *conn);
-/* Takes what the socket has. Bytes, 0 = nothing now, -1 = closed. */
+/* Receives from the socket. Returns bytes, 0 = nothing now, -1 = closed. */
 ssize_t connection_receive(struct http_connection *conn, char *room, size_t size);
 
-/* Feeds bytes as if they had been read: the fuzzer's and the tests' way in. */
+/* Processes bytes as if they had been received: entry point of the fuzzer and the tests. */
 void connection_feed(struct http_connection *conn, struct span bytes);

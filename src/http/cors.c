@@ -6,7 +6,7 @@
 #include "http/server.h"
 
 #define SHELL_QUEUE_MAX 2048
-/* Browsers keep an answer for two hours at most, whatever they are told. */
+/* Browsers cache an answer for at most two hours. */
 #define MAX_AGE "7200"
 #define METHODS "GET, HEAD, POST, PUT, PATCH, DELETE"
 
@@ -18,7 +18,7 @@ void cors_begin(struct http_exchange *ex)
 	ex->origin = origin ? options->allow_origin(options->context, origin) : NULL;
 }
 
-/* Names of headers with commas, as they came. */
+/* True for a comma-separated list of header names. */
 static bool are_names(const char *text)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -28,8 +28,7 @@ static bool are_names(const char *text)
 	return size > 0 && size <= SHELL_QUEUE_MAX && strspn(text, allowed) == size;
 }
 
-/* Which headers there are is no secret, and clients have many of their own: they may send what they
- * ask for. */
+/* Allows all requested headers: header names are not secret, and clients have many of their own. */
 bool cors_answer_preflight(struct http_exchange *ex)
 {
 	const char *asked = head_find(&ex->head, "Access-Control-Request-Headers");

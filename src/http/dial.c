@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "http/names.h"
+#include "http/host_lookup.h"
 #include "http/tls.h"
 
-/* A peer that does not answer: 20 s of silence, then three questions. */
+/* Detects a dead peer: 20 s of silence, then three probes. */
 #define SILENT_S 20
 #define ASK_EVERY_S 10
 #define ASK_TIMES 3
@@ -28,7 +28,7 @@ static void set_socket_options(int fd)
 	        {IPPROTO_TCP, TCP_KEEPCNT, ASK_TIMES}, {IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS},
 	};
 
-	/* Without one of them an end is noticed later, that is all. */
+	/* Errors are ignored: without an option a dead peer is detected later. */
 	for (size_t i = 0; i < COUNT_OF(settings); i++)
 		(void)setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value,
 		                 sizeof(settings[i].value));
@@ -43,7 +43,7 @@ static int wait_for_peer(int fd, short events, const struct http_dial *dial, str
 	return result < 0 ? -1 : 0;
 }
 
-static void set_port(struct names_address *address, uint16_t port)
+static void set_port(struct host_address *address, uint16_t port)
 {
 	if (address->at.ss_family == AF_INET)
 		((struct sockaddr_in *)&address->at)->sin_port = htons(port);
@@ -51,10 +51,10 @@ static void set_port(struct names_address *address, uint16_t port)
 		((struct sockaddr_in6 *)&address->at)->sin6_port = htons(port);
 }
 
-static int connect_socket(const struct names_address *address, const struct http_dial *dial,
+static int connect_socket(const struct host_address *address, const struct http_dial *dial,
                           int *ret_fd, struct error *err)
 {
-	struct names_address to = *address;
+	struct host_address to = *address;
 	AUTO_CLOSE int fd = socket(to.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	socklen_t size = sizeof(int);
 	int result = 0;
@@ -104,7 +104,7 @@ static int shake_hands(struct tls *tls, int fd, const struct http_dial *dial, st
 	}
 }
 
-static int dial_address(const struct names_address *address, const struct http_dial *dial,
+static int dial_address(const struct host_address *address, const struct http_dial *dial,
                         int *ret_fd, struct tls **ret_tls, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
@@ -125,10 +125,10 @@ static int dial_address(const struct names_address *address, const struct http_d
 int http_dial(const struct http_dial *dial, int *ret_fd, struct tls **ret_tls, struct error *err)
 {
 	struct http_dial one = *dial;
-	struct names_found found;
+	struct host_addresses found;
 	int64_t now;
 
-	if (names_find(dial->names, dial->host, dial->deadline, &found, err) < 0)
+	if (host_lookup_find(dial->names, dial->host, dial->deadline, &found, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < found.count; i++) {
 		now = clock_monotonic_ms();
@@ -136,7 +136,7 @@ int http_dial(const struct http_dial *dial, int *ret_fd, struct tls **ret_tls, s
 		if (dial_address(&found.items[i], &one, ret_fd, ret_tls, err) < 0)
 			continue;
 		if (i > 0)
-			names_prefer(dial->names, dial->host, &found.items[i]);
+			host_lookup_prefer(dial->names, dial->host, &found.items[i]);
 		return 0;
 	}
 	return -1;

@@ -40,7 +40,7 @@ void server_end_streams(struct http_server *server, const char *reason)
 			continue;
 		relay_enter(conn->relay);
 		relay_finish_websocket(conn->relay, GOING_AWAY, reason);
-		relay_leave_and_settle(conn->relay);
+		relay_leave_and_update(conn->relay);
 	}
 	server_bury(server);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/drain.h — the end of a server that answers what it has begun. On the loop thread.
+/* http/drain.h — ends a server after its running requests. Loop thread.
  *
- * After server_drain a new request is refused by 503 and Retry-After, unless its route has
- * ROUTE_LAST; what runs goes on: handlers, bodies that arrive, replies that stream. A WebSocket and
- * a stream of a route with ROUTE_STANDING last until their client leaves, so nothing waits for
- * them. */
+ * After server_drain a new request gets 503 and Retry-After, unless its route has ROUTE_LAST.
+ * Running handlers, arriving bodies and streamed replies continue. The drain does not wait for
+ * WebSockets and streams of ROUTE_STANDING routes, which last until their client leaves. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +11,7 @@
 #include "http/http.h"
 
 void server_drain(struct http_server *server);
-/* Whether a request that will end by itself has not ended. */
+/* True while a request runs that ends by itself. */
 bool server_is_busy(struct http_server *server);
-/* Tells WebSockets that the server goes away (1001), and closes them. */
+/* Closes WebSockets with code 1001 (going away). */
 void server_end_streams(struct http_server *server, const char *reason);

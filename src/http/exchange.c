@@ -15,7 +15,7 @@
 #include "http/server.h"
 #include "http/shares.h"
 
-/* A pooled exchange may keep this much of each buffer. */
+/* A reused exchange keeps at most this much of each buffer. */
 #define KEEP_MAX ((size_t)16 * 1024)
 static void buf_recycle(struct buf *b)
 {
@@ -88,9 +88,9 @@ void exchange_start(struct http_exchange *ex, struct http_connection *conn)
 	ex->parked_since_ms = 0;
 	ex->park_project = 0;
 	ex->awaits_change = ex->is_streamed = false;
-	ex->turn_queue[0] = '\0';
-	ex->turn_since_ms = 0;
-	ex->waits_turn = ex->has_turn = ex->gave_up = false;
+	ex->queue_name[0] = '\0';
+	ex->queue_since_ms = 0;
+	ex->waits_in_queue = ex->has_place = ex->left_queue = false;
 	ex->is_admission = ex->is_admitted = false;
 	reply->undo = NULL;
 	reply->status = 0;
@@ -161,7 +161,7 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 	return FAULT_NONE;
 }
 
-/* The target as the routes know it. What an alias leads to is never longer. */
+/* Replaces an alias in the target. The result is never longer. */
 static struct span resolve_alias(struct http_exchange *ex, struct span target)
 {
 	const struct path_alias *alias = ex->server->options.aliases;
@@ -254,7 +254,7 @@ size_t exchange_body_max(const struct http_exchange *ex)
 	return (route->flags & ROUTE_STREAM_BODY) ? SIZE_MAX : ex->server->options.body_max;
 }
 
-/* What the handler has begun to answer is not the answer. */
+/* Discards a reply that the handler has begun. */
 static void drop_reply(struct reply *reply)
 {
 	reply->status = 0;
@@ -275,11 +275,10 @@ static int forward_request(struct http_exchange *ex, struct error *err)
 	return options->forward(&ex->request, reply, err);
 }
 
-/* Whether err only says that its turn has not come: the reply is written, from its beginning, when
- * it has. */
-static bool note_turn(struct http_exchange *ex, const struct error *err)
+/* True when the request waits in a queue: the reply is written later, from its beginning. */
+static bool note_queued(struct http_exchange *ex, const struct error *err)
 {
-	if (!ex->turn_queue[0])
+	if (!ex->queue_name[0])
 		return false;
 	ex->why = *err;
 	if (!ex->reply.has_relay)
@@ -306,7 +305,7 @@ enum request_admission exchange_admit(struct http_exchange *ex, bool is_on_loop)
 		return ADMISSION_DONE;
 	if (rq->is_deferred || (is_on_loop && err.node[0]))
 		return ADMISSION_BY_WORKER;
-	if (note_turn(ex, &err))
+	if (note_queued(ex, &err))
 		return ADMISSION_WAITS;
 	if (forward_request(ex, &err) < 0)
 		exchange_fail(ex, &err);
@@ -320,7 +319,7 @@ static int handle_request(struct http_exchange *ex, struct error *err)
 	const struct server_options *options = &ex->server->options;
 	void *body = NULL, *query;
 
-	/* A caller that is there already was let in when this was tried on the loop. */
+	/* rq->caller is set when the request was authorized on the loop before. */
 	if (!(route->flags & ROUTE_PUBLIC) && options->authorize && !rq->caller &&
 	    options->authorize(rq, route, err) < 0)
 		return -1;
@@ -344,8 +343,8 @@ static int handle_request(struct http_exchange *ex, struct error *err)
 	return 0;
 }
 
-/* Whether the handler has to be run again when something has changed. Nothing of this run stays:
- * a request that waits for long would otherwise grow with each. */
+/* True when the handler must run again after a change. Frees this run's memory, because a long wait
+ * would otherwise accumulate it. */
 static bool note_awaited(struct http_exchange *ex, const struct error *err)
 {
 	if (!err->awaits.key[0] || ex->reply.has_relay)
@@ -377,10 +376,10 @@ static int run_handler(struct http_exchange *ex, struct error *err)
 	return result;
 }
 
-/* A body that takes long to parse would keep the loop from everybody else. */
+/* A larger body would take too long to parse on the loop. */
 #define TRY_BODY_MAX ((size_t)16 * 1024)
 
-/* What was deferred leaves nothing behind; only the caller is let in once. */
+/* A deferred run leaves nothing behind, except the authorized caller. */
 static bool run_or_defer(struct http_exchange *ex)
 {
 	struct request *rq = &ex->request;
@@ -391,11 +390,11 @@ static bool run_or_defer(struct http_exchange *ex)
 	rq->body = buf_span(&ex->body);
 	rq->is_deferred = false;
 	result = run_handler(ex, &err);
-	/* A handler that has an answer all the same has dealt with the refusal itself. */
+	/* A handler that succeeds anyway has handled the refusal itself. */
 	rq->is_deferred &= result < 0;
 	if (result == 0)
-		ex->turn_queue[0] = '\0';
-	if (result < 0 && !rq->is_deferred && !note_turn(ex, &err) && !note_awaited(ex, &err))
+		ex->queue_name[0] = '\0';
+	if (result < 0 && !rq->is_deferred && !note_queued(ex, &err) && !note_awaited(ex, &err))
 		exchange_fail(ex, &err);
 	log_request_set(NULL);
 	if (!rq->is_deferred)
@@ -447,16 +446,16 @@ void request_count_for(struct request *rq, const char *project)
 		rq->exchange->owner = worker_share_id(project);
 }
 
-int request_wait_turn(struct request *rq, const char *queue, struct error *err)
+int request_wait_in_queue(struct request *rq, const char *queue, struct error *err)
 {
 	assert(err->code != ERROR_NONE);
-	if (rq->exchange && !rq->exchange->gave_up)
-		(void)snprintf(rq->exchange->turn_queue, TURN_QUEUE_SIZE, "%s", queue);
+	if (rq->exchange && !rq->exchange->left_queue)
+		(void)snprintf(rq->exchange->queue_name, QUEUE_NAME_SIZE, "%s", queue);
 	return -1;
 }
 
-/* The worker makes `cancel` before it looks whether the client has left, and the loop notes that
- * the client has left before it looks for `cancel`: so one of the two sees the other. */
+/* The worker initialises `cancel` before it checks client_left, and the loop sets client_left
+ * before it checks for `cancel`: so at least one of them sees the other. */
 const struct cancel *request_cancel(struct request *rq)
 {
 	struct http_exchange *ex = rq->exchange;
@@ -490,15 +489,15 @@ bool request_is_on_loop(const struct request *rq)
 
 bool request_is_deferred(const struct request *rq)
 {
-	return rq->is_deferred || (rq->exchange && rq->exchange->turn_queue[0]);
+	return rq->is_deferred || (rq->exchange && rq->exchange->queue_name[0]);
 }
 
-static int turn_to_lane(struct request *rq, enum worker_lane lane,
-                        const uint64_t shares[WORKER_SHARES], struct error *err)
+static int change_to_lane(struct request *rq, enum worker_lane lane,
+                          const uint64_t shares[WORKER_SHARES], struct error *err)
 {
 	struct http_exchange *ex = rq->exchange;
 
-	if (worker_turn(ex->pool, lane, shares)) {
+	if (worker_change_lane(ex->pool, lane, shares)) {
 		rq->is_quick = false;
 		return 0;
 	}
@@ -513,7 +512,7 @@ int request_may_wait(struct request *rq, struct error *err)
 {
 	if (!rq->is_quick)
 		return request_may_block(rq, err);
-	return turn_to_lane(rq, WORKER_SLOW, rq->exchange->task.shares, err);
+	return change_to_lane(rq, WORKER_SLOW, rq->exchange->task.shares, err);
 }
 
 int request_may_call(struct request *rq, const struct request_sandbox *sandbox, struct error *err)
@@ -526,7 +525,7 @@ int request_may_call(struct request *rq, const struct request_sandbox *sandbox, 
 	shares[WORKER_PROJECT] = worker_share_id(sandbox->project);
 	shares[WORKER_SANDBOX] = sandbox->sandbox ? worker_share_id(sandbox->sandbox) : 0;
 	shares[WORKER_KEY] = rq->exchange->task.shares[WORKER_KEY];
-	return turn_to_lane(rq, lane, shares, err);
+	return change_to_lane(rq, lane, shares, err);
 }
 
 static void fail_with_code(struct http_exchange *ex, struct http_failure failure)
@@ -557,7 +556,7 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 		buf_add_text(&ex->reply.headers, "WWW-Authenticate: Bearer\r\n");
 	if (kind->http_status == 429 || kind->http_status == 503)
 		buf_add_text(&ex->reply.headers, "Retry-After: 1\r\n");
-	/* A range that somebody else refused is not of what stands here. */
+	/* Only for a range that this server refused. */
 	if (err->code == ERROR_RANGE && ex->knows_whole)
 		buf_addf(&ex->reply.headers, "Content-Range: bytes */%" PRIu64 "\r\n", ex->whole);
 	fail_with_code(ex, (struct http_failure){kind->http_status, kind->name, err->text,
@@ -580,7 +579,7 @@ void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 
 	if (!ex->request.id[0])
 		server_make_id(ex->server, ex->request.id);
-	/* OPTIONS that no row takes is answered with what the path does take. */
+	/* OPTIONS without a route returns the path's methods. */
 	if (fault == FAULT_METHOD && ex->request.method == HTTP_OPTIONS) {
 		ex->reply.status = 204;
 		return;

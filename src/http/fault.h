@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/fault.h — what the server itself refuses, before or without a handler: one row each. */
+/* http/fault.h — requests that the server itself refuses, without a handler: a row for each
+ * reason. */
 #pragma once
 
 #include "base/buf.h"
@@ -44,7 +45,7 @@ struct http_fault_kind {
 };
 const struct http_fault_kind *fault_kind_get(enum http_fault fault);
 
-/* One error body: {"error":{"code":…,"message":…,"hint":…,"request_id":…}}. */
+/* Writes {"error":{"code":…,"message":…,"hint":…,"request_id":…}}. */
 struct error_body {
 	const char *code, *message;
 	const char *hint;       /* NULL or empty: left out */

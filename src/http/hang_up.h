@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/hang_up.h — the end of a call whose client has hung up. */
+/* http/hang_up.h — cancels a call whose client has hung up. */
 #pragma once
 
 struct cancel;
 struct request;
 
-/* Cancelled when the client hangs up while the handler runs: for calls that are of no use then.
- * NULL on the loop's thread, and for routes that must finish what they have begun: those that are
- * neither GET nor HEAD and have no ROUTE_CANCEL. A client that ends only its own side of the
- * connection counts as one that has hung up. Any thread of the request; lasts as long as it. */
+/* The cancellation of the request's calls; set when the client hangs up while the handler runs.
+ * NULL on the loop thread, and for routes that must complete their work: methods other than GET and
+ * HEAD without ROUTE_CANCEL. A client that closes only its sending side counts as hung up. Usable
+ * from any thread of the request, as long as the request lives. */
 const struct cancel *request_cancel(struct request *rq);

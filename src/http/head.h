@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/head.h — the head of a request or an answer: bytes to fields, refusing all that two parsers
- * could read in two
- * ways. llhttp parses; the rules on top are ours, because a proxy before us may be more forgiving
- * than we are, and what it forgives becomes a smuggled request. Pure: no I/O. */
+/* http/head.h — parses the head of a request or an answer and refuses every ambiguous head.
+ *
+ * llhttp parses; the stricter rules are ours: a proxy in front of the server may accept more than
+ * the server, and such differences allow request smuggling. Pure: no I/O. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct head_field {
 	const char *name, *value;
 };
 
-/* Headers that the server itself looks at; each may occur once. */
+/* Headers that the server itself uses; each may occur only once. */
 enum head_known {
 	HEAD_HOST,
 	HEAD_CONTENT_LENGTH,
@@ -36,28 +36,28 @@ enum head_known {
 };
 
 struct http_head {
-	enum http_method method; /* HTTP_ANY for one that has no name in http.h */
+	enum http_method method; /* HTTP_ANY for a method that enum http_method does not name */
 	const char *method_name;
 	struct span target;
-	int status; /* of an answer, which has no method and no target */
+	int status; /* of an answer; an answer has no method and no target */
 	bool is_http10, keep_alive, upgrade, chunked, expects_continue;
-	int64_t content_length; /* -1 when there is none */
+	int64_t content_length; /* -1 when absent */
 	const char *known[HEAD_KNOWN_COUNT];
 	struct head_field fields[HEAD_FIELDS_MAX];
 	unsigned field_count;
 };
 
-/* Looks for the end of the head. *ret_size stays 0 while it is not there yet; *scanned, first 0,
- * remembers how far earlier calls have looked. */
+/* Searches for the end of the head; *ret_size stays 0 until it arrives. *scanned, initially 0,
+ * remembers how far earlier calls searched. */
 enum http_fault head_find_end(struct span data, size_t *scanned, size_t *ret_size);
-/* Of a head of `size` bytes, or of data that holds none yet (0). */
+/* Checks the size of a head; size 0: the end has not arrived yet. */
 enum http_fault head_check_size(struct span data, size_t size, size_t size_max);
 
-/* Parses a whole head. `text` is changed (values get their NUL) and must outlive `ret`. */
+/* Parses a whole head. Writes NULs into `text`, which must outlive `ret`. */
 enum http_fault head_parse(char *text, size_t size, struct http_head *ret);
 
-/* The same for the head of an answer; no less strict. The status is one of 100 to 599. */
+/* Parses the head of an answer under the same rules. The status is within 100 to 599. */
 enum http_fault head_parse_answer(char *text, size_t size, struct http_head *ret);
 
-/* NULL when absent; names compare without case. */
+/* The header's value, NULL when absent; ignores case. */
 const char *head_find(const struct http_head *head, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/host.h — routes apart from the server's own, for requests that are somebody else's. Part of
+/* http/host.h — separate routes for requests that are addressed to another host name. Part of
  * http/http.h. */
 #pragma once
 
@@ -7,16 +7,16 @@
 
 struct route;
 
-/* Built once, then only read. */
+/* Built once, then read-only. */
 struct router;
 struct router *router_new(const struct route *const *tables);
 void router_free(struct router *router); /* NULL is fine */
 
-/* Whose a request is, by its Host or other headers. */
+/* The routing decision by Host or other headers. */
 struct http_host {
-	bool is_refused;             /* nobody's: a page elsewhere may have led the browser here */
-	bool is_elsewhere;           /* passed on to another server than this one */
-	const struct route *route;   /* it takes all of them; NULL: the routes do */
-	const struct router *router; /* these routes, in place of the server's; or NULL */
-	const char *below;           /* only what is below this path; NULL: everything */
+	bool is_refused;             /* refused: a foreign page may have sent the browser here */
+	bool is_elsewhere;           /* another server handles the request */
+	const struct route *route;   /* takes all these requests; NULL: the routes decide */
+	const struct router *router; /* used instead of the server's routes; or NULL */
+	const char *below;           /* only paths below this path; NULL: all */
 };

@@ -16,9 +16,8 @@
 #include "http/tls.h"
 
 #define BACKLOG 1024
-#define ACCEPTS_MAX 64 /* in one wake-up, so that those who are connected get their turn */
-/* Unfinished ones of TLS: who only begins keeps others from it for no longer than a head may take.
- */
+#define ACCEPTS_MAX 64 /* per event, so that open connections are served, too */
+/* Limit of unfinished TLS handshakes; each ends after the time limit of a head. */
 #define HANDSHAKES_MAX 512
 /* After the host refused a descriptor. */
 #define PAUSE_MS 100
@@ -30,7 +29,8 @@ struct http_listener {
 	struct loop_watch *watch;
 	struct loop_timer pause;
 	bool is_tls;
-	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* ours to remove, or "" */
+	char path[sizeof(
+	        ((struct sockaddr_un *)NULL)->sun_path)]; /* socket file to remove, or "" */
 };
 
 union listener_address {
@@ -54,7 +54,7 @@ static void format_peer(const union listener_address *address, char out[PEER_SIZ
 		snprintf(out, PEER_SIZE, "unix");
 }
 
-/* One line, best effort: the client may not even have asked yet. */
+/* Best effort: the client may not have sent a request yet. */
 static void refuse_client(struct http_server *server, int fd)
 {
 	static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
@@ -67,7 +67,7 @@ static void refuse_client(struct http_server *server, int fd)
 	log_debug("connection refused", TEXT("reason", "too many connections"));
 }
 
-/* One who has not shaken hands understands nothing that we could say. */
+/* Closes without a reply: before the handshake the client cannot read one. */
 static void drop_client(int fd, const char *reason)
 {
 	close(fd);
@@ -155,8 +155,8 @@ void listeners_close(struct http_server *server)
 		listener_free(LIST_ENTRY(item, struct http_listener, link));
 }
 
-/* Accepted sockets inherit these. The keep-alive finds clients that vanished from a quiet stream.
- * On another kind of socket they fail, and are not needed. */
+/* Accepted sockets inherit these options. Keep-alive detects clients that vanished from an idle
+ * stream. On other socket types the calls fail, which is harmless. */
 static void set_tcp_options(int fd)
 {
 	static const struct {
@@ -212,7 +212,7 @@ int server_listen_tls_fd(struct http_server *server, int fd, struct error *err)
 	return listener_add(server, &(struct listening){.fd = fd, .path = "", .is_tls = true}, err);
 }
 
-/* Removes a socket that nobody listens on any more; anything else stays and fails the bind. */
+/* Removes a stale socket file; a socket in use stays and makes the bind fail. */
 static void remove_stale(const struct sockaddr_un *address)
 {
 	AUTO_CLOSE int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -236,7 +236,7 @@ static int listen_unix(struct http_server *server, const char *path, struct erro
 		return FAIL(err, ERROR_INVALID, "socket path '%s' is too long", path);
 	memcpy(address.sun_path, path, strlen(path));
 	remove_stale(&address);
-	/* Before bind: the file is never there with more rights. */
+	/* Before bind, so the file never exists with wider permissions. */
 	if (fchmod(fd, 0600) < 0 ||
 	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    listen(fd, BACKLOG) < 0)

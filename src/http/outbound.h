@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/outbound.h — a request to an address that a caller of ours has given.
+/* http/outbound.h — a request to an address from a caller.
  *
- * It must not become a way into the server's own network: an address is looked at when the name has
- * been resolved and right before it is connected to, so that no name can mean something else by
- * then; proxies and redirects are not followed. Blocking; for workers. */
+ * It must not give callers access to the server's own network. The resolved address is checked
+ * right before the connect, because the name may resolve differently later; proxies and redirects
+ * are not followed. Blocking; for workers. */
 #pragma once
 
 #include <stdatomic.h>
@@ -15,17 +15,18 @@
 #include "base/span.h"
 
 #define OUTBOUND_URL_MAX 2048
-/* http or https, a host, no user and no private address; names are judged when they are used. */
+/* Checks the URL: http or https, a host, no user and no private address. Names are checked when
+ * they are resolved. */
 MUST_CHECK int outbound_url_check(const char *url, bool allow_private, struct error *err);
 struct outbound_post {
 	const char *url;
 	const char *const *headers; /* "Name: value" lines, NULL-terminated */
 	struct span body;
-	int64_t timeout_ms; /* for all of it */
+	int64_t timeout_ms; /* for the whole call */
 	bool allow_private;
-	struct buf *answer;           /* its body, as far as it fits; NULL = dropped */
-	const atomic_bool *cancelled; /* true ends it within a second; may be NULL */
-	int64_t *ret_retry_after_s;   /* of an answer's Retry-After, 0 without; may be NULL */
+	struct buf *answer;           /* receives the body, cut to its limit; NULL = dropped */
+	const atomic_bool *cancelled; /* true ends the call within a second; may be NULL */
+	int64_t *ret_retry_after_s;   /* the answer's Retry-After, 0 without it; may be NULL */
 };
-/* 0 whenever an answer came, whatever its status. */
+/* Returns 0 when an answer arrived, whatever its status. */
 MUST_CHECK int outbound_post(const struct outbound_post *post, int *ret_status, struct error *err);

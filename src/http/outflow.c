@@ -8,9 +8,9 @@
 
 #include "http/tls.h"
 
-/* From here on a piece is worth a system call of its own. */
+/* Pieces of at least this size get their own system call. */
 #define DIRECT_MIN ((size_t)16 * 1024)
-/* Far above what back-pressure lets through; only a reply that was built whole comes near. */
+/* Far above the limits of back-pressure; only a reply that was built as a whole gets close. */
 #define QUEUE_MAX ((size_t)160 * 1024 * 1024)
 
 void outflow_init(struct outflow *out)
@@ -24,7 +24,7 @@ void outflow_done(struct outflow *out)
 	out->queue_sent = 0;
 }
 
-/* Piece by piece: each call is a record. */
+/* Each call makes a TLS record. */
 static ssize_t send_by_tls(struct tls *tls, const struct iovec *pieces, unsigned count)
 {
 	size_t sent = 0;
@@ -135,7 +135,7 @@ void outflow_write(struct outflow *out, int fd, const struct span *parts, unsign
 		return;
 	for (unsigned i = 0; i < count; i++)
 		size += parts[i].size;
-	/* Small pieces beside a large one would be records of their own. */
+	/* Not with TLS, where small pieces beside a large one would become records of their own. */
 	if (size >= DIRECT_MIN && !out->blocked && !out->tls) {
 		send_parts(out, fd, parts, count);
 		return;

@@ -12,16 +12,16 @@
 #include "base/log.h"
 #include "http/server.h"
 
-/* Less than this part of the table free: idle connections give way. */
+/* When less than 1/FREE_PART of the table is free, idle connections are closed. */
 #define FREE_PART 8
-/* A project may have so many times the connections that are free: alone, seven eighths. */
+/* A project may have this many times the free connections: alone, seven eighths. */
 #define FREE_TIMES 7
-/* A project has this part of the table in any case, or one connection. */
+/* A project always may have 1/LEAST_PART of the table, or a single connection. */
 #define LEAST_PART 512
-/* Connections that are closed in one look over the table. */
+/* Connections closed in a scan of the table. */
 #define CLOSED_MAX 16
-/* After a look that found nothing idle, the next one comes so many times as long after it as it
- * took: a client that connects again and again costs the loop a tenth of its time. */
+/* After a scan without result, the next scan waits this many times as long as the scan took, so
+ * repeated connects cost the loop at most a tenth of its time. */
 #define REST_TIMES 10
 
 /* ---- owners ---- */
@@ -110,7 +110,7 @@ static const struct connection_owner *find_largest(struct http_server *server)
 	return largest;
 }
 
-/* A request that is on its way is answered. */
+/* True when request bytes have arrived: the connection is not idle. */
 static bool has_input(const struct http_connection *conn)
 {
 	char byte;
@@ -138,7 +138,7 @@ static unsigned close_idle(struct http_server *server, const struct connection_o
 	return closed;
 }
 
-/* Idle connections of this owner, or of the largest, are closed. */
+/* Closes idle connections of this owner, or of the largest owner for NULL. */
 static bool close_some(struct http_server *server, const struct connection_owner *owner)
 {
 	int64_t begun_ns = clock_monotonic_ns();
@@ -173,7 +173,7 @@ static bool has_room(const struct http_server *server, const struct connection_o
 	return owner->count <= (room > least ? room : least);
 }
 
-/* Before a project is refused, idle connections of its own give way. */
+/* Closes idle connections of the project before a new one is refused. */
 static bool give_way(struct http_server *server, const struct connection_owner *owner)
 {
 	return close_some(server, owner) && has_room(server, owner);

@@ -10,11 +10,11 @@
 
 #define PARKED_MAX 1024
 #define WAIT_MAX_MS (INT64_C(30) * 60 * 1000)
-/* How often the due times are compared with the clock. */
+/* How often due times are checked. */
 #define LOOK_EVERY_MS 100
-/* A worker that had no room is asked again after so long. */
+/* Pause before a full worker lane is tried again. */
 #define FULL_AGAIN_MS 250
-/* A project's requests take this part of the places, so that another project finds some. */
+/* Limit of a project's parked requests, so another project finds room. */
 #define PROJECT_PART(count) ((count) < 4 ? 1 : (count) / 4)
 
 /* FNV-1a, without a secret: the server makes the keys, and a collision only runs a handler again.
@@ -36,8 +36,8 @@ void server_limit_parked(struct http_server *server, const struct parked_limits 
 	};
 }
 
-/* The bucket first and the count second, park_add the other way round: one of the two sees the
- * other. */
+/* Writes the bucket first and reads the count second; park_add does the reverse: so at least one of
+ * them sees the other. */
 void server_wake(struct http_server *server, const char *key)
 {
 	const uint64_t one = 1;
@@ -111,7 +111,7 @@ static void resume_shares(struct http_server *server, struct http_exchange *ex)
 		server->shares.resume(&ex->request);
 }
 
-/* Has a worker run the handler, or the undo, of a parked exchange. */
+/* Submits the handler, or the undo, of a parked exchange to a worker. */
 static void rerun_exchange(struct http_server *server, struct http_exchange *ex)
 {
 	struct error err = {0};
@@ -127,7 +127,7 @@ static void rerun_exchange(struct http_server *server, struct http_exchange *ex)
 	}
 }
 
-/* 0: it is the server's own work, and nothing bounds that. */
+/* Returns 0 for the server's own work, which has no limit. */
 static uint64_t project_of(const struct http_server *server, const struct http_exchange *ex)
 {
 	uint64_t shares[WORKER_SHARES] = {0};
@@ -193,7 +193,7 @@ void park_look(struct http_server *server)
 			continue;
 		rerun_exchange(server, ex);
 		if (conn->state != CONNECTION_CLOSED)
-			connection_settle(conn);
+			connection_update_events(conn);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/parser.h — llhttp, run over one whole head. Apart, because llhttp.h and http.h both name
- * their methods HTTP_GET. */
+/* http/parser.h — runs llhttp over a whole head. A separate file, because llhttp.h and http.h both
+ * define HTTP_GET. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +21,6 @@ struct parsed_head {
 	bool is_http10, keep_alive, upgrade;
 };
 enum parser_kind { PARSER_REQUEST, PARSER_ANSWER };
-/* FAULT_NONE, or why llhttp refuses the head. Everything is borrowed from `text`. */
+/* Returns FAULT_NONE, or why llhttp refuses the head. The result borrows from `text`. */
 MUST_CHECK enum http_fault parser_run(enum parser_kind kind, struct span text,
                                       struct parsed_head *ret);

@@ -12,9 +12,9 @@
 #include "http/proxy_parts.h"
 #include "http/relay_state.h"
 
-/* Answers before the answer: 100, 103 … */
+/* Limit of interim answers (100, 103 …). */
 #define INTERIM_MAX 16
-#define REWRITTEN_MAX ((size_t)4 << 20) /* of one piece that was read */
+#define REWRITTEN_MAX ((size_t)4 << 20) /* for a single piece of input */
 #define REQUEST_HEAD_MAX ((size_t)256 * 1024)
 
 /* ---- the answer ---- */
@@ -41,7 +41,7 @@ static void fail_request(struct proxy *p, struct relay *relay, const char *why)
 	fail_request_hint(p, relay, why, "");
 }
 
-/* Passed on it would be a page whose addresses lead astray. */
+/* The page cannot be rewritten, so its addresses would be wrong. */
 static void fail_unsupported_coding(struct proxy *p, struct relay *relay,
                                     const struct http_head *head)
 {
@@ -60,7 +60,7 @@ static void finish_reply(struct proxy *p, struct relay *relay)
 {
 	AUTO(buf_done) struct buf out = BUF(REWRITE_TAG_MAX);
 
-	if (p->unpacker && !unpacker_is_whole(p->unpacker)) {
+	if (p->content_decoder && !content_decoder_is_whole(p->content_decoder)) {
 		fail_request(p, relay, "sent less than all of a page that it had packed");
 		return;
 	}
@@ -90,30 +90,31 @@ static void rewrite_piece(struct proxy *p, struct relay *relay, struct span piec
 		relay_write(relay, buf_span(&out));
 }
 
-/* What is left of the piece has to wait: others have their turn, and the client has to take what
- * it became. */
+/* Stops when the client's buffer is full or the iteration's limit is reached; the rest of the piece
+ * waits. */
 static void decompress_piece(struct proxy *p, struct relay *relay, struct span *piece)
 {
-	enum unpack_result result = UNPACK_PIECE;
+	enum decode_result result = DECODE_PIECE;
 	struct span part;
 
-	while (!p->is_done && result == UNPACK_PIECE) {
-		result = relay_has_room(relay) ? unpacker_next(p->unpacker, piece, &part)
-		                               : UNPACK_LATER;
-		if (result == UNPACK_PIECE)
+	while (!p->is_done && result == DECODE_PIECE) {
+		result = relay_has_room(relay)
+		                 ? content_decoder_next(p->content_decoder, piece, &part)
+		                 : DECODE_LATER;
+		if (result == DECODE_PIECE)
 			rewrite_piece(p, relay, part);
-		else if (result == UNPACK_BAD)
+		else if (result == DECODE_BAD)
 			fail_request(p, relay, "sent a page that is not packed as it says");
 	}
-	p->unpacks_later = !p->is_done && result == UNPACK_LATER;
-	if (p->unpacks_later)
+	p->decodes_later = !p->is_done && result == DECODE_LATER;
+	if (p->decodes_later)
 		relay_later(relay);
 }
 
-/* Cuts off what was used: all, if not for the unpacker. */
+/* Removes the used bytes from *piece: all bytes, unless they are decoded. */
 static void pass_body(struct proxy *p, struct relay *relay, struct span *piece)
 {
-	if (p->unpacker) {
+	if (p->content_decoder) {
 		decompress_piece(p, relay, piece);
 		return;
 	}
@@ -128,7 +129,7 @@ static void take_body(struct proxy *p, struct relay *relay, struct span *in)
 {
 	struct span piece;
 
-	while (!p->is_done && !p->unpacks_later) {
+	while (!p->is_done && !p->decodes_later) {
 		switch (body_next(&p->body, in, &piece)) {
 		case BODY_PIECE:
 			pass_body(p, relay, &piece);
@@ -137,7 +138,7 @@ static void take_body(struct proxy *p, struct relay *relay, struct span *in)
 		case BODY_MORE:
 			return;
 		case BODY_END:
-			/* What follows an answer belongs to nobody. */
+			/* Unexpected bytes after the answer: the connection is not reused. */
 			p->may_keep &= in->size == 0;
 			finish_reply(p, relay);
 			return;
@@ -148,7 +149,7 @@ static void take_body(struct proxy *p, struct relay *relay, struct span *in)
 	}
 }
 
-/* False: the head is not whole yet, or was refused. */
+/* False while the head is incomplete, or when it was refused. */
 static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 {
 	AUTO(buf_done) struct buf text = BUF(PROXY_HEAD_MAX);
@@ -187,16 +188,15 @@ static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 	return true;
 }
 
-/* What the unpacker still had when its last turn was over, of which nothing need be left to
- * read. */
-static void begin_turn(struct proxy *p, struct relay *relay)
+/* Continues decoding after the iteration's limit was reached; no new input may be left. */
+static void continue_decoding(struct proxy *p, struct relay *relay)
 {
 	struct span none = SPAN("");
 
-	if (!p->unpacker || p->is_done)
+	if (!p->content_decoder || p->is_done)
 		return;
-	unpacker_turn(p->unpacker);
-	if (p->unpacks_later)
+	content_decoder_begin_step(p->content_decoder);
+	if (p->decodes_later)
 		decompress_piece(p, relay, &none);
 }
 
@@ -205,14 +205,14 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 	struct proxy *p = state;
 
 	(void)err;
-	begin_turn(p, relay);
+	continue_decoding(p, relay);
 	while (!p->has_answered && !p->is_done)
 		if (!take_head(p, relay, in))
 			break;
 	if (p->is_done) {
 		in->size = 0;
 	} else if (p->is_tunnel || p->until_close) {
-		if (in->size && !p->unpacks_later)
+		if (in->size && !p->decodes_later)
 			pass_body(p, relay, in);
 	} else if (p->has_answered) {
 		take_body(p, relay, in);
@@ -220,8 +220,8 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 	return 0;
 }
 
-/* A connection that was kept may be closed just when it is used again. Whoever closed it has not
- * looked at the request. */
+/* Retries on another connection: a pooled connection may be closed by the upstream just when it is
+ * reused, before the upstream reads the request. */
 static bool retry_request(struct proxy *p, struct relay *relay)
 {
 	if (!p->is_reused || p->has_answered || p->interim || !p->asked.is_safe)
@@ -310,7 +310,7 @@ static void release_proxy(void *state, int upstream_fd, bool clean)
 	else
 		socket_drop(&upstream_fd);
 	p->ops->release(p->state);
-	unpacker_free(p->unpacker);
+	content_decoder_free(p->content_decoder);
 	rewriter_done(&p->rewriter);
 	css_rewriter_done(&p->css);
 	buf_done(&p->sent);
@@ -368,7 +368,7 @@ void relay_proxy(struct relay *relay, struct span body, const struct proxy_optio
 	ex->reply.has_relay = false;
 	buf_reset(&ex->reply.headers);
 	reply_proxy(&ex->request, &ex->reply, o);
-	ex->request.body = (struct span){NULL, 0}; /* it is the caller's, and sent */
+	ex->request.body = (struct span){NULL, 0}; /* the caller owns it, and it was sent */
 	relay->ending = ENDING_AGAIN;
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }

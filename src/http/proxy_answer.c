@@ -99,7 +99,7 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 	if (strcasecmp(field->name, "Set-Cookie") == 0 && asked->cookie_mark &&
 	    has_mark(field->value, asked->cookie_mark))
 		return;
-	if (p->unpacker && strcasecmp(field->name, "Content-Encoding") == 0)
+	if (p->content_decoder && strcasecmp(field->name, "Content-Encoding") == 0)
 		return;
 	/* What was rewritten is not what this is about any more. */
 	if (p->is_rewritten &&
@@ -131,14 +131,14 @@ static void add_headers(struct proxy *p, struct relay *relay, const struct http_
 	relay_begin_header(relay, "Referrer-Policy", "no-referrer");
 }
 
-static enum unpack_coding coding_of(const struct http_head *head)
+static enum content_coding coding_of(const struct http_head *head)
 {
-	enum unpack_coding coding = UNPACK_NONE;
+	enum content_coding coding = CONTENT_CODING_NONE;
 
 	for (unsigned i = 0; i < head->field_count; i++)
 		if (strcasecmp(head->fields[i].name, "Content-Encoding") == 0)
-			coding = unpack_coding_join(
-			        coding, unpack_coding_parse(span_of(head->fields[i].value)));
+			coding = content_coding_join(
+			        coding, content_coding_parse(span_of(head->fields[i].value)));
 	return coding;
 }
 
@@ -186,7 +186,7 @@ static bool is_shown(const struct http_head *head)
 bool proxy_cannot_read(const struct proxy *p, const struct http_head *head)
 {
 	return proxy_asks_as_is(&p->asked) && is_of_page(p, head) && is_shown(head) &&
-	       coding_of(head) == UNPACK_UNKNOWN;
+	       coding_of(head) == CONTENT_CODING_UNKNOWN;
 }
 
 /* A base that is refused would change nothing, and be complained of. */
@@ -219,13 +219,13 @@ static void begin_body(struct proxy *p, const struct http_head *head)
 void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct http_head *head)
 {
 	int64_t length = head->chunked ? -1 : head->content_length;
-	enum unpack_coding coding = coding_of(head);
+	enum content_coding coding = coding_of(head);
 
 	p->has_answered = true;
 	p->is_tunnel = head->status == 101;
-	p->is_rewritten = is_to_be_rewritten(p, head) && coding != UNPACK_UNKNOWN;
-	if (p->is_rewritten && coding != UNPACK_NONE)
-		p->unpacker = unpacker_new(coding);
+	p->is_rewritten = is_to_be_rewritten(p, head) && coding != CONTENT_CODING_UNKNOWN;
+	if (p->is_rewritten && coding != CONTENT_CODING_NONE)
+		p->content_decoder = content_decoder_new(coding);
 	p->is_style = p->is_rewritten && is_of_type(head, "text/css");
 	add_headers(p, relay, head);
 	if (p->is_tunnel) {

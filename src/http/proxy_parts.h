@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/proxy_parts.h — what the files of the proxy share. Private to this folder. */
+/* http/proxy_parts.h — structs and functions that the files of the proxy share. */
 #pragma once
 
 #include "http/body.h"
 #include "http/head.h"
 #include "http/proxy.h"
 #include "http/rewrite.h"
-#include "http/unpack.h"
+#include "http/content_coding.h"
 
 #define PROXY_HEAD_MAX ((size_t)64 * 1024)
 
-/* What the translation of an answer needs to know of its request. Texts are the state's own. */
+/* What translating an answer needs to know about its request. The state owns the texts. */
 struct proxy_asked {
 	struct rewrite_place place;
-	const char *origin, *host; /* the client's, or NULL */
+	const char *origin, *host; /* of the client, or NULL */
 	const char *cookie_mark;
 	bool is_head, is_boxed, wants_upgrade;
-	enum rewriter_kind takes; /* of a page in this answer */
+	enum rewriter_kind takes; /* how to rewrite a page in this answer */
 	bool takes_style;
-	bool is_safe; /* may be asked twice */
+	bool is_safe; /* the request may be repeated */
 	bool has_body, sends_chunked, is_streamed;
-	bool takes_trailers; /* the client said so */
-	bool is_whole;       /* the answer is passed on as it is */
-	bool has_shares;     /* what pages of others may read is said by this server */
+	bool takes_trailers; /* the client accepts trailers */
+	bool is_whole;       /* the answer is passed on unchanged */
+	bool has_shares;     /* this server sets the CORS headers */
 };
 
 struct proxy {
@@ -30,57 +30,59 @@ struct proxy {
 	void *state;
 	struct proxy_pool *pool;
 	const char *place;
-	struct arena arena; /* of the texts of `asked` */
+	struct arena arena; /* holds the texts of `asked` */
 	struct proxy_asked asked;
-	struct body_reader body; /* of the answer */
+	struct body_reader body; /* reads the answer's body */
 	struct buf sent, got;    /* trailers of the request and of the answer */
 	const char *const *withheld;
-	struct unpacker *unpacker; /* of what is rewritten, where it is packed; or NULL */
-	bool unpacks_later;        /* it has more for another turn */
-	size_t scanned;            /* of a head that is not whole yet */
+	struct content_decoder
+	        *content_decoder; /* decodes a compressed body that is rewritten; or NULL */
+	bool decodes_later;       /* more output follows in a later iteration */
+	size_t scanned;           /* bytes of an incomplete head already searched */
 	struct rewriter rewriter;
-	struct css_rewriter css; /* in its place, of a style sheet */
+	struct css_rewriter css; /* used instead for a style sheet */
 	bool is_reused, has_answered, until_close, is_rewritten, is_tunnel, may_keep, is_done;
-	bool request_is_sent; /* whole */
+	bool request_is_sent; /* the whole request was sent */
 	bool is_style;
-	unsigned interim; /* answers before the answer */
+	unsigned interim; /* count of interim (1xx) answers */
 };
 
-/* proxy_request.c: the head as the server behind gets it. */
+/* proxy_request.c: writes the head for the upstream. */
 void proxy_write_request(struct buf *out, const struct request *rq,
                          const struct proxy_options *options, const struct proxy_asked *asked);
 void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
                         const struct proxy_options *options);
 
-/* The answer is to be one that can be rewritten: it is asked for as it is, not packed. */
+/* True when the answer may need rewriting, so the request asks for no compression. */
 bool proxy_asks_as_is(const struct proxy_asked *asked);
 
-/* proxy_trailers.c: what may stand behind the body, of what stood there. The request's as lines,
- * without what is withheld; the answer's to the relay. */
+/* proxy_trailers.c: writes the request's trailers as lines, without the withheld ones; passes the
+ * answer's trailers to the relay. */
 void proxy_write_trailers(struct proxy *p, struct buf *out);
 void proxy_answer_trailers(struct proxy *p, struct relay *relay);
 
-/* proxy_answer.c: headers of an answer, as the client gets them, up to relay_begin or relay_switch;
- * and how its body ends. */
+/* proxy_answer.c: writes the answer's headers for the client, up to relay_begin or relay_switch,
+ * and decides how its body ends. */
 void proxy_begin_answer(struct proxy *p, struct relay *relay, const struct http_head *head);
-/* One that was asked for as it is, to be rewritten, and is packed as nobody here can unpack it. */
+/* True when a page that must be rewritten has a content coding that cannot be decoded. */
 bool proxy_cannot_read(const struct proxy *p, const struct http_head *head);
-/* "a, b" has the word. */
+/* True when the list "a, b" contains the word. */
 bool proxy_list_has(const char *list, struct span word);
-/* One of the request's that is written anew. */
+/* True for a request header that the proxy replaces. */
 bool proxy_is_replaced_header(const char *name);
-/* Of this hop alone, or not to be passed on as it is. */
+/* True for a hop-by-hop header, or another header that is not passed on unchanged. */
 bool proxy_is_own_header(const char *name);
 
-/* proxy_whole.c: the same head for a server of our own kind, with the body when it was read. */
+/* proxy_whole.c: writes the head for another Atoll server, with the body if it was read. */
 void proxy_write_whole(struct buf *out, const struct request *rq,
                        const struct proxy_options *options, const struct proxy_asked *asked);
 /* proxy_request.c */
 void proxy_add_header(struct buf *out, const char *name, const char *value);
-/* Whether the text is "http://HOST" or "https://HOST", and what follows. `host` may be NULL. */
+/* True when the text begins with "http://HOST" or "https://HOST"; *ret_rest is the text after it.
+ * `host` may be NULL. */
 bool proxy_is_own_origin(const char *text, const char *host, const char **ret_rest);
-/* "127.0.0.1" of "127.0.0.1:5000", "::1" of "[::1]:5000" */
+/* "127.0.0.1:5000" gives "127.0.0.1", "[::1]:5000" gives "::1". */
 struct span proxy_peer_address(const char *peer);
 
-/* proxy_pool.c: takes over a quiet connection; closes it when there is no room. */
+/* proxy_pool.c: takes over an idle connection; closes it when the pool is full. */
 void proxy_pool_put(struct proxy_pool *pool, const char *place, int fd);

@@ -17,19 +17,19 @@
 #include "http/tls.h"
 #include "http/websocket.h"
 
-/* All that lies in a socket whose other side has closed: 16 MiB, by reads of PACE_READ_MAX. Who
- * goes on talking may bring little by each. */
+/* Reads everything that is left in a socket whose peer has closed: 16 MiB in reads of
+ * PACE_READ_MAX. A peer that keeps sending may fill less per read. */
 #define LAST_READS_MAX 64
 #define HELD_MAX (SERVER_SCRATCH_SIZE - PACE_READ_MAX)
-/* A client that answers none of three pings is gone. */
+/* A client that misses three pings is gone. */
 #define PING_MS 30000
 #define SILENCE_MS (3 * PING_MS + PING_MS / 2)
-/* A tunnel that is open one way alone: whoever is silent may just be gone. */
+/* Limit of silence in a tunnel with a single open direction: the silent side may be gone. */
 #define ONE_WAY_MS ((int64_t)5 * 60 * 1000)
 
 /* ---- the end ---- */
 
-/* After HEAD the upstream may have more to say than was asked for. */
+/* After HEAD the upstream may send a body that was not requested. */
 static bool is_clean(const struct relay *relay)
 {
 	return !relay->is_head && !relay->held.size && !outflow_size(&relay->upstream) &&
@@ -52,7 +52,7 @@ static void close_upstream(struct relay *relay)
 		fd_forget(&relay->upstream_fd);
 }
 
-/* Gives back what the relay was lent, and frees it. */
+/* Releases the relay's resources and frees it. */
 static void release_relay(struct relay *relay, bool clean)
 {
 	struct loop *loop = relay->conn->server->loop;
@@ -140,7 +140,7 @@ static void end_finished(struct relay *relay)
 	connection_on_relay_end(conn, status, framed && status != 101);
 }
 
-/* By the relay that the reply has by now, or by a worker. */
+/* Retries with the reply's new relay, or on a worker. */
 static void retry_exchange(struct relay *relay)
 {
 	struct http_connection *conn = relay->conn;
@@ -182,7 +182,7 @@ static bool wants_upstream(const struct relay *relay)
 
 static void on_upstream_ready(void *context, uint32_t events);
 
-/* Without interest there is no watch at all: a hang-up would be reported for ever. */
+/* Without interesting events there is no watch, because epoll would report a hang-up forever. */
 static int watch_upstream(struct relay *relay, struct error *err)
 {
 	uint32_t events =
@@ -202,7 +202,7 @@ static int watch_upstream(struct relay *relay, struct error *err)
 	return loop_watch_add(relay->conn->server->loop, &options, &relay->upstream_watch, err);
 }
 
-/* A side's time runs only while it is the one that is waited for. */
+/* A side's time limit runs only while the relay waits for that side. */
 static void note_progress(struct relay *relay)
 {
 	struct http_connection *conn = relay->conn;
@@ -229,7 +229,7 @@ static int64_t idle_limit_ms(const struct relay *relay)
 	return is_one_way && (!limit || limit > ONE_WAY_MS) ? ONE_WAY_MS : limit;
 }
 
-/* When each limit would be reached; INT64_MAX for those that do not hold now. */
+/* Computes when each limit is reached; INT64_MAX for limits that do not apply now. */
 static void list_dues(const struct relay *relay, int64_t dues[DUE_COUNT])
 {
 	const struct server_options *options = &relay->conn->server->options;
@@ -259,8 +259,8 @@ static void update_due(struct relay *relay)
 	if (first == INT64_MAX)
 		connection_due_never(relay->conn);
 	else
-		/* What is due is due now: a moment from now would be put off by each event, for as
-		 * long as one side never stops sending. */
+		/* An exceeded limit is due now: a positive delay would be postponed by each event
+		 * while a side keeps sending. */
 		connection_due(relay->conn, left > 0 ? left : 0);
 }
 
@@ -275,8 +275,8 @@ static void note_broken(struct relay *relay, struct error *err)
 		relay_set_failed(relay, err);
 }
 
-/* Who takes no more bytes may have said why before it closed; who goes on talking has not, and is
- * not to hold the loop. */
+/* Reads the rest of an upstream that accepts no more bytes: it may have sent a reason before
+ * closing. Limited, so that a peer that keeps sending does not block the loop. */
 static void hear_out_upstream(struct relay *relay)
 {
 	bool more = true;
@@ -304,7 +304,7 @@ static void flush_output(struct relay *relay)
 	}
 }
 
-/* As soon as the client has taken enough, and not in this turn of the loop. */
+/* Schedules on_upstream for a later iteration, when the client's buffer has room. */
 static void plan_later(struct relay *relay)
 {
 	if (relay->is_later && relay_has_room(relay) && relay->later.heap_index == 0)
@@ -322,7 +322,7 @@ static void end_tunnel(struct relay *relay)
 		relay_finish(relay);
 }
 
-/* An end goes to the other side behind the last byte. */
+/* Passes the end of a side to the other side after its last byte. */
 static void pass_ends(struct relay *relay)
 {
 	struct http_connection *conn = relay->conn;
@@ -354,7 +354,7 @@ void relay_leave(struct relay *relay)
 		return;
 	}
 	flush_output(relay);
-	/* What was left in conn->in for want of room may have room by now. */
+	/* Bytes that waited in conn->in for room may be processed now. */
 	while (relay->ending == ENDING_NOT && relay->conn->in.size && !relay->last_told &&
 	       wants_client(relay)) {
 		relay_on_client_bytes(relay);
@@ -379,7 +379,7 @@ void relay_leave(struct relay *relay)
 	log_request_set(NULL);
 }
 
-void relay_leave_and_settle(struct relay *relay)
+void relay_leave_and_update(struct relay *relay)
 {
 	struct http_connection *conn = relay->conn;
 	struct http_server *server = conn->server;
@@ -388,7 +388,7 @@ void relay_leave_and_settle(struct relay *relay)
 	relay_leave(relay);
 	if (!is_outermost)
 		return;
-	connection_settle(conn);
+	connection_update_events(conn);
 	server_bury(server);
 }
 
@@ -410,7 +410,7 @@ static void on_upstream_closed(struct relay *relay)
 		relay_set_failed(relay, &err);
 		return;
 	}
-	/* Only a tick or the client could still move it on. */
+	/* Without these, nothing can continue the relay. */
 	waits = relay->tick_ms || relay->websocket || relay->conn->body.state != BODY_COMPLETE;
 	if (relay->ending == ENDING_NOT && (!relay->ops->on_upstream_end || !waits)) {
 		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream ended early");
@@ -446,7 +446,7 @@ static ssize_t receive_upstream(const struct relay *relay, char *room, size_t si
 	                        : read(relay->upstream_fd, room, size);
 }
 
-/* Whether there may be more to read at once. */
+/* Returns true when more may be readable at once. */
 static bool read_upstream(struct relay *relay)
 {
 	char *scratch = relay->conn->server->scratch;
@@ -482,7 +482,7 @@ static void on_later(void *context)
 	relay->held = BUF(HELD_MAX);
 	relay_enter(relay);
 	pass_upstream(relay, buf_span(&held));
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 static void on_upstream_ready(void *context, uint32_t events)
@@ -494,7 +494,7 @@ static void on_upstream_ready(void *context, uint32_t events)
 		outflow_ready(&relay->upstream, relay->upstream_fd);
 	if ((events & ~(uint32_t)EPOLLOUT) && wants_upstream(relay))
 		(void)read_upstream(relay);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 /* ---- from the client ---- */
@@ -612,7 +612,7 @@ void relay_on_client_bytes(struct relay *relay)
 	relay_leave(relay);
 }
 
-/* What the upstream has no room for waits in conn->in, still in the client's framing. */
+/* Bytes beyond the upstream's buffer stay in conn->in, still in the client's framing. */
 static void read_client(struct relay *relay)
 {
 	struct http_connection *conn = relay->conn;
@@ -635,8 +635,8 @@ void relay_on_client_ready(struct relay *relay, uint32_t events)
 	struct http_connection *conn = relay->conn;
 	bool may_read = wants_client(relay) && !conn->in.size;
 
-	/* Both directions to the client have ended, and the last bytes of one still lie in its
-	 * socket: no more than it has room for. */
+	/* Both directions of the client have ended, and its last bytes are still in the socket: at
+	 * most a socket buffer. */
 	if (relay->is_tunnel && !relay->client_ended && (events & EPOLLHUP))
 		may_read = true;
 	/* Not inside a callback here: closing frees the relay. */
@@ -659,7 +659,7 @@ uint32_t relay_client_interest(const struct relay *relay)
 
 	if (wants_client(relay) && !conn->in.size)
 		return events | EPOLLIN;
-	/* Nothing more is expected: what comes is the next request, or the client going away. */
+	/* No more input is expected: the next event is the next request or the client leaving. */
 	return conn->body.state == BODY_COMPLETE && !relay->is_tunnel ? events | EPOLLRDHUP
 	                                                              : events;
 }
@@ -702,7 +702,7 @@ static void on_tick(void *context)
 	loop_timer_start(relay->conn->server->loop, &relay->tick, relay->tick_ms);
 	relay_enter(relay);
 	relay->ops->on_tick(relay->state, relay);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 /* ---- the start ---- */

@@ -69,10 +69,10 @@ void relay_fail(struct relay *relay, const struct error *err)
 {
 	relay_enter(relay);
 	relay_set_failed(relay, err);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
-/* A mistake of the translator or a lie of its upstream. */
+/* Fails the relay: a bug of the translator, or a wrong announcement of its upstream. */
 static void fail_text(struct relay *relay, const char *text)
 {
 	struct error err = {0};
@@ -81,7 +81,8 @@ static void fail_text(struct relay *relay, const char *text)
 	relay_set_failed(relay, &err);
 }
 
-/* What comes last may be what makes the answer harmless. */
+/* A cut header list is an error, because the last header may be the one that makes the answer
+ * safe. */
 static void check_room(struct relay *relay)
 {
 	if (relay->ex->reply.headers.overflowed)
@@ -97,7 +98,7 @@ void relay_begin_header(struct relay *relay, const char *name, const char *value
 	else
 		reply_add_header(&relay->ex->reply.headers, name, value);
 	check_room(relay);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 static enum reply_framing choose_framing(const struct relay *relay, int64_t length)
@@ -134,7 +135,7 @@ void relay_begin(struct relay *relay, int status, const char *content_type, int6
 		fail_text(relay, "the upstream's reply has an invalid status or content type");
 	else if (relay->ending == ENDING_NOT)
 		begin_reply(relay, &head);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 void relay_switch(struct relay *relay, const char *protocol)
@@ -157,7 +158,7 @@ void relay_switch(struct relay *relay, const char *protocol)
 		relay->is_tunnel = relay->conn->may_end_alone = true;
 		relay->last_told = false;
 	}
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 void relay_retry(struct relay *relay)
@@ -168,7 +169,7 @@ void relay_retry(struct relay *relay)
 		relay->ex->reply.has_relay = false;
 		relay->ending = ENDING_AGAIN;
 	}
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 static void write_body(struct relay *relay, struct span bytes)
@@ -203,7 +204,7 @@ void relay_write(struct relay *relay, struct span bytes)
 		websocket_send(relay->websocket, false, bytes);
 	else if (relay->ending == ENDING_NOT && bytes.size)
 		write_body(relay, bytes);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 bool relay_has_room(const struct relay *relay)
@@ -228,7 +229,7 @@ void relay_write_text_message(struct relay *relay, struct span text)
 	relay->active_ms = relay_now_ms(relay);
 	if (relay->ending == ENDING_NOT)
 		websocket_send(relay->websocket, true, text);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 void relay_to_upstream(struct relay *relay, struct span bytes)
@@ -236,10 +237,10 @@ void relay_to_upstream(struct relay *relay, struct span bytes)
 	relay_enter(relay);
 	if (relay->upstream_fd >= 0 && bytes.size && relay->ending == ENDING_NOT)
 		outflow_write(&relay->upstream, relay->upstream_fd, &bytes, 1);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
-/* They wait where those of the head have been. */
+/* Trailers use the buffer of the head's headers. */
 void relay_trailer(struct relay *relay, const char *name, const char *value)
 {
 	if (relay->chunked && relay->ending == ENDING_NOT && reply_header_is_valid(name, value))
@@ -266,7 +267,7 @@ void relay_finish(struct relay *relay)
 			write_last_chunk(relay);
 		relay->ending = ENDING_FINISHED;
 	}
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }
 
 void relay_finish_websocket(struct relay *relay, unsigned code, const char *reason)
@@ -286,5 +287,5 @@ void relay_answer(struct relay *relay, int status, const char *content_type, str
 	if (relay->ending == ENDING_NOT && reply_status_has_body(status))
 		relay_write(relay, body);
 	relay_finish(relay);
-	relay_leave_and_settle(relay);
+	relay_leave_and_update(relay);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/relay_state.h — what relay.c, which moves the bytes, and relay_calls.c, which translators
- * call, know of a relay. */
+/* http/relay_state.h — the relay's state, shared by relay.c, which moves the bytes, and
+ * relay_calls.c, which translators call. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "http/relay.h"
 #include "loop/loop.h"
 
-/* Past so much waiting for one side, the other side is not read. */
+/* With more bytes queued for a side, the other side is not read. */
 #define RELAY_WAITING_MAX ((size_t)256 * 1024)
 
 enum ending { ENDING_NOT, ENDING_FINISHED, ENDING_FAILED, ENDING_AGAIN };
@@ -26,44 +26,46 @@ struct relay {
 	int upstream_fd;
 	struct loop_watch *upstream_watch;
 	struct buf held;         /* an incomplete frame from the upstream */
-	struct loop_timer later; /* relay_later: it is given what is held */
-	struct outflow upstream; /* bytes for it */
+	struct loop_timer later; /* after relay_later: passes `held` to on_upstream again */
+	struct outflow upstream; /* output to the upstream */
 	struct websocket *websocket;
 	struct loop_timer tick;
 	int64_t tick_ms, idle_timeout_ms;
-	int64_t first_ms;       /* as of relay_options */
-	int64_t first_by_ms;    /* INT64_MAX: the upstream has sent something, or need not yet */
-	int64_t ends_at_ms;     /* INT64_MAX: whenever its sides end it */
-	int64_t active_ms;      /* last byte of content, either way */
-	int64_t client_seen_ms; /* last byte from the client, of whatever kind */
-	int64_t client_took_ms; /* last byte that the client took */
-	uint64_t client_took;   /* of conn->out.sent */
-	uint64_t body_seen;     /* bytes of the request's body */
-	unsigned last_reads;    /* of an upstream that takes none */
-	int64_t length_left;    /* of a reply with a length, else -1 */
-	unsigned depth;         /* of callbacks: the relay ends when the last has returned */
-	int status;             /* 0 until the reply has begun */
+	int64_t first_ms;       /* as in relay_options */
+	int64_t first_by_ms;    /* INT64_MAX: the upstream has sent a byte, or has no limit yet */
+	int64_t ends_at_ms;     /* INT64_MAX: no limit */
+	int64_t active_ms;      /* time of the last content byte in either direction */
+	int64_t client_seen_ms; /* time of the last byte from the client, of any kind */
+	int64_t client_took_ms; /* time of the last byte that the client received */
+	uint64_t client_took;   /* last seen conn->out.sent */
+	uint64_t body_seen;     /* received bytes of the request's body */
+	unsigned last_reads;    /* reads since the upstream accepted no more bytes */
+	int64_t length_left;    /* bytes left of a reply with a length, else -1 */
+	unsigned depth; /* nesting of callbacks: the relay ends when the outermost has returned */
+	int status;     /* 0 until the reply begins */
 	enum ending ending;
 	bool chunked, is_head, last_told, message_is_text, close_sent;
 	bool is_later;
-	bool is_shared; /* the upstream, as relay_options say */
+	bool is_shared; /* see relay_options */
 	bool is_tunnel; /* after relay_switch */
-	/* Of a tunnel: who has said that no more comes, and who was told so of the other. */
+	/* In a tunnel: which side has ended its stream, and which side was told of the other's
+	 * end. */
 	bool client_ended, upstream_ended, client_told, upstream_told;
-	bool was_reading, was_sending; /* when it was last left: from, and to, the client */
-	struct error *err;             /* ENDING_FAILED; most never have one */
-	unsigned close_code;           /* of a WebSocket; 0 = 1000, and no reason */
+	bool was_reading,
+	        was_sending; /* at the last relay_leave: read from, and wrote to, the client */
+	struct error *err;   /* ENDING_FAILED; allocated only then */
+	unsigned close_code; /* of a WebSocket; 0 = code 1000 without reason */
 	char close_reason[124];
-	enum http_fault fault; /* that the error stands for, if it is the client's */
+	enum http_fault fault; /* the client's fault behind the error, if any */
 };
 
-/* Around everything that may call a translator, or be called by one: a relay ends when the
- * outermost is left. */
+/* Call relay_enter and relay_leave around code that calls a translator or is called by one: the
+ * relay ends at the outermost relay_leave. */
 void relay_enter(struct relay *relay);
-/* Ends the relay, which frees it, or says what it waits for. */
+/* Ends and frees the relay, or updates its watched events. */
 void relay_leave(struct relay *relay);
-/* The same, for those that nobody settles the connection after. */
-void relay_leave_and_settle(struct relay *relay);
-/* The first of several failures counts. */
+/* Like relay_leave, and calls connection_update_events. */
+void relay_leave_and_update(struct relay *relay);
+/* Only the first failure is kept. */
 void relay_set_failed(struct relay *relay, const struct error *err);
 int64_t relay_now_ms(const struct relay *relay);

@@ -53,7 +53,8 @@ static void put_script(struct rewriter *r, struct buf *out)
 	buf_add_text(out, "</script>");
 }
 
-/* Only before the first module, and when the page has none of its own: it may have but one. */
+/* Only before the first module script, and only when the page has no import map: a page may have a
+ * single one. */
 static void put_imports(struct rewriter *r, struct buf *out)
 {
 	r->has_imports = true;
@@ -69,7 +70,7 @@ struct attribute {
 	bool is_quoted;
 };
 
-/* What is asked of a tag for each of its attributes, of which there may be thousands. */
+/* Facts about the current tag, computed once for its attributes, which may be thousands. */
 struct element {
 	struct span name;
 	struct span meaning; /* of a <meta>, its http-equiv, until there was a content */
@@ -305,7 +306,7 @@ static void put_before(struct rewriter *r, struct buf *out, struct span tag, str
 		put_imports(r, out);
 }
 
-/* Tags whose content is no markup. */
+/* Begins an element whose content is not markup. */
 static void begin_raw(struct rewriter *r, struct span name)
 {
 	static const char *const raw[] = {"script", "style",  "textarea", "title",
@@ -365,7 +366,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Behind "<". */
+/* After "<". */
 static void take_open(struct rewriter *r, char c, struct buf *out)
 {
 	hold_byte(r, c);
@@ -477,7 +478,7 @@ static void take_raw_end(struct rewriter *r, char c, struct buf *out)
 	}
 }
 
-/* Up to the next "<", as it is. */
+/* Passes text unchanged up to the next "<". */
 static size_t take_plain(struct rewriter *r, struct span in, struct buf *out)
 {
 	ptrdiff_t open = span_find(in, '<');

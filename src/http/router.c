@@ -114,10 +114,10 @@ void router_free(struct router *router)
 struct route_search {
 	enum http_method method;
 	const struct request_target *target;
-	unsigned methods; /* of all rows that fit the path */
+	unsigned methods; /* of all matching routes */
 };
 
-/* HEAD is answered by GET's row; HTTP_ANY fits what nothing else does. */
+/* GET's route also answers HEAD; HTTP_ANY matches when no other method does. */
 static const struct route *pick_route(struct route_search *s, const struct route *const *slots)
 {
 	for (unsigned i = 0; i < METHODS; i++)

@@ -56,7 +56,7 @@ void server_exchange_done(struct http_server *server, struct http_exchange *ex, 
 
 /* ---- to the workers and back ---- */
 
-/* False when another lane will run it once more. */
+/* False when another lane will run it again. */
 static bool run_or_queue(struct http_exchange *ex)
 {
 	struct error err = {0};
@@ -90,8 +90,8 @@ static void return_exchange(struct http_exchange *ex)
 	ex->next = server->finished;
 	server->finished = ex;
 	pthread_mutex_unlock(&server->mutex);
-	/* Not with the mutex, which is what the loop wants first; but the server is there as long
-	 * as this runs. */
+	/* After unlocking, because the loop needs the mutex first; the server exists as long as
+	 * `running` counts this call. */
 	if (is_first && write(server->finished_fd, &one, sizeof(one)) < 0)
 		abort(); /* an eventfd takes 2^64 - 2 of these */
 	pthread_mutex_lock(&server->mutex);
@@ -186,7 +186,7 @@ static void deliver_finished(struct http_server *server)
 		next = finished->next;
 		connection_on_handled(conn);
 		connection_feed(conn, (struct span){NULL, 0});
-		connection_settle(conn);
+		connection_update_events(conn);
 	}
 	server_bury(server);
 }
@@ -307,7 +307,7 @@ int server_open(const struct server_options *options, struct http_server **ret, 
 	list_init(&server->dead);
 	list_init(&server->listeners);
 	park_init(server);
-	turns_init(server);
+	request_queues_init(server);
 	random_bytes(&server->id_state, sizeof(server->id_state));
 	pthread_mutex_init(&server->mutex, NULL);
 	pthread_cond_init(&server->changed, NULL);
@@ -328,8 +328,8 @@ int server_open(const struct server_options *options, struct http_server **ret, 
 	return FAIL_CONTEXT(err, "open the server");
 }
 
-/* Handlers that run still use the server: they are waited for, and so are the undos that follow
- * from the connections' end. An undo for which no worker has room is done here. */
+/* Running handlers still use the server: waits for them, and for the undos that follow from closed
+ * connections. An undo that no worker lane accepts runs here. */
 static void take_back_exchanges(struct http_server *server)
 {
 	bool is_running = true;
@@ -372,7 +372,7 @@ void server_close(struct http_server *server)
 	}
 	loop_watch_free(server->finished_watch);
 	auto_close(&server->finished_fd);
-	turns_done(server);
+	request_queues_done(server);
 	router_free(server->router);
 	tls_context_free(server->tls);
 	free(server->scratch);

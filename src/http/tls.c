@@ -19,7 +19,7 @@ struct tls_context {
 	SSL_CTX *ssl;
 };
 
-/* The library's last complaint, or the errno of a call below it. */
+/* Fills err with OpenSSL's last error. */
 static int fail_openssl(const char *what, struct error *err)
 {
 	unsigned long code = ERR_peek_last_error();
@@ -36,7 +36,7 @@ static void free_bio(BIO **bio)
 	BIO_free(*bio);
 }
 
-/* Nobody is asked for a passphrase. */
+/* Encrypted keys are refused instead of prompting for a passphrase. */
 static int no_passphrase(char *out, int size, int is_writing, void *context)
 {
 	(void)out;
@@ -86,7 +86,7 @@ static int use_key(SSL_CTX *ssl, struct span pem, struct error *err)
 #define SELECTION const unsigned char **out, unsigned char *out_size
 #define OFFER const unsigned char *in, unsigned in_size
 
-/* HTTP/1.1 is what we speak; one who offers protocols, and not this one, is refused. */
+/* The server speaks HTTP/1.1 only; a client whose ALPN list lacks it is refused. */
 static int choose_protocol(SSL *ssl, SELECTION, OFFER, void *context)
 {
 	static const unsigned char ours[] = "\x08http/1.1";
@@ -229,7 +229,7 @@ int tls_new(const struct tls_context *context, int fd, struct tls **ret, struct 
 	return 0;
 }
 
-/* An address stands elsewhere in a certificate than a name, and is not asked for. */
+/* A certificate holds addresses in another field than names, and SNI accepts only names. */
 static bool expect_host(SSL *ssl, const char *host)
 {
 	char name[HOST_MAX + 1]; /* OpenSSL's macro takes no constant text */

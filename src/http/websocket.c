@@ -9,16 +9,16 @@
 #define KEY_SIZE 24    /* 16 bytes in base 64 */
 #define REASON_MAX 123 /* what a control frame holds beside the code */
 
-/* Where the bytes that came have ended. */
+/* Position of the last received byte within a frame. */
 struct frame_position {
 	uint64_t left; /* of the frame's payload */
 	uint8_t head[14];
 	unsigned head_size;
-	bool is_fragmented; /* more frames of the message are to come */
+	bool is_fragmented; /* more frames of the message follow */
 };
 
-/* wslay's context is 8 KiB of buffers: a connection that rests, between two messages and with
- * nothing to send, has none. */
+/* wslay's context has 8 KiB of buffers: an idle connection, between messages and with an empty
+ * output queue, has none. */
 struct websocket {
 	wslay_event_context_ptr context; /* or NULL */
 	struct frame_position place;
@@ -193,7 +193,7 @@ static void queue_message(struct websocket *ws, uint8_t opcode, struct span mess
 	const struct wslay_event_msg frame = {
 	        .opcode = opcode, .msg = (const uint8_t *)message.data, .msg_length = message.size};
 
-	/* Fails after a close frame only: then there is nobody to tell. */
+	/* Fails only after a close frame; then the message is dropped. */
 	ensure_context(ws);
 	(void)wslay_event_queue_msg(ws->context, &frame);
 	send_queued(ws);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/websocket.h — the server's side of a WebSocket, over wslay. No I/O: bytes come in through
- * websocket_receive, bytes for the client go out through `send`. Control frames, UTF-8 and close
- * codes are dealt with here. */
+/* http/websocket.h — the server side of a WebSocket, over wslay. No I/O: websocket_receive takes
+ * the client's bytes, the `send` callback gets the bytes for the client. It handles control frames,
+ * UTF-8 and close codes. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,12 +29,12 @@ void websocket_free(struct websocket *ws); /* NULL is fine */
 enum websocket_state {
 	WEBSOCKET_OPEN,
 	WEBSOCKET_CLOSED_BY_CLIENT, /* with a close frame, which was answered */
-	WEBSOCKET_BROKEN,           /* the client broke the protocol; a close frame tells it why */
+	WEBSOCKET_BROKEN,           /* the client violated the protocol; a close frame says how */
 };
 enum websocket_state websocket_receive(struct websocket *ws, struct span bytes);
 void websocket_send(struct websocket *ws, bool is_text, struct span message);
 void websocket_ping(struct websocket *ws);
-/* Sends a close frame; nothing may be sent afterwards. The reason is cut to what fits. */
+/* Sends a close frame; no message may follow. The reason is cut to its limit. */
 void websocket_close(struct websocket *ws, unsigned code, const char *reason);
 
 bool websocket_key_is_valid(const char *key);

@@ -175,7 +175,7 @@ static int finish_job(struct jobs *jobs, struct arena *a, struct attention *at,
 		return 0;
 	}
 	at->is_slow = true;
-	if (!was_slow && !worker_turn_slow(jobs->workers))
+	if (!was_slow && !worker_change_to_slow(jobs->workers))
 		return 0;
 	if (!job_keep_begin(jobs, &turn))
 		return 0;

@@ -85,7 +85,7 @@ static int record_end(struct jobs *jobs, struct arena *a, const char *id, const 
 	struct job_record r = {.id = NULL};
 
 	fault_point("api", "job-ended");
-	if (store_job_settle(jobs->store, a, id, end, &r, err) < 0)
+	if (store_job_finish(jobs->store, a, id, end, &r, err) < 0)
 		return -1;
 	fault_point("api", "job-settled");
 	tell_waiters(jobs, id);
@@ -102,7 +102,7 @@ static int settle_or_tell(struct jobs *jobs, struct arena *a, const struct job_r
 {
 	if (!*r->keep_root)
 		return record_end(jobs, a, r->id, end, err);
-	if (store_job_told(jobs->store, r->id, end, err) < 0)
+	if (store_job_set_reported(jobs->store, r->id, end, err) < 0)
 		return -1;
 	fault_point("api", "job-told");
 	jobs_wake(jobs);

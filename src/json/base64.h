@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json/base64.h — bytes as text (RFC 4648, section 4). Private to this folder. */
+/* json/base64.h — base64 (RFC 4648, section 4). */
 #pragma once
 
 #include <stdbool.h>
@@ -9,5 +9,5 @@
 #include "base/span.h"
 
 void base64_encode(struct buf *out, struct span bytes);
-/* Strict: padded, no blanks, no stray bits. False when the text is something else. */
+/* Strict: requires padding, refuses blanks and stray bits. False when the text is not base64. */
 bool base64_decode(struct arena *a, struct span text, struct span *ret);

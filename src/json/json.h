@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json/json.h — shapes: one table per struct gives parser, writer, checks and JSON Schema.
+/* json/json.h — shapes: one table per struct gives the parser, writer, checks and JSON Schema.
  *
- * A shape row ties a JSON member to a struct member; naming a member of the wrong C type does not
- * compile. Parsing refuses unknown members (but see is_open), wrong types, duplicates, values
- * outside the bounds, bad UTF-8, NUL in text, and depth over 32; the error names the path
- * ("resources.cpu: …"). Strings live in the arena. Only this folder knows the JSON library. */
+ * A shape row maps a JSON member to a struct member; a member of the wrong C type does not compile.
+ * The parser refuses unknown members (unless is_open), wrong types, duplicates, values outside the
+ * bounds, invalid UTF-8, NUL in text, and depth over 32; the error names the path ("resources.cpu:
+ * …"). Strings are in the arena. Only this folder uses the JSON library. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 enum json_kind {
 	JSON_END_OF_SHAPE,
 	JSON_TEXT,      /* const char *; NULL = absent */
-	JSON_BYTES,     /* struct span; any bytes without NUL rule; written as base64 */
+	JSON_BYTES,     /* struct span of any bytes, NUL included; written as base64 */
 	JSON_WHOLE,     /* int64_t */
 	JSON_NUMBER,    /* double */
 	JSON_BOOL,      /* bool */
@@ -34,7 +34,7 @@ enum json_kind {
 };
 
 enum json_flag {
-	JSON_REQUIRED = 1 << 0,   /* parsing fails without it */
+	JSON_REQUIRED = 1 << 0,   /* parsing fails when it is absent */
 	JSON_SECRET = 1 << 1,     /* never logged; marked writeOnly */
 	JSON_NULLABLE = 1 << 2,   /* null is accepted and means absent; absent is written as null */
 	JSON_OMIT_EMPTY = 1 << 3, /* absent, empty or zero is not written */
@@ -58,16 +58,17 @@ struct json_shape;
 struct json_member {
 	enum json_kind kind;
 	const char *c_name; /* the struct member's name */
-	const char *name;   /* the JSON name where it is another; read it by json_member_name */
+	const char *name;   /* the JSON name when it differs from c_name; use json_member_name */
 	size_t offset;
 	unsigned flags;
-	/* Bytes of text, items of lists and maps, values of numbers. max 0 = no bound but that of
-	 * JSON; a number below `min` is refused, so one that may be negative says so. */
+	/* Bounds: bytes of text, items of lists and maps, values of numbers. max 0 = no bound
+	 * except JSON's own. A number below `min` is refused, so a number that may be negative
+	 * needs a `min`. */
 	int64_t min, max;
 	const char *const *choices;  /* JSON_CHOICE: NULL-terminated */
 	const struct json_shape *of; /* JSON_OBJECT, JSON_LIST */
 	const char *about;           /* one sentence for the reference */
-	const char *example;         /* text as it is, other kinds as JSON */
+	const char *example;         /* plain text for text members, JSON for other kinds */
 };
 
 static inline const char *json_member_name(const struct json_member *m)
@@ -80,11 +81,10 @@ struct json_shape {
 	const char *about;
 	size_t size; /* of the C struct */
 	const struct json_member *members;
-	/* Offset of a uint64_t that gets bit i set when the i-th row was present (for PATCH and for
+	/* Offset of a uint64_t whose bit i is set when row i was present (for PATCH and for
 	 * defaults other than zero); SIZE_MAX = none. */
 	size_t present_offset;
-	/* For documents whose form is somebody else's: members that no row names are passed over,
-	 * and a null is an absent member. */
+	/* For foreign documents: unknown members are ignored, and null means absent. */
 	bool is_open;
 };
 
@@ -110,7 +110,7 @@ struct json_shape {
 	JSON_ROW_(JSON_LIST, s, m, struct json_list, .of = (shape), __VA_ARGS__)
 #define JSON_RAW_MEMBER(s, m, ...) JSON_ROW_(JSON_RAW, s, m, struct span, __VA_ARGS__)
 #define JSON_TIME_MEMBER(s, m, ...) JSON_ROW_(JSON_TIME, s, m, int64_t, __VA_ARGS__)
-/* A member whose JSON name is not the C name adds .name = "outputLimitBytes". */
+/* For a JSON name that differs from the C name add .name = "outputLimitBytes". */
 #define JSON_END                                                                                   \
 	{                                                                                          \
 		.kind = JSON_END_OF_SHAPE                                                          \
@@ -130,46 +130,46 @@ struct json_shape {
 	                                    .present_offset = SIZE_MAX,                            \
 	                                    .is_open = true}
 
-/* `out` is zeroed first (shape->size bytes). An empty body counts as {}. A member may come as
- * memory_mb or memoryMb, whichever its row has; in both spellings only with one value. */
+/* Zeroes `out` first (shape->size bytes). An empty body counts as {}. A member may be spelled
+ * memory_mb or memoryMb; giving both spellings requires equal values. */
 MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_shape *shape,
                           void *out, struct error *err);
-/* Appends the object. Cannot fail but for the buffer's own overflow. Absent is an empty value
- * (NULL, no bytes, not `present`, time 0, choice below 0, an object of such) whose bit, if the
- * shape has bits, is not set; the 0 or false of a plain number or bool is a value unless the shape
- * has bits. An absent member that is neither nullable nor omitted is written as "", [] or {}. */
+/* Appends the object; fails only by the buffer's overflow. A member is absent when it is empty
+ * (NULL, no bytes, not `present`, time 0, choice below 0, an object of such members) and its bit,
+ * if the shape has bits, is not set. A plain 0 or false is a value unless the shape has bits. An
+ * absent member that is neither nullable nor omitted is written as "", [] or {}. */
 void json_write(struct buf *out, const struct json_shape *shape, const void *in);
-/* Appends "text" with quotes and escapes. Bad UTF-8 becomes U+FFFD, and so does a NUL: many readers
- * of JSON refuse it, our own among them. */
+/* Appends "text" with quotes and escapes. Invalid UTF-8 and NUL become U+FFFD, because many JSON
+ * parsers refuse NUL. */
 void json_write_text(struct buf *out, struct span text);
 /* Appends base64 (RFC 4648, padded) without quotes. */
 void json_write_base64(struct buf *out, struct span bytes);
-/* The other way; false when the text is something else. */
+/* Decodes base64; false when the text is not base64. */
 bool json_read_base64(struct arena *a, struct span text, struct span *ret);
 /* Appends the JSON Schema of the shape; nested shapes as {"$ref": "#/components/schemas/NAME"}. */
 void json_write_schema(struct buf *out, const struct json_shape *shape);
-/* The same with nested shapes in their place: a schema that stands by itself. */
+/* Like json_write_schema, but nested shapes are inlined, so the schema needs no other document. */
 void json_write_whole_schema(struct buf *out, const struct json_shape *shape);
-/* The schema of one row alone, as the parameters of a query need it. */
+/* The schema of a single row, for query parameters. */
 void json_write_member_schema(struct buf *out, const struct json_member *member);
 
-/* Flat "a=b&c=d" text (a URL query) by a shape of TEXT, WHOLE, NUMBER, BOOL, CHOICE and TEXT_LIST
- * (repeated names) rows, percent-decoded. */
+/* Parses "a=b&c=d" (a URL query), percent-decoded, by a shape of TEXT, WHOLE, NUMBER, BOOL, CHOICE
+ * and TEXT_LIST (repeated names) rows. */
 MUST_CHECK int json_parse_query(struct arena *a, struct span query, const struct json_shape *shape,
                                 void *out, struct error *err);
 
-/* One part of such a text, percent-decoded. */
+/* Decodes the percent escapes of a single name or value. */
 MUST_CHECK int json_decode_query(struct arena *a, struct span part, struct span *ret,
                                  struct error *err);
 
-/* RFC 3339 text to unix ms, for texts that are no members; false when it is something else. */
+/* Parses an RFC 3339 time to unix ms; false when the text is not one. */
 bool json_time_parse(struct span text, int64_t *ret_ms);
 
-/* Untyped reading, for documents that are not ours (OCI manifests, the CLI's output tables). */
+/* Untyped reading, for foreign documents (OCI manifests, the CLI's output tables). */
 struct json_value; /* belongs to the arena */
 MUST_CHECK int json_load(struct arena *a, struct span text, const struct json_value **ret,
                          struct error *err);
-/* All answer NULL or the fallback on a missing member or another type, and accept NULL. */
+/* All return NULL or the fallback for a missing member or another type, and accept NULL. */
 const struct json_value *json_get(const struct json_value *v, const char *member);
 const struct json_value *json_item_at(const struct json_value *v, size_t index);
 size_t json_count(const struct json_value *v);
@@ -177,7 +177,7 @@ const char *json_text(const struct json_value *v, const char *fallback);
 int64_t json_whole(const struct json_value *v, int64_t fallback);
 double json_number(const struct json_value *v, double fallback);
 bool json_bool(const struct json_value *v, bool fallback);
-/* Member i of an object; the key is borrowed from the arena. */
+/* The value at `index` of an object; the key is borrowed from the arena. */
 const struct json_value *json_member_at(const struct json_value *v, size_t index,
                                         const char **ret_key);
 /* Appends the value as JSON text; indent 0 = compact. */

@@ -5,7 +5,7 @@
 
 #include "json/shape.h"
 
-/* Every part costs a tree value; a query that is longer than this is no query of ours. */
+/* Limit of parts: each part costs a tree value. */
 #define PARTS_MAX 256
 
 int json_decode_query(struct arena *a, struct span in, struct span *ret, struct error *err)
@@ -69,7 +69,7 @@ static bool (*const parsers[])(struct span text, struct json_value *ret) = {
         [JSON_BOOL] = parse_bool,
 };
 
-/* What does not parse stays text, and is then refused by the shape with the right words. */
+/* A value that does not parse stays text; the shape then refuses it with a proper message. */
 static struct json_value value_of(const struct json_member *m, struct span text)
 {
 	struct json_value value = {.kind = TREE_NULL};
@@ -79,7 +79,7 @@ static struct json_value value_of(const struct json_member *m, struct span text)
 	return (struct json_value){.kind = TREE_TEXT, .text = text};
 }
 
-/* One parse: the tree that the parts make, with room for all of them. */
+/* A parsed query: the tree of its parts, with room for all of them. */
 struct query_values {
 	struct arena *arena;
 	const struct json_shape *shape;

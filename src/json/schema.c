@@ -75,7 +75,7 @@ static void write_choices(struct buf *out, const struct json_member *m, bool *fi
 	buf_add_text(out, m->flags & JSON_NULLABLE ? ",null]" : "]");
 }
 
-/* A number's lower bound is 0 unless its row says otherwise, so it is always worth saying. */
+/* A number's lower bound is 0 unless its row sets another, so the schema always states it. */
 static void write_bounds(struct buf *out, const struct json_member *m, bool *first)
 {
 	bool is_number = m->kind == JSON_WHOLE || m->kind == JSON_NUMBER;

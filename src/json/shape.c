@@ -11,7 +11,7 @@
 /* Whole numbers above it may have been rounded by the sender's JSON writer. */
 #define EXACT_DOUBLE_MAX 9007199254740992.0
 
-/* Where in the document a value stands; lives on the stack of the functions below. */
+/* The position of a value in the document; on the stack of the functions below. */
 struct member_path {
 	const struct member_path *parent;
 	struct arena *arena;
@@ -145,7 +145,7 @@ static int read_whole(const struct member_path *at, const struct json_value *v, 
 	const struct json_member *m = at->member;
 	int64_t whole;
 
-	/* Some writers know only one kind of number and write 5.0. */
+	/* Some JSON writers have a single number type and write 5.0. */
 	if (v->kind == TREE_WHOLE)
 		whole = v->whole;
 	else if (v->kind == TREE_NUMBER && fabs(v->number) < EXACT_DOUBLE_MAX &&
@@ -261,8 +261,8 @@ static bool is_other_spelling(const char *name, const char *other)
 	return true;
 }
 
-/* Clients of other services write in camelCase what is in snake_case here, and some of ours is the
- * other way round: either is taken. Somebody else's form is as it is. */
+/* Clients of other services write camelCase names for our snake_case members, and reverse: both
+ * spellings are accepted, except in open shapes. */
 static const struct json_member *find_spelled(const struct json_shape *shape, const char *name)
 {
 	const struct json_member *m = shape_find(shape, name);
@@ -275,7 +275,7 @@ static const struct json_member *find_spelled(const struct json_shape *shape, co
 	return NULL;
 }
 
-/* A member that comes in both spellings has to say the same. */
+/* A member that appears in both spellings must have equal values. */
 static int check_duplicate(const struct member_path *at, const struct json_value *from,
                            size_t index, struct error *err)
 {

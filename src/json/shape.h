@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json/shape.h — a tree into a struct, by its shape. Private to this folder. */
+/* json/shape.h — fills a struct from a tree, by its shape. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,14 +7,14 @@
 #include "json/json.h"
 #include "json/tree.h"
 
-/* `out` is zeroed first; `from` is an object. */
+/* Zeroes `out` first; `from` must be an object. */
 MUST_CHECK int shape_read(struct arena *a, const struct json_value *from,
                           const struct json_shape *shape, void *out, struct error *err);
-/* The row of that name, or NULL. */
+/* The row with that name, or NULL. */
 const struct json_member *shape_find(const struct json_shape *shape, const char *name);
-/* Appends what a row takes, in words: "a number between 0 and 1024". */
+/* Appends a description of the accepted values: "a number between 0 and 1024". */
 void shape_describe(struct buf *out, const struct json_member *member);
-/* Fails with "NAME: unknown member" and the names that are known as the hint. */
+/* Fails with "NAME: unknown member"; the hint lists the known names. */
 MUST_CHECK int shape_fail_unknown(const struct json_shape *shape, const char *name,
                                   struct error *err);
 

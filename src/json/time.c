@@ -60,7 +60,7 @@ static bool take_offset(struct span *text, int *ret_minutes)
 	return true;
 }
 
-/* timegm(3) would quietly turn the 30th of February into the 2nd of March. */
+/* timegm(3) would silently turn 30 February into 2 March. */
 static bool is_on_the_calendar(const struct tm *given)
 {
 	struct tm copy = *given;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json/time.h — RFC 3339 text to unix milliseconds. Private to this folder. */
+/* json/time.h — RFC 3339 text to unix milliseconds. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +7,6 @@
 
 #include "base/span.h"
 
-/* Years 1970 to 9999, any offset; digits after the milliseconds are cut. False when the text is
- * something else; *ret_ms is then undefined. */
+/* Accepts years 1970 to 9999 and any offset; drops digits after the milliseconds. False when the
+ * text is not a time; then *ret_ms is undefined. */
 bool time_parse(struct span text, int64_t *ret_ms);

@@ -113,8 +113,8 @@ static void convert_value(struct arena *a, json_t *from, struct json_value *to)
 	}
 }
 
-/* The library quotes the text around the mistake ("… near 'hunter2'"); errors are logged and the
- * text may hold a secret, so only what and where remain. */
+/* The library quotes the text around the mistake ("… near 'hunter2'"). Errors are logged and the
+ * text may hold a secret, so only the reason and the position are kept. */
 static int fail_syntax(const json_error_t *from, struct error *err)
 {
 	const char *near = strstr(from->text, " near ");

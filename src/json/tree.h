@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json/tree.h — JSON text as values in an arena, which shapes and untyped readers walk.
  *
- * Private to this folder. tree.c is the only file that knows the JSON library: its names clash
- * with ours, and its reference counts end there. */
+ * Only tree.c uses the JSON library: the library's names clash with ours, and tree.c frees its
+ * reference-counted values. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,12 +33,12 @@ struct json_value {
 		struct span text; /* well-formed UTF-8 without NUL, and a NUL after it */
 		struct {
 			struct json_value *items;
-			const char **keys; /* of an object: one per item */
+			const char **keys; /* of an object: a key per item */
 			size_t count;
 		};
 	};
 };
 
-/* Refuses what json.h says every JSON text is refused for. Any value may be the outermost. */
+/* Refuses the texts that json.h lists. The outermost value may have any kind. */
 MUST_CHECK int tree_parse(struct arena *a, struct span text, struct json_value *ret,
                           struct error *err);

@@ -13,8 +13,8 @@
 
 #define EVENTS_PER_WAKEUP 256
 
-/* A freed watch may still be among the events of this wake-up: it waits in `dead`, without its
- * callback, until they have all been seen. */
+/* A freed watch may still be among the events of this iteration: it stays in `dead`, without its
+ * callback, until all events were handled. */
 struct loop_watch {
 	struct loop *loop;
 	struct loop_watch *next_dead;
@@ -255,8 +255,8 @@ void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay
 	assert(timer->on_timer && delay_ms >= 0);
 	loop_timer_stop(loop, timer);
 	timer->at_ms = delay_ms > INT64_MAX - now ? INT64_MAX : now + delay_ms;
-	/* Never in the wake-up that started it: a timer that always restarts with no delay would
-	 * keep the loop from its descriptors. */
+	/* Never in the same iteration: a timer that always restarts with no delay would starve the
+	 * descriptors. */
 	if (timer->at_ms <= loop->now_ms)
 		timer->at_ms = loop->now_ms + 1;
 	timer_heap_insert(&loop->timers, timer);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop/loop.h — one thread that waits: descriptors, timers, and tasks posted by other threads.
+/* loop/loop.h — the event loop: one thread waits for descriptors, timers, and tasks that other
+ * threads post.
  *
- * Everything but loop_post and loop_stop belongs to the thread that runs the loop. Callbacks must
- * not block. A watch or timer may be freed from any callback, its own included; it is never called
- * again afterwards. */
+ * Only loop_post and loop_stop may be called from other threads. Callbacks must not block. Any
+ * callback may free any watch or timer, its own included; a freed watch or timer is never called
+ * again. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,11 +22,11 @@ void loop_run(struct loop *loop);   /* until loop_stop */
 void loop_stop(struct loop *loop);  /* any thread, any signal handler */
 /* Milliseconds on the monotonic clock, read once per wake-up. */
 int64_t loop_now_ms(const struct loop *loop);
-/* How long the wake-up before this one kept the loop, without its wait: what others waited. */
+/* How long the previous iteration ran, without its wait; other events were delayed by this time. */
 int64_t loop_busy_us(const struct loop *loop);
 
-/* Level-triggered. The descriptor stays the caller's and must outlive the watch. EPOLLHUP and
- * EPOLLERR are reported whatever was asked for, even for 0. */
+/* Level-triggered. The caller keeps the descriptor open while the watch exists. EPOLLHUP and
+ * EPOLLERR are always reported, even when epoll_events is 0. */
 struct loop_watch;
 typedef void loop_on_ready(void *context, uint32_t epoll_events);
 struct loop_watch_options {
@@ -39,7 +40,7 @@ MUST_CHECK int loop_watch_add(struct loop *loop, const struct loop_watch_options
 void loop_watch_set(struct loop_watch *watch, uint32_t epoll_events); /* cheap when unchanged */
 void loop_watch_free(struct loop_watch *watch);                       /* NULL is fine */
 
-/* A timer is embedded in its owner's struct and zero-initialised; O(log n) to start and stop. */
+/* A timer is embedded in its owner's struct and zero-initialised. Start and stop take O(log n). */
 struct loop_timer {
 	void (*on_timer)(void *context);
 	void *context;
@@ -49,8 +50,8 @@ struct loop_timer {
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t delay_ms); /* restarts */
 void loop_timer_stop(struct loop *loop, struct loop_timer *timer);
 
-/* Runs task->run(task) on the loop's thread. The task is the caller's, embedded, and must live
- * until it has run. In order for one posting thread. */
+/* Runs task->run(task) on the loop's thread. The caller embeds the task and keeps it until it has
+ * run. Tasks of one posting thread run in order. */
 struct loop_task {
 	struct loop_task *next;
 	void (*run)(struct loop_task *task);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop/timer_heap.h — the running timers, earliest first: a binary heap of pointers.
+/* loop/timer_heap.h — the running timers as a binary heap of pointers, earliest first.
  *
- * Entry 0 is unused, so that heap_index 0 can mean "not running". */
+ * Entry 0 is unused, so heap_index 0 means "not running". */
 #pragma once
 
 #include <stdint.h>
@@ -18,5 +18,5 @@ void timer_heap_done(struct timer_heap *heap);
 void timer_heap_insert(struct timer_heap *heap, struct loop_timer *timer);
 /* The timer must be in the heap. */
 void timer_heap_remove(struct timer_heap *heap, struct loop_timer *timer);
-/* NULL when there is none. */
+/* Returns NULL when the heap is empty. */
 struct loop_timer *timer_heap_first(const struct timer_heap *heap);

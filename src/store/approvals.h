@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/approvals.h — tool calls that wait for somebody's word. Part of the store's contract, see
- * store.h.
+/* store/approvals.h — tool calls that wait for a person's approval.
  *
- * One goes from pending to approved or refused, and from approved to used, by compare and set: so
- * what was approved happens at most once. What has expired is as good as gone. */
+ * A row moves from pending to approved or refused, and from approved to used, by compare and set:
+ * an approved call happens at most once. Expired rows are treated as absent. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "store/keys.h"
 #include "store/store.h"
+
+struct arena;
 
 #define APPROVAL_HASH_SIZE 32
 _Static_assert(APPROVAL_HASH_SIZE == KEY_HASH_SIZE, "one kind of column for both");
@@ -23,34 +26,34 @@ const char *approval_state_name(enum approval_state state);
 
 struct approval_record {
 	const char *id, *project_id;
-	const char *key_id;                     /* that asks */
-	const char *conversation_id;            /* "" = none */
-	const char *origin_json;                /* where the turn came from; "" = not told */
-	const char *sandbox_id;                 /* "" = a tool without one */
-	const char *tool, *input;               /* JSON, for people: the end may be missing */
-	unsigned char hash[APPROVAL_HASH_SIZE]; /* of tool, sandbox and the whole input */
+	const char *key_id;          /* the key that asks */
+	const char *conversation_id; /* "" = none */
+	const char *origin_json;     /* origin of the conversation's request; "" = unknown */
+	const char *sandbox_id;      /* "" = the tool uses no sandbox */
+	const char *tool, *input;    /* JSON for people; may be cut */
+	unsigned char hash[APPROVAL_HASH_SIZE]; /* SHA-256 of tool, sandbox and whole input */
 	enum approval_state state;
-	const char *note, *decided_by; /* a key's id; "" while pending */
+	const char *note, *decided_by; /* decided_by: a key id; "" while pending */
 	int64_t created_at, decided_at, expires_at;
 };
 struct approval_list {
 	struct approval_record *items;
 	size_t count;
 };
-/* ERROR_LIMIT when pending_max of the project's wait already. */
+/* ERROR_LIMIT when pending_max calls of the project wait already. */
 MUST_CHECK int store_approval_insert(struct store *s, const struct approval_record *r,
                                      unsigned pending_max, struct error *err);
 MUST_CHECK int store_approval_find(struct store *s, struct arena *a, const char *project_id,
                                    const char *id, struct approval_record *ret, struct error *err);
-/* The newest of this project, key and hash that is pending or approved and has not expired at
+/* The newest row of this project, key and hash that is pending or approved and has not expired at
  * `wanted->created_at`. */
 MUST_CHECK int store_approval_match(struct store *s, struct arena *a,
                                     const struct approval_record *wanted,
                                     struct approval_record *ret, struct error *err);
 struct approval_filter {
 	const char *project_id;
-	const char *state; /* a name; NULL = any */
-	int64_t now;       /* those that have not expired by then */
+	const char *state; /* a state name; NULL = any */
+	int64_t now;       /* only rows that have not expired by then */
 	int64_t limit;
 };
 /* Newest first. */
@@ -63,7 +66,7 @@ struct approval_decision {
 	const char *note, *decided_by;
 	int64_t now, expires_at;
 };
-/* ERROR_CONFLICT when it is not in `from`, or has expired. */
+/* ERROR_CONFLICT when the state is not `from`, or the row has expired. */
 MUST_CHECK int store_approval_decide(struct store *s, const struct approval_decision *decision,
                                      struct error *err);
 MUST_CHECK int store_approval_purge(struct store *s, int64_t before, struct error *err);

@@ -78,7 +78,7 @@ int store_artifact_insert(struct store *s, const struct artifact_record *r,
 	                    err);
 }
 
-/* Which it is, and of which call. */
+/* The event's detail names the artifact and the call that made it. */
 static int tell_created(struct store_connection *c, const struct artifact_record *r,
                         struct error *err)
 {
@@ -177,7 +177,8 @@ static int run_retirement(struct store_connection *c, void *context, struct erro
 	if (query_run(c, QUERY_ARTIFACT_RETIRE, &lookup, NULL, err) < 0)
 		return -1;
 	subject = subject_of(&r);
-	return r.state == ARTIFACT_READY ? event_tell(c, EVENT_ARTIFACT_DELETED, &subject, err) : 0;
+	return r.state == ARTIFACT_READY ? event_add_about(c, EVENT_ARTIFACT_DELETED, &subject, err)
+	                                 : 0;
 }
 
 int store_artifact_retire(struct store *s, const char *id, struct error *err)

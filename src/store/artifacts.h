@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/artifacts.h — files of sandboxes that are kept in the blob store after their sandbox is
- * gone. Part of the store: the rules of store.h hold. */
+/* store/artifacts.h — files of sandboxes that the blob store keeps after the sandbox is gone. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "store/store.h"
 #include "store/usage.h"
 
-/* MAKING: its bytes come; a maker that is gone is cleared up after. REMOVING: they go. */
+/* MAKING: bytes are being stored; recovery removes the rest when the maker is gone. REMOVING: bytes
+ * are being removed. */
 enum artifact_state { ARTIFACT_MAKING, ARTIFACT_READY, ARTIFACT_REMOVING, ARTIFACT_STATE_COUNT };
 const char *artifact_state_name(enum artifact_state state);
 
 struct artifact_record {
 	const char *id, *project_id, *key_id;
-	const char *sandbox_id, *sandbox_name; /* which may be gone */
+	const char *sandbox_id, *sandbox_name; /* the sandbox may be gone */
 	const char *run;                       /* "" = none */
-	const char *node;                      /* the server that has its bytes */
+	const char *node;                      /* the server that has the bytes */
 	const char *path;                      /* inside the sandbox */
 	const char *media_type, *sha256;
-	const char *secret; /* what its addresses are signed with */
+	const char *secret; /* signs its download addresses */
 	enum artifact_state state;
-	int64_t process; /* that made it; 0 = none */
+	int64_t process; /* the process that made it; 0 = none */
 	const char *job; /* the background job that made it; "" = none */
 	int64_t size_bytes;
-	int64_t created_at, expires_at; /* 0 = it is kept */
+	int64_t created_at, expires_at; /* expires_at 0 = never */
 	int64_t metered_at, unbilled_nano;
 };
 struct artifact_list {
@@ -31,35 +35,36 @@ struct artifact_list {
 	const char *next_page; /* NULL at the end */
 };
 
-/* What a project may keep; 0 = no limit. */
+/* Limits of a project; 0 = none. */
 struct artifact_limits {
 	int64_t bytes_max, count_max;
 };
-/* MAKING, with the size that it will have at most: the project's room is taken by this. ERROR_LIMIT
- * when there is none. */
+/* Inserts a row in MAKING with its largest possible size, which counts against the project's limit.
+ * ERROR_LIMIT when the limit is reached. */
 MUST_CHECK int store_artifact_insert(struct store *s, const struct artifact_record *r,
                                      const struct artifact_limits *limits, struct error *err);
-/* READY with its size, sha256 and media type, and an event. ERROR_NOT_FOUND when it is not being
- * made any more. */
+/* Sets READY, size, sha256 and media type, and adds an event. ERROR_NOT_FOUND when the row is no
+ * longer MAKING. */
 MUST_CHECK int store_artifact_finish(struct store *s, const struct artifact_record *r,
                                      struct error *err);
-/* One that is READY. project_id NULL = any. */
+/* Finds a READY artifact. project_id NULL = any. */
 MUST_CHECK int store_artifact_find(struct store *s, struct arena *a, const char *project_id,
                                    const char *id, struct artifact_record *ret, struct error *err);
 struct artifact_filter {
-	const char *project_id, *sandbox_id, *run, *job; /* NULL = all, but for the project */
-	const char *page;                                /* next_page of the page before, or NULL */
-	unsigned limit;                                  /* 1..1000 */
+	const char *project_id, *sandbox_id, *run, *job; /* NULL = all; project_id is required */
+	const char *page; /* next_page of the previous page, or NULL */
+	unsigned limit;   /* 1..1000 */
 };
-/* Those that are READY, newest first. */
+/* READY artifacts, newest first. */
 MUST_CHECK int store_artifact_list(struct store *s, struct arena *a,
                                    const struct artifact_filter *filter, struct artifact_list *ret,
                                    struct error *err);
-/* From READY or MAKING to REMOVING, with an event when it was READY. Fine when there is none. */
+/* Moves READY or MAKING to REMOVING; adds an event for READY. No error without a row. */
 MUST_CHECK int store_artifact_retire(struct store *s, const char *id, struct error *err);
-/* Its bytes are gone. Fine when there is none. */
+/* Removes the row after its bytes were removed. No error without a row. */
 MUST_CHECK int store_artifact_remove(struct store *s, const char *id, struct error *err);
-/* This node's that are to go: REMOVING, expired by `now`, and, at boot, MAKING. */
+/* Artifacts of a node that must be removed: REMOVING, expired by `now`, and, with is_boot,
+ * MAKING. */
 struct artifact_due {
 	const char *node;
 	int64_t now;
@@ -72,14 +77,14 @@ MUST_CHECK int store_artifact_list_due(struct store *s, struct arena *a,
 
 /* ---- metering ---- */
 
-/* READY ones of a node that were metered before `before`, oldest first. */
+/* READY artifacts of a node that were last metered before `before`, oldest first. */
 MUST_CHECK int store_artifact_list_unmetered(struct store *s, struct arena *a, const char *node,
                                              int64_t before, struct artifact_list *ret,
                                              struct error *err);
-/* As store_usage_write: nothing is written when `seen` is not so any more. */
+/* Like store_usage_write: writes nothing when the row differs from `seen`. */
 struct artifact_usage {
 	const struct artifact_record *seen;
-	int64_t metered_at, unbilled_nano; /* from now on */
+	int64_t metered_at, unbilled_nano; /* new values */
 	const struct usage_record *rows;
 	size_t row_count;
 };

@@ -97,15 +97,15 @@ static int find_of_id(struct store_connection *c, struct arena *a, const char *i
 	                  err);
 }
 
-/* That its files are in an archive is what its sandbox tells. */
+/* No event for the backup of an archived sandbox: the sandbox's own event reports it. */
 static int add_backup_event(struct store_connection *c, enum event_kind kind,
                             const struct backup_record *r, struct error *err)
 {
 	if (*r->holder_id)
 		return 0;
-	return event_tell(c, kind,
-	                  &(struct event_subject){.project_id = r->project_id, .name = r->name},
-	                  err);
+	return event_add_about(
+	        c, kind, &(struct event_subject){.project_id = r->project_id, .name = r->name},
+	        err);
 }
 
 static int run_update(struct store_connection *c, void *context, struct error *err)
@@ -121,7 +121,8 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 		return FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", r->id);
 	if (count < 0)
 		return -1;
-	/* What is ready is updated, too: with how far a reader of it is. */
+	/* Only a change of state adds an event; a READY backup is updated with the progress of its
+	 * readers. */
 	if (found == 0 || before.state == r->state)
 		return 0;
 	return add_backup_event(c,
@@ -139,7 +140,7 @@ int store_backup_update(struct store *s, const struct backup_record *r, bool is_
 	        err);
 }
 
-/* One that was given up before it was ready was told to nobody. */
+/* A backup that never became READY adds no event. */
 static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
 	const struct record_lookup *lookup = context;

@@ -77,7 +77,7 @@ int store_build_list_unfinished(struct store *s, struct arena *a, const char *no
 	return 0;
 }
 
-/* A name is built many times: the detail says which time. */
+/* A template may be built many times: the detail holds the build's id. */
 static int add_build_event(struct store_connection *c, struct arena *a,
                            const struct build_record *r, enum build_state state, struct error *err)
 {
@@ -112,7 +112,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 		return FAIL(err, ERROR_CONFLICT, "build '%s' has ended, or is gone", r->id);
 	if (count < 0)
 		return -1;
-	/* Progress is no change of state, and none goes back to waiting. */
+	/* Progress changes no state, and no build returns to waiting. */
 	if (before.state == r->state || r->state == BUILD_WAITING)
 		return 0;
 	return add_build_event(c, &arena, &before, r->state, err);

@@ -8,7 +8,7 @@ struct put {
 	unsigned channels_max;
 };
 
-/* The row's id is what its token is sealed to, so one of that name keeps it. */
+/* The token's encryption is bound to the row's id, so an existing row keeps its id. */
 static int run_put(struct store_connection *c, void *context, struct error *err)
 {
 	const struct put *put = context;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/channels.h — what a project's messages are sent with: the tokens of chat services. Part of
- * the store's contract, see store.h. A token rests encrypted. */
+/* store/channels.h — chat channels of a project: the tokens of chat services. Tokens are stored
+ * encrypted. */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "store/jobs.h"
+
+struct arena;
 
 struct channel_record {
 	const char *id, *project_id;
 	const char *name; /* unique in its project */
 	enum job_channel kind;
-	const char *base_url; /* "" = the service's own */
+	const char *base_url; /* "" = the service's default */
 	const char *token;
 	int64_t created_at, updated_at;
 };
@@ -20,7 +23,8 @@ struct channel_list {
 	size_t count;
 };
 
-/* A new one, or the one of that name anew. ERROR_LIMIT when the project would have more. */
+/* Inserts or replaces the channel of that name. ERROR_LIMIT when the project would exceed
+ * channels_max. */
 MUST_CHECK int store_channel_put(struct store *s, const struct channel_record *r,
                                  unsigned channels_max, struct error *err);
 struct channel_ref {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/column_rows.h — how the rows of a table of columns are written. Private to this folder. */
+/* store/column_rows.h — macros for the rows of column tables. */
 #pragma once
 
 #include "store/columns.h"
+#include "store/keys.h"
 
 #define COLUMN_(kind_, struct_, member, type, name_)                                               \
 	{                                                                                          \
@@ -18,7 +19,8 @@
 		.kind = COLUMN_CHOICE, .name = #m, .offset = MEMBER_OFFSET(s, m, enum choice),     \
 		.word = choice##_word, .words = choice##_words                                     \
 	}
-/* `table_`: where it rests; the same in every shape of the table, or it does not open. */
+/* `table_`: the table that the secret belongs to; all shapes of the table must use the same name,
+ * or decryption fails. */
 #define SECRET_(s, member, id_, name_, table_)                                                     \
 	{                                                                                          \
 		.kind = COLUMN_SECRET, .name = (name_),                                            \

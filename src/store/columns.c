@@ -3,6 +3,10 @@
 
 #include "sandbox/sandbox.h"
 #include "store/column_rows.h"
+#include "store/members.h"
+#include "store/projects.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
 #include "store/usage.h"
 
 /* The words are what the database holds: they may be added to, never changed. */

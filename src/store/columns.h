@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/columns.h — what ties SQL to C structs: the same idea as json's shapes.
+/* store/columns.h — maps SQL columns to struct members, like json's shapes.
  *
- * A shape is a table of columns. A query's parameters (":member") and result columns are looked up
- * in its shapes by name, once, when the statement is prepared; a name that is not there is a
- * mistake of ours and aborts. columns_of_X describes struct X. */
+ * A shape is a table of columns. The parameters (":member") and result columns of a query are
+ * looked up by name in its shapes, once, when the statement is prepared; an unknown name aborts.
+ * columns_of_X describes struct X. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
 #include "base/span.h"
 #include "store/backups.h"
-#include "store/accounts.h"
 #include "store/builds.h"
+#include "store/configs.h"
 #include "store/events.h"
 #include "store/leases.h"
 #include "store/once.h"
 #include "store/snapshots.h"
 #include "store/store.h"
+#include "store/templates.h"
 #include "store/volumes.h"
 #include "store/webhooks.h"
 
 enum column_kind {
 	COLUMN_END,
 	COLUMN_TEXT,   /* const char *; NULL is written as '' */
-	COLUMN_SECRET, /* const char *; encrypted where it rests */
-	COLUMN_FILTER, /* const char *, a parameter only; NULL is SQL's NULL */
+	COLUMN_SECRET, /* const char *; stored encrypted */
+	COLUMN_FILTER, /* const char *, only a parameter; NULL is SQL's NULL */
 	COLUMN_WHOLE,  /* int64_t */
 	COLUMN_NUMBER, /* double */
 	COLUMN_BOOL,   /* bool; 0 or 1 */
-	COLUMN_CHOICE, /* an enum; its word */
+	COLUMN_CHOICE, /* an enum, stored as its name */
 	COLUMN_HASH,   /* unsigned char[KEY_HASH_SIZE] */
 };
 
@@ -41,10 +41,11 @@ struct column {
 	size_t offset;
 	const char *(*word)(unsigned value); /* COLUMN_CHOICE */
 	unsigned words;
-	const char *binds; /* COLUMN_SECRET: to this table, and to the id at `owner` */
+	const char *binds; /* COLUMN_SECRET: the encryption is bound to this table and to the id at
+	                      `owner` */
 	size_t owner;
 };
-/* The value whose word it is. */
+/* Finds the enum value with this name. */
 MUST_CHECK int column_choose(const struct column *column, struct span text, unsigned *ret,
                              struct error *err);
 
@@ -61,7 +62,7 @@ struct row_count {
 struct project_admission {
 	const char *project_id;
 	int64_t living_max; /* 0 = no limit */
-	int64_t version;    /* of the project's row; 0 = any */
+	int64_t version;    /* version of the project's row; 0 = any */
 };
 struct touch {
 	const char *id;
@@ -83,22 +84,22 @@ struct sandbox_tally {
 struct sandbox_transition {
 	const char *id;
 	enum sandbox_state from, to;
-	const char *desired; /* NULL leaves it */
+	const char *desired; /* NULL = unchanged */
 	enum sandbox_reason reason;
 	const char *event;
 	int64_t now;
-	int64_t traits_left, traits_gained; /* bits that stay, and bits that are added */
+	int64_t traits_left, traits_gained; /* masks of bits to keep and bits to add */
 	bool is_measured;
 	struct sandbox_resources resources;
 	bool disk_is_advisory;
 };
-/* A value that rests encrypted, as the database has it. */
+/* An encrypted value as the database stores it. */
 struct secret_row {
 	const char *id, *text;
 };
 struct secret_page {
-	const char *id;      /* after this one */
-	const char *pattern; /* of those that are left out */
+	const char *id;      /* rows after this id */
+	const char *pattern; /* values that match it are excluded */
 	int64_t limit;
 };
 struct secret_swap {
@@ -118,7 +119,7 @@ struct meter_mark {
 struct spending {
 	const char *project_id, *key_id, *sandbox_id;
 	int64_t usd_micro;
-	int64_t day, month; /* that it belongs to */
+	int64_t day, month; /* day and month of the spending */
 };
 
 struct event_search {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/configs.h"
+
 #include "store/driver.h"
 
 static int fail_missing(const char *id, struct error *err)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/egress.h — whom a sandbox may reach, changed. Part of store.h. */
+/* store/egress.h — changes the allowed destinations of a sandbox. */
 #pragma once
 
 #include "store/store.h"
 
+struct arena;
+struct sandbox_record;
+
 struct sandbox_egress_change {
-	const char *id, *egress; /* as of sandbox/egress.h */
+	const char *id, *egress; /* as in sandbox/egress.h */
 };
 /* On the disk when the call returns. */
 MUST_CHECK int store_sandbox_set_egress(struct store *s, struct arena *a,

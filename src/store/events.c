@@ -11,15 +11,15 @@
 #include "store/driver.h"
 
 #define PURGE_MAX 5000
-/* For so long, the event of a number that is missing may still be on its way; longer than any
- * transaction takes from its event to its end. */
+/* A missing sequence number may still be committed within this time, which is longer than any
+ * transaction takes after adding its event. */
 #define GAP_MS 5000
 
 /* ---- who wants to know ---- */
 
 struct event_watchers {
 	atomic_uint_fast64_t count;
-	pthread_mutex_t mutex; /* over the list, also while it is told */
+	pthread_mutex_t mutex; /* guards the list, also during notification */
 	struct event_watcher *first;
 };
 
@@ -46,7 +46,7 @@ uint64_t event_watchers_count(struct event_watchers *w)
 	return atomic_load(&w->count);
 }
 
-void event_watchers_tell(struct event_watchers *w)
+void event_watchers_notify(struct event_watchers *w)
 {
 	pthread_mutex_lock(&w->mutex);
 	for (const struct event_watcher *at = w->first; at; at = at->next)
@@ -84,8 +84,8 @@ int event_add(struct store_connection *c, const struct event_record *event, stru
 	return 0;
 }
 
-int event_tell(struct store_connection *c, enum event_kind kind,
-               const struct event_subject *subject, struct error *err)
+int event_add_about(struct store_connection *c, enum event_kind kind,
+                    const struct event_subject *subject, struct error *err)
 {
 	return event_add(c,
 	                 &(struct event_record){.at = clock_unix_ms(),
@@ -150,8 +150,8 @@ int store_event_list(struct store *s, struct arena *a, const struct event_page *
 	};
 	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
 
-	if (store_read_query(s, event_queries[page->newest][page->sandbox_id != NULL], &search, &rows,
-	                     err) < 0)
+	if (store_read_query(s, event_queries[page->newest][page->sandbox_id != NULL], &search,
+	                     &rows, err) < 0)
 		return -1;
 	*ret = (struct event_list){rows.items, rows.count};
 	if (page->newest)
@@ -193,8 +193,8 @@ static int run_purge(struct store_connection *c, void *context, struct error *er
 	return query_run(c, QUERY_EVENT_PURGE, context, NULL, err) < 0 ? -1 : 0;
 }
 
-/* Looks at the oldest ones only: they are in the order of their times, but for the hair's breadth
- * by which clocks and commits differ. */
+/* Checks only the oldest events: they are in order of time, apart from small differences between
+ * clocks and commits. */
 int store_event_purge(struct store *s, const struct event_retention *keep, bool *ret_more,
                       struct error *err)
 {

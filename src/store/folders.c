@@ -48,7 +48,7 @@ int store_folder_beat(struct store *s, const struct folder_record *r, bool is_la
 
 static int run_shift(struct store_connection *c, void *context, struct error *err)
 {
-	/* The leases first: the query finds their sandboxes. */
+	/* The leases first, because their query finds their sandboxes. */
 	if (query_run(c, QUERY_FOLDER_SHIFT_LEASES, context, NULL, err) < 0 ||
 	    query_run(c, QUERY_FOLDER_SHIFT_SANDBOXES, context, NULL, err) < 0)
 		return -1;

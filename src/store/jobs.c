@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "store/driver.h"
 
-/* Of an event: what would need more is cut, or left out. */
+/* Limits of an event's detail; a longer text is cut or omitted. */
 #define DETAIL_MAX 6000
 #define DETAIL_TAIL_MAX 2000
 
@@ -59,8 +59,8 @@ struct job_insertion {
 	unsigned running_max;
 };
 
-/* Counted with itself, in the transaction that adds it: of two that come at once, one is counted by
- * the other. */
+/* Counts the new job too, in the inserting transaction: of two concurrent inserts the second counts
+ * the first. */
 static int run_insert(struct store_connection *c, void *context, struct error *err)
 {
 	const struct job_insertion *insertion = context;
@@ -98,7 +98,7 @@ int store_job_started(struct store *s, const struct job_start *start, struct err
 
 /* ---- reading ---- */
 
-/* Before it settles, nothing of its end is to be seen. */
+/* Hides the end of a job until its result is recorded. */
 static void hide_end(struct job_record *r)
 {
 	if (r->state != JOB_RUNNING)
@@ -205,7 +205,7 @@ static const char *detail_of(struct arena *a, const struct job_record *r)
 
 	buf_addf(&text, "{\"resultId\":\"%s\",\"status\":\"%s\",\"exitCode\":%" PRId64, r->id,
 	         job_state_name(r->state), r->exit_code);
-	/* Checked when it was given: nothing in it needs an escape. */
+	/* Validated on input: needs no escape. */
 	buf_addf(&text, ",\"conversation\":\"%s\"", r->conversation);
 	if (*r->cause)
 		buf_addf(&text, ",\"cause\":\"%s\"", r->cause);
@@ -257,7 +257,7 @@ static void fill_end(struct job_record *r, const struct job_end *end)
 	r->ended_at = end->ended_at;
 }
 
-/* How it ended is known; its files are not there. */
+/* The end is known, but its files are lost. */
 static void fill_loss(struct arena *a, struct job_record *r, const struct job_end *loss)
 {
 	r->reason = arena_format(a, "%s%sits files are lost: %s", r->reason, *r->reason ? "; " : "",
@@ -282,7 +282,8 @@ static void apply_end(struct arena *a, struct job_record *r, const struct job_en
 	}
 }
 
-int store_job_told(struct store *s, const char *id, const struct job_end *end, struct error *err)
+int store_job_set_reported(struct store *s, const char *id, const struct job_end *end,
+                           struct error *err)
 {
 	struct job_record r = {.id = id, .told = end->state};
 	int count;
@@ -318,7 +319,7 @@ static int run_settle(struct store_connection *c, void *context, struct error *e
 	return 0;
 }
 
-int store_job_settle(struct store *s, struct arena *a, const char *id, const struct job_end *end,
+int store_job_finish(struct store *s, struct arena *a, const char *id, const struct job_end *end,
                      struct job_record *ret, struct error *err)
 {
 	struct settlement settlement = {a, id, end, ret};

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/jobs.h — commands that outlive their call. Part of the store's contract, see store.h.
+/* store/jobs.h — background jobs: commands that outlive their call.
  *
- * A row is there before its command is started, so that none can be lost, and settles once: by
- * compare and set on RUNNING, together with its event. Who comes second gets ERROR_CONFLICT and has
- * changed nothing, be it the server's own watch, the post from inside or another server. Of one
- * whose files are kept the end is told first, also once, and settles when they are there. */
+ * A row is inserted before its command starts, so no command is lost. Its result is recorded once,
+ * by compare and set on RUNNING, together with its event; a second attempt gets ERROR_CONFLICT and
+ * changes nothing, whether it comes from the server's watch, the post from inside the sandbox, or
+ * another server. When files of a job are kept, its end is reported first (store_job_set_reported),
+ * and the result is recorded when the files are stored. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/sandbox.h"
+#include "store/keys.h"
 #include "store/store.h"
+
+struct arena;
 
 enum job_state { JOB_RUNNING, JOB_COMPLETED, JOB_FAILED, JOB_STOPPED, JOB_STATE_COUNT };
 const char *job_state_name(enum job_state state);
 
-/* Where its end is told. */
+/* Where the end of a job is announced. */
 enum job_channel {
 	JOB_CHANNEL_NONE,
-	JOB_CHANNEL_STREAM,  /* /v1/events alone, which tells of every job */
-	JOB_CHANNEL_WEBHOOK, /* agent.finished, to the project's webhooks */
+	JOB_CHANNEL_STREAM,  /* only /v1/events, which has every job */
+	JOB_CHANNEL_WEBHOOK, /* agent.finished to the project's webhooks */
 	JOB_CHANNEL_SLACK,
 	JOB_CHANNEL_DISCORD,
 	JOB_CHANNEL_TELEGRAM,
@@ -29,11 +35,11 @@ enum job_channel {
 	JOB_CHANNEL_COUNT,
 };
 const char *job_channel_name(enum job_channel channel);
-/* Those that a message is sent to, from SLACK on. */
+/* True for channels that receive a chat message: SLACK and later. */
 bool job_channel_is_chat(enum job_channel channel);
 
-/* Of that message. SENDING: somebody has begun; should he be gone by delivery_at, nobody knows
- * whether it arrived, and it is DEAD: a person decides. */
+/* State of the chat message. SENDING: an attempt runs; when it has no result by delivery_at, it is
+ * unknown whether the message arrived: it becomes DEAD and a person decides. */
 enum job_delivery {
 	JOB_DELIVERY_NONE,
 	JOB_DELIVERY_WAITING,
@@ -44,135 +50,138 @@ enum job_delivery {
 };
 const char *job_delivery_name(enum job_delivery delivery);
 
-/* Causes of a job whose process tells no end. */
-#define JOB_CAUSE_SANDBOX "sandbox_ended" /* its sandbox was stopped, deleted or has failed */
-#define JOB_CAUSE_LOST "lost"             /* its process was not started, or is not there */
+/* Causes of a job whose process reports no end. */
+#define JOB_CAUSE_SANDBOX "sandbox_ended" /* its sandbox was stopped or deleted, or has failed */
+#define JOB_CAUSE_LOST "lost"             /* its process did not start or is missing */
 
-/* How it ended. */
+/* The result of a job. */
 struct job_end {
 	enum job_state state;
-	int64_t exit_code; /* -1 = it is not known */
+	int64_t exit_code; /* -1 = unknown */
 	const char *reason;
-	const char *cause; /* a word: of agent_process_cause, or one of JOB_CAUSE_ */
-	/* The last bytes of stdout and stderr, each as a JSON text; "" = not known. */
+	const char *cause; /* a name of agent_process_cause or JOB_CAUSE_* */
+	/* The last bytes of stdout and stderr, each as JSON text; "" = unknown. */
 	const char *stdout_json, *stderr_json;
-	int64_t stdout_bytes, stderr_bytes; /* written in all */
+	int64_t stdout_bytes, stderr_bytes; /* total bytes written */
 	int64_t ended_at;
 };
 
 struct job_record {
 	const char *id, *project_id, *sandbox_id, *key_id;
-	const char *conversation; /* who may ask for it; "" = who has none */
+	const char *conversation; /* conversation that may read it; "" = calls without one */
 	enum job_channel channel;
-	const char *origin_json; /* who there */
-	const char *command;     /* for people; its beginning */
-	int64_t process;         /* 0 until it is known to have started */
-	const char *boot_id;     /* of the agent that it was started by */
+	const char *origin_json; /* JSON: sender and place in the channel */
+	const char *command;     /* for people; may be cut */
+	int64_t process;         /* 0 until the start is known */
+	const char *boot_id;     /* boot id of the agent that started it */
 	enum job_state state;
-	bool is_stopping; /* somebody has asked for its end */
+	bool is_stopping; /* a stop was requested */
 	int64_t exit_code;
 	const char *reason, *cause, *stdout_json, *stderr_json;
 	int64_t stdout_bytes, stderr_bytes;
-	unsigned char
-	        token_hash[KEY_HASH_SIZE]; /* of the token that may post its end; zeros = none */
+	unsigned char token_hash[KEY_HASH_SIZE]; /* hash of the token that may post its end; zeros =
+	                                            none */
 	int64_t token_expires_at;
 	int64_t created_at, ended_at;
 	enum job_delivery delivery;
 	int64_t delivery_tries, delivery_status, delivery_at;
 	const char *delivery_error;
-	/* What it leaves in the folder, below the root, is kept at its end, read as that user;
-	 * root "" = nothing is. */
+	/* Files in keep_folder, below keep_root, are kept at its end, read as keep_user; root "" =
+	 * none. */
 	const char *keep_root, *keep_folder, *keep_user;
-	const char *run; /* of Atoll-Run, for what is kept; "" = none */
-	/* How it has ended, while its files are fetched; RUNNING = nobody has told. What it wrote,
-	 * its exit code and so on are not to be seen before it settles. */
+	const char *run; /* value of Atoll-Run, for kept files; "" = none */
+	/* The reported end while files are fetched; RUNNING = none yet. Output, exit code and so on
+	 * stay hidden until the result is recorded. */
 	enum job_state told;
-	int64_t started_at; /* of its process, by the clock inside; 0 = not known */
-	/* Of its sandbox, as it is now; only read. DELETED and "" when it has no row. */
+	int64_t started_at; /* process start by the clock inside the sandbox; 0 = unknown */
+	/* Current state of its sandbox; read-only. DELETED and "" without a row. */
 	enum sandbox_state actual;
-	const char *node, *sandbox_reason; /* the second as sandbox_reason_name */
+	const char *node, *sandbox_reason; /* sandbox_reason: a sandbox_reason_name */
 };
 struct job_list {
 	struct job_record *items;
 	size_t count;
 };
 
-/* In RUNNING. ERROR_LIMIT when its sandbox has running_max running ones already. */
+/* Inserts a RUNNING job. ERROR_LIMIT when its sandbox has running_max running jobs already. */
 MUST_CHECK int store_job_insert(struct store *s, const struct job_record *r, unsigned running_max,
                                 struct error *err);
 struct job_ref {
-	const char *project_id, *conversation; /* both NULL: the server's own use */
+	const char *project_id, *conversation; /* both NULL: for the server itself */
 	const char *id;
 };
 MUST_CHECK int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
                               struct job_record *ret, struct error *err);
-/* The same without what it wrote, for the server's own use: of a job that runs it may be much, and
- * is not to be seen. */
+/* Like store_job_find without the output, for the server itself: the output of a running job may be
+ * large and is hidden. */
 MUST_CHECK int store_job_look(struct store *s, struct arena *a, const char *id,
                               struct job_record *ret, struct error *err);
 struct job_page {
 	const char *project_id, *conversation;
 	const char *sandbox_id, *state; /* NULL = any */
-	int64_t before; /* created_at of the last one of the page before; 0 = none */
+	int64_t before; /* created_at of the previous page's last item; 0 = first page */
 	int64_t limit;  /* 1..1000 */
 };
 /* Newest first. */
 MUST_CHECK int store_job_list(struct store *s, struct arena *a, const struct job_page *page,
                               struct job_list *ret, struct error *err);
-/* At most 1000 that run, by id, after this one ("" = from the first). Of each only id, told, actual
- * and node are set. */
+/* At most 1000 running jobs with ids after `after` ("" = from the first), sorted by id. Only id,
+ * told, actual and node are set. */
 MUST_CHECK int store_job_running(struct store *s, struct arena *a, const char *after,
                                  struct job_list *ret, struct error *err);
-/* Its process; fine when it has ended meanwhile. ERROR_CONFLICT when it has another one. */
+/* Records the process; no error when the job has ended meanwhile. ERROR_CONFLICT when another
+ * process is recorded. */
 struct job_start {
 	const char *id, *boot_id;
 	int64_t process, started_at;
 };
 MUST_CHECK int store_job_started(struct store *s, const struct job_start *start, struct error *err);
-/* From now on its end is a stop. ERROR_CONFLICT when it has ended. */
+/* Marks the job as stopping: its end becomes a stop. ERROR_CONFLICT when it has ended. */
 MUST_CHECK int store_job_stopping(struct store *s, const char *id, struct error *err);
-/* How it has ended, which is to be settled when its files are there. ERROR_CONFLICT when that has
- * been told, or it has settled. */
-MUST_CHECK int store_job_told(struct store *s, const char *id, const struct job_end *end,
-                              struct error *err);
-/* From RUNNING to how it ended, with its event; *ret is the row as it is now. Of one whose end has
- * been told that end counts: `end` says then why its files are lost, or is NULL: they are not. */
-MUST_CHECK int store_job_settle(struct store *s, struct arena *a, const char *id,
+/* Reports the end; the result is recorded when the files are stored. ERROR_CONFLICT when the end
+ * was reported or recorded already. */
+MUST_CHECK int store_job_set_reported(struct store *s, const char *id, const struct job_end *end,
+                                      struct error *err);
+/* Records the result of a RUNNING job with its event; *ret is the new row. When the end was
+ * reported before, that end counts; `end` then says why its files are lost, or is NULL when they
+ * are stored. */
+MUST_CHECK int store_job_finish(struct store *s, struct arena *a, const char *id,
                                 const struct job_end *end, struct job_record *ret,
                                 struct error *err);
-/* ---- messages about ends ---- */
+/* ---- chat messages ---- */
 
-/* At most 16 that are due, and when the next one will be; 0 when none waits. */
+/* store_job_to_deliver: at most 16 due messages. store_job_next_delivery: when the next one is due;
+ * 0 = none. */
 MUST_CHECK int store_job_to_deliver(struct store *s, struct arena *a, int64_t now,
                                     struct job_list *ret, struct error *err);
 MUST_CHECK int store_job_next_delivery(struct store *s, int64_t *ret_at, struct error *err);
 struct job_delivery_change {
 	const char *id;
-	int64_t tries; /* as read; one more after a claim */
+	int64_t tries; /* as read; a claim adds 1 */
 	enum job_delivery delivery;
 	int64_t status, at;
 	const char *error;
 };
-/* From WAITING to SENDING until `at`. ERROR_CONFLICT when somebody else was faster. */
+/* Moves WAITING to SENDING until `at`. ERROR_CONFLICT when another server has claimed it. */
 MUST_CHECK int store_job_delivery_claim(struct store *s, const struct job_delivery_change *c,
                                         struct error *err);
 MUST_CHECK int store_job_delivery_end(struct store *s, const struct job_delivery_change *c,
                                       struct error *err);
-/* Those that were to be sent by `at` and have no end are DEAD. */
+/* Moves messages without a result by `at` to DEAD. */
 MUST_CHECK int store_job_deliveries_lost(struct store *s, const struct job_delivery_change *c,
                                          struct error *err);
-/* Of the project and id, from an end to WAITING, as if it were new. */
+/* Moves a delivered or dead message back to WAITING. */
 MUST_CHECK int store_job_deliver_again(struct store *s, const struct job_ref *ref,
                                        struct error *err);
 struct job_delivery_page {
-	const char *project_id, *delivery; /* a state, or NULL = any */
-	int64_t before, limit;             /* as of job_page */
+	const char *project_id, *delivery; /* delivery: a state name, or NULL = any */
+	int64_t before, limit;             /* as in job_page */
 };
 MUST_CHECK int store_job_deliveries(struct store *s, struct arena *a,
                                     const struct job_delivery_page *page, struct job_list *ret,
                                     struct error *err);
 
-/* One that was never started. Fine when it is not there. */
+/* Removes a job that was never started. No error without a row. */
 MUST_CHECK int store_job_remove(struct store *s, const char *id, struct error *err);
-/* Drops what ended before: a few thousand per call. */
+/* Drops jobs that ended before: a few thousand per call. */
 MUST_CHECK int store_job_purge(struct store *s, int64_t ended_before, struct error *err);

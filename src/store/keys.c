@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/keys.h"
+
 #include <string.h>
 
 #include "store/driver.h"
+#include "store/members.h"
 
-/* How long lists still show a key that is of no use any more, when places are short. */
+/* How long revoked and expired keys stay while the project is near its limit of keys. */
 #define USELESS_KEPT_MS (30 * 86400 * INT64_C(1000))
 
 static void add_touch(struct store *s, struct key_record *r)
@@ -58,8 +61,9 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 		return FAIL(err, ERROR_CONFLICT, "key '%s' exists already", r->id);
 	if (count < 0 || check_count(c, r, err) < 0)
 		return -1;
-	return event_tell(c, EVENT_KEY_CREATED,
-	                  &(struct event_subject){.project_id = r->project_id, .name = r->id}, err);
+	return event_add_about(c, EVENT_KEY_CREATED,
+	                       &(struct event_subject){.project_id = r->project_id, .name = r->id},
+	                       err);
 }
 
 int store_key_insert(struct store *s, const struct key_record *r, struct error *err)
@@ -78,7 +82,8 @@ struct key_search {
 	int count;
 };
 
-/* Nearly every key is found at once; the rest has been replaced, or is none. */
+/* Nearly every key is found by its current secret; others have a replaced secret, or do not
+ * exist. */
 static int run_search(struct store_connection *c, void *context, struct error *err)
 {
 	struct key_search *search = context;
@@ -132,7 +137,7 @@ static int run_revoke(struct store_connection *c, void *context, struct error *e
 		return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", lookup->id);
 	if (count < 0)
 		return -1;
-	return event_tell(
+	return event_add_about(
 	        c, EVENT_KEY_REVOKED,
 	        &(struct event_subject){.project_id = lookup->project_id, .name = lookup->id}, err);
 }
@@ -199,8 +204,9 @@ static int run_rotation(struct store_connection *c, void *context, struct error 
 	memcpy(record.hash, r->hash, KEY_HASH_SIZE);
 	record.prefix = r->prefix;
 	*rotating->ret = record;
-	return event_tell(c, EVENT_KEY_ROTATED,
-	                  &(struct event_subject){.project_id = r->project_id, .name = r->id}, err);
+	return event_add_about(c, EVENT_KEY_ROTATED,
+	                       &(struct event_subject){.project_id = r->project_id, .name = r->id},
+	                       err);
 }
 
 int store_key_rotate(struct store *s, struct arena *a, const struct key_rotation *rotation,

@@ -86,8 +86,8 @@ int store_lease_overdue(struct store *s, struct arena *a, int64_t before, struct
 struct lease_change {
 	enum query_name query;
 	const struct lease_record *record;
-	const char *conflict; /* what it means that no row was met */
-	bool *ret_lost;       /* that this was why; may be NULL */
+	const char *conflict; /* the error when no row matched */
+	bool *ret_lost;       /* set when no row matched; may be NULL */
 };
 
 static int check_sessions(struct store_connection *c, const struct lease_record *r,
@@ -105,7 +105,7 @@ static int check_sessions(struct store_connection *c, const struct lease_record 
 	return 0;
 }
 
-/* What is read and written on the way to a warm sandbox is no event. */
+/* Intermediate changes of a lease add no event. */
 static int add_lease_event(struct store_connection *c, const struct lease_change *change,
                            struct error *err)
 {
@@ -113,10 +113,10 @@ static int add_lease_event(struct store_connection *c, const struct lease_change
 	const struct event_subject subject = {r->project_id, r->sandbox_id, r->key};
 
 	if (change->query == QUERY_LEASE_FINISH || r->is_reset)
-		return event_tell(c, EVENT_LEASE_ACQUIRED, &subject, err);
+		return event_add_about(c, EVENT_LEASE_ACQUIRED, &subject, err);
 	if (change->query == QUERY_LEASE_REMOVE)
-		return event_tell(c, EVENT_LEASE_DELETED, &subject, err);
-	return r->is_release ? event_tell(c, EVENT_LEASE_RELEASED, &subject, err) : 0;
+		return event_add_about(c, EVENT_LEASE_DELETED, &subject, err);
+	return r->is_release ? event_add_about(c, EVENT_LEASE_RELEASED, &subject, err) : 0;
 }
 
 static int run_change(struct store_connection *c, void *context, struct error *err)
@@ -221,7 +221,7 @@ static int run_forget(struct store_connection *c, void *context, struct error *e
 	return query_run(c, QUERY_LEASE_SANDBOX_REMOVE, context, NULL, err) < 0 ? -1 : 0;
 }
 
-/* Lazy: one that comes back is found to be gone again. */
+/* Lazy: a row that a crash restores is found again. */
 int store_lease_stray_forget(struct store *s, const char *sandbox_id, struct error *err)
 {
 	struct record_lookup lookup = {.id = sandbox_id};

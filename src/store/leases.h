@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/leases.h — the one warm sandbox of a key, and which sandboxes were begun for leases. Part
- * of the store's contract, see store.h.
+/* store/leases.h — leases: the warm sandbox of a key, and the sandboxes that were started for
+ * leases.
  *
- * A row changes only by compare and set on lock_version, or, to say that the sandbox it names is
- * made, by that sandbox's id. Changes are lazy: what a lease points to comes to the disk with the
- * row that names it, and is waited for, if it is to last, by who makes it. */
+ * A row changes only by compare and set on lock_version, or, to record that its sandbox is made, on
+ * the sandbox's id. Changes are lazy: they reach the disk with the row of the sandbox; its maker
+ * waits for that when the lease must be durable. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "sandbox/lease.h"
 #include "store/store.h"
@@ -16,22 +20,22 @@ struct lease_record {
 	enum lease_status status;
 	int64_t lock_version, epoch;
 	int64_t creating_since, created_at, last_activity_at;
-	int64_t usage_ms;     /* that its sandboxes before this one were active */
-	int64_t active_since; /* in use; 0 = not */
-	const char *run;      /* whose files it has, the last that got new ones; "" = nobody's */
-	/* What its sandbox is made like, see fleet/lease_spec.h; "" = not known. The environment is
-	 * sealed where it rests, as of `name`, which is "PROJECT/KEY". */
+	int64_t usage_ms;     /* active time of its earlier sandboxes */
+	int64_t active_since; /* in use since; 0 = not in use */
+	const char *run;      /* the run whose files it holds, the latest; "" = none */
+	/* Specification of its sandbox, see fleet/lease_spec.h; "" = unknown. The environment is
+	 * stored encrypted, bound to `name`, which is "PROJECT/KEY". */
 	const char *spec_json, *env_json, *name;
-	/* Only to claim the lease of a session: ERROR_LIMIT when the project would have more that
-	 * have a sandbox. 0 = any number. */
+	/* Only to claim a session's lease: ERROR_LIMIT when the project would have more sessions
+	 * with a sandbox. 0 = no limit. */
 	int64_t sessions_max;
-	bool is_release, is_reset; /* only to replace it: what is to be told of that */
-	/* Of its sandbox, as it is now; only read. DELETED and "" when it has no row. */
+	bool is_release, is_reset; /* only to replace it: the event to add */
+	/* Current state of its sandbox; read-only. DELETED and "" without a row. */
 	enum sandbox_state actual;
 	const char *provider, *node;
-	int64_t sandbox_activity_at, keep_until; /* not idle before */
-	int64_t active_changed_at, active_ms;    /* as of sandbox_record */
-	int64_t metered_ms;                      /* of all that it was active, so much is metered */
+	int64_t sandbox_activity_at, keep_until; /* keep_until: not idle before */
+	int64_t active_changed_at, active_ms;    /* as in sandbox_record */
+	int64_t metered_ms;                      /* metered part of the active time */
 };
 struct lease_list {
 	struct lease_record *items;
@@ -43,7 +47,7 @@ struct lease_ref {
 };
 struct lease_filter {
 	const char *project_id, *prefix; /* prefix "" = any */
-	const char *after;               /* key; "" = from the first */
+	const char *after;               /* last key of the previous page; "" at first */
 	unsigned limit;                  /* 1..1000 */
 };
 
@@ -51,32 +55,32 @@ MUST_CHECK int store_lease_find(struct store *s, struct arena *a, const struct l
                                 struct lease_record *ret, struct error *err);
 MUST_CHECK int store_lease_list(struct store *s, struct arena *a, const struct lease_filter *filter,
                                 struct lease_list *ret, struct error *err);
-/* A new row, in CREATING; its lock_version and epoch become 1. ERROR_CONFLICT when the key has
- * one. */
+/* Inserts a row in CREATING with lock_version and epoch 1. ERROR_CONFLICT when the key has a
+ * row. */
 MUST_CHECK int store_lease_insert(struct store *s, const struct lease_record *r, struct error *err);
-/* Writes all of the row that is the lease's own, if its lock_version still is r->lock_version,
- * which it then increments; else ERROR_CONFLICT. A row that becomes CREATING begins another
- * sandbox. */
+/* Writes the lease's own members if lock_version of the row is r->lock_version, which is then
+ * incremented; else ERROR_CONFLICT. A row that becomes CREATING starts another sandbox. */
 MUST_CHECK int store_lease_replace(struct store *s, const struct lease_record *r,
                                    struct error *err);
-/* r->sandbox_id is made: ERROR_CONFLICT when the lease names another one by now. */
+/* Records that r->sandbox_id is made. ERROR_CONFLICT when the lease names another sandbox by
+ * now. */
 MUST_CHECK int store_lease_finish(struct store *s, const struct lease_record *r, struct error *err);
 /* Compare and set on r->lock_version. */
 MUST_CHECK int store_lease_remove(struct store *s, const struct lease_record *r, struct error *err);
-/* At most 1000 that somebody has to look after: claimed before `before`, or claimed by one who has
- * not said how it went, or ready without a sandbox. */
+/* At most 1000 leases that need repair: claimed before `before`, claimed by a server that did not
+ * finish, or ready without a sandbox. */
 MUST_CHECK int store_lease_unsound(struct store *s, struct arena *a, int64_t before,
                                    struct lease_list *ret, struct error *err);
-/* Of these only the claims that are so old: a look into an index. */
+/* Only the claims older than `before`; a cheap index lookup. */
 MUST_CHECK int store_lease_overdue(struct store *s, struct arena *a, int64_t before,
                                    struct lease_list *ret, struct error *err);
-/* Drops empty ones that were last used before `before`. */
+/* Drops leases without a sandbox that were last used before `before`. */
 MUST_CHECK int store_lease_purge(struct store *s, int64_t before, struct error *err);
 
-/* A sandbox that was begun for a lease which does not point to it. */
+/* A sandbox that was started for a lease that does not point to it. */
 struct lease_stray {
 	const char *sandbox_id, *project_id, *provider, *node;
-	enum sandbox_state actual; /* PENDING when it has no row (yet) */
+	enum sandbox_state actual; /* PENDING without a row (yet) */
 	int64_t claimed_at;
 };
 struct lease_stray_list {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/members.h"
+
 #include <string.h>
 
 #include "store/driver.h"
@@ -13,7 +15,8 @@ static int fail_missing(const char *user_id, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "no member '%s'", user_id);
 }
 
-/* After a change: it is taken back when the project has members and no admin. */
+/* Called after a change: fails, which rolls the change back, when the project has members but no
+ * admin. */
 static int require_admin(struct store_connection *c, const struct member_record *r, const char *why,
                          struct error *err)
 {
@@ -30,7 +33,8 @@ static int require_admin(struct store_connection *c, const struct member_record 
 static int add_member_event(struct store_connection *c, enum event_kind kind,
                             const struct member_record *r, struct error *err)
 {
-	return event_tell(c, kind, &(struct event_subject){r->project_id, NULL, r->user_id}, err);
+	return event_add_about(c, kind, &(struct event_subject){r->project_id, NULL, r->user_id},
+	                       err);
 }
 
 static int run_insertion(struct store_connection *c, void *context, struct error *err)

@@ -19,7 +19,7 @@ static int run_step(struct store_connection *c, void *context, struct error *err
 	return count < 0 ? -1 : 0;
 }
 
-/* Lazy: what it is about becomes durable after it. */
+/* Lazy: the sandbox itself becomes durable after it. */
 static int take_step(struct store *s, const struct once_step *step, struct error *err)
 {
 	struct once_step copy = *step;

@@ -11,7 +11,7 @@ static int run_put(struct store_connection *c, void *context, struct error *err)
 int store_peer_put(struct store *s, const struct peer_record *r, struct error *err)
 {
 	struct peer_record record = *r;
-	/* What a crash loses is said again a few seconds later. */
+	/* A server rewrites its row a few seconds later when a crash loses it. */
 	const struct transaction transaction = {
 	        .run = run_put, .context = &record, .is_lazy = true};
 

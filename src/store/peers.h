@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/peers.h — servers on this store that others reach, and how. Part of store.h.
+/* store/peers.h — the addresses of the servers that share this store.
  *
- * A row is a server's own: it alone writes it, from its configuration, and says every few seconds
- * that it lives. */
+ * Each server writes only its own row, from its configuration, and refreshes it every few
+ * seconds. */
 #pragma once
+
+#include <stdint.h>
 
 #include "store/store.h"
 
+struct arena;
+
 struct peer_record {
 	const char *node;
-	const char *url; /* as config_peer_parse takes it */
-	int64_t seen_at; /* 0: it has ended */
+	const char *url; /* as config_peer_parse accepts it */
+	int64_t seen_at; /* 0: the server has ended */
 };
-/* Makes or replaces its row. */
+/* Inserts or replaces the row of a server. */
 MUST_CHECK int store_peer_put(struct store *s, const struct peer_record *r, struct error *err);
-/* One without an address is no peer. Also when there is no row. */
+/* For a server without an address. No error without a row. */
 MUST_CHECK int store_peer_remove(struct store *s, const char *node, struct error *err);
 MUST_CHECK int store_peer_find(struct store *s, struct arena *a, const char *node,
                                struct peer_record *ret, struct error *err);

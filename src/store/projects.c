@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/projects.h"
+
 #include "store/driver.h"
 
 static int fail_missing(const char *id, struct error *err)
@@ -19,7 +21,7 @@ int project_lock(struct store_connection *c, const char *project_id, struct erro
 static int add_project_event(struct store_connection *c, enum event_kind kind,
                              const struct project_record *r, struct error *err)
 {
-	return event_tell(c, kind, &(struct event_subject){r->id, NULL, r->name}, err);
+	return event_add_about(c, kind, &(struct event_subject){r->id, NULL, r->name}, err);
 }
 
 /* ---- insert, find, list ---- */
@@ -36,7 +38,7 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 		return -1;
 	if (projects > STORE_PROJECTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "there are %d projects already", STORE_PROJECTS_MAX);
-	/* The first one comes with the store, when nobody is there yet who could be told. */
+	/* The first project is created with the store, before any watcher exists: no event. */
 	return projects == 1 ? 0 : add_project_event(c, EVENT_PROJECT_CREATED, r, err);
 }
 
@@ -162,7 +164,7 @@ int store_project_close(struct store *s, const struct project_closing *closing, 
 	return store_change(s, &(struct transaction){.run = run_closing, .context = &context}, err);
 }
 
-/* What belongs to a project goes before it, in this order. */
+/* The rows of a project are removed before the project, in this order. */
 static const enum query_name removals[] = {
         QUERY_SKILL_REMOVE_ALL, QUERY_PROJECT_REMOVE_WEBHOOKS, QUERY_PROJECT_REMOVE_SANDBOXES,
         QUERY_KEY_REMOVE_ALL,   QUERY_MEMBER_REMOVE_ALL,       QUERY_CONFIG_REMOVE_ALL,

@@ -105,7 +105,7 @@ struct relation_list relations_of(const struct relation_list *list, const char *
 	}
 	while (end < list->count && strcmp(list->items[end].of_id, id) == 0)
 		end++;
-	/* Of none there may be no array, of which C knows no part. */
+	/* An empty list may have no array, and arithmetic on a NULL pointer is undefined. */
 	return end > first ? (struct relation_list){list->items + first, end - first}
 	                   : (struct relation_list){0};
 }

@@ -1,54 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/relations.h — what a sandbox was made of, what its files lie on, and the volumes that it
- * has. Part of the store: the rules of store.h hold. */
+/* store/relations.h — related objects of a sandbox: the snapshots it was made of and lies on, and
+ * its volumes. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "store/store.h"
 
+struct arena;
+
 enum relation_kind {
-	RELATION_BACKUP, /* of a snapshot, that is not failed */
-	RELATION_BELOW,  /* a snapshot that its files lie on now */
+	RELATION_BACKUP, /* a backup of a snapshot, not failed */
+	RELATION_BELOW,  /* a snapshot below its current files */
 	RELATION_ORIGIN, /* the snapshot that it was made of */
 	RELATION_VOLUME,
 	RELATION_KIND_COUNT,
 };
 const char *relation_kind_name(enum relation_kind kind);
 
-#define RELATION_BELOW_MAX 64 /* the newest so many are told */
+#define RELATION_BELOW_MAX 64 /* only the newest are returned */
 
 struct relation_record {
-	const char *of_id; /* the sandbox, or the snapshot */
+	const char *of_id; /* id of the sandbox or snapshot */
 	enum relation_kind kind;
-	const char *id, *name; /* of the snapshot or the volume; name "" = it is removed */
-	const char *sandbox_id, *sandbox_name; /* that the snapshot was taken of; "" = not known */
-	const char *path;                      /* of a volume */
-	const char *state;                     /* of a backup */
+	const char *id, *name; /* snapshot or volume; name "" = removed */
+	const char *sandbox_id,
+	        *sandbox_name; /* sandbox that the snapshot was taken of; "" = unknown */
+	const char *path;      /* mount path of a volume */
+	const char *state;     /* state of a backup */
 	bool is_read_only;
-	int64_t step; /* BELOW: 1 = the uppermost */
+	int64_t step; /* BELOW: 1 = the top layer */
 };
 struct relation_list {
 	struct relation_record
-	        *items; /* by of_id, kind, step, path; of a page of snapshots by of_id, id */
+	        *items; /* sorted by of_id, kind, step, path; a page of snapshots by of_id, id */
 	size_t count;
 };
-/* Of one sandbox or snapshot, by id: of a snapshot, what it lies on and its backups. In one query.
- */
+/* Relations of a sandbox; or of a snapshot: the snapshots below it and its backups. A single
+ * query. */
 MUST_CHECK int store_relations_of(struct store *s, struct arena *a, const char *id,
                                   struct relation_list *ret, struct error *err);
-/* Of a page of a project's sandboxes, without BELOW: those that were made from..to. */
+/* Relations of a page of a project's sandboxes, those created within from..to, without BELOW. */
 struct relation_page {
 	const char *project_id;
 	int64_t from, to;
-	int64_t with_deleted; /* 1 = deleted sandboxes are on it */
+	int64_t with_deleted; /* 1 = the page includes deleted sandboxes */
 };
 MUST_CHECK int store_relations_of_page(struct store *s, struct arena *a,
                                        const struct relation_page *page, struct relation_list *ret,
                                        struct error *err);
-/* The backups of a page of a project's snapshots, in the same way. */
+/* The backups of a page of a project's snapshots. */
 MUST_CHECK int store_relations_of_snapshots(struct store *s, struct arena *a,
                                             const struct relation_page *page,
                                             struct relation_list *ret, struct error *err);
-/* Of these, those of one: borrowed. */
+/* The part of the list with this of_id; borrowed. */
 struct relation_list relations_of(const struct relation_list *list, const char *id);
 
 /* ---- for the store itself ---- */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/sandboxes.h"
+
 #include <assert.h>
 #include <inttypes.h>
 
@@ -7,6 +9,8 @@
 #include "sandbox/events.h"
 #include "store/driver.h"
 #include "store/egress.h"
+#include "store/projects.h"
+#include "store/sandbox_record.h"
 #include "store/snapshots.h"
 
 static void add_touch(struct store *s, struct sandbox_record *r)
@@ -17,14 +21,15 @@ static void add_touch(struct store *s, struct sandbox_record *r)
 
 /* ---- insert ---- */
 
-/* Neither failed nor on its way out: it has a name and a place. */
+/* Living states: neither failed nor being deleted. They hold the name and count against the
+ * project. */
 static const bool is_living[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PENDING] = true,  [SANDBOX_CREATING] = true, [SANDBOX_STARTED] = true,
         [SANDBOX_PAUSED] = true,   [SANDBOX_STOPPING] = true, [SANDBOX_STOPPED] = true,
         [SANDBOX_ARCHIVED] = true,
 };
 
-/* Why the project's count was not taken. Always -1. */
+/* Fills err with why the project accepts no sandbox. Always -1. */
 static int refuse_admission(struct store_connection *c, struct sandbox_insertion *insertion,
                             struct error *err)
 {
@@ -74,7 +79,7 @@ static int check_template(struct store_connection *c, const struct sandbox_recor
 	return count < 0 ? -1 : 0;
 }
 
-/* What goes with the row, or not at all. */
+/* Inserts what belongs to the row, in the same transaction. */
 static int insert_along(struct store_connection *c, const struct sandbox_insertion *insertion,
                         struct error *err)
 {
@@ -117,9 +122,9 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *insertion,
                               struct error *err)
 {
-	/* A row in CREATING has not been answered to anybody: who makes one that is to last waits
-	 * for the disk before he answers. Losing it with the machine leaves what the orphan sweep
-	 * finds. */
+	/* Lazy for CREATING: no caller has been answered yet; the caller that makes a durable
+	 * sandbox waits for the disk before it answers. When a crash loses the row, the orphan
+	 * sweep removes the rest. */
 	bool is_lazy = insertion->record->actual == SANDBOX_CREATING;
 
 	return store_change(s,
@@ -316,7 +321,7 @@ struct move_change {
 	bool is_lease_lost;
 };
 
-/* Why the compare-and-set met no row. Always -1. */
+/* Fills err with why the compare-and-set matched no row. Always -1. */
 static int refuse_change(struct store_connection *c, const struct sandbox_transition *takes,
                          struct error *err)
 {
@@ -334,7 +339,7 @@ static int refuse_change(struct store_connection *c, const struct sandbox_transi
 	            sandbox_state_name(seen.actual), sandbox_state_name(takes->from));
 }
 
-/* Its place in the project when it ceases to live. */
+/* Releases its place in the project when it stops being living. */
 static int let_go(struct store_connection *c, const struct move_change *change, struct error *err)
 {
 	const struct sandbox_transition *takes = &change->takes;
@@ -346,7 +351,7 @@ static int let_go(struct store_connection *c, const struct move_change *change, 
 	return query_run(c, QUERY_PROJECT_RELEASE, &admission, NULL, err) < 0 ? -1 : 0;
 }
 
-/* The other way round: it was deleted, and is brought back. */
+/* Takes a place in the project when a deleted sandbox is restored. */
 static int take_place(struct store_connection *c, const struct move_change *change,
                       struct error *err)
 {
@@ -359,7 +364,7 @@ static int take_place(struct store_connection *c, const struct move_change *chan
 	return admit_sandbox(c, &back, err);
 }
 
-/* While it was archived its backup cost, and not its files. */
+/* While it was archived, its backup was metered instead of its files. */
 static int restart_holding(struct store_connection *c, const struct sandbox_transition *takes,
                            struct error *err)
 {
@@ -461,8 +466,8 @@ static int run_want(struct store_connection *c, void *context, struct error *err
 	return count < 0 ? -1 : 0;
 }
 
-int store_sandbox_want(struct store *s, const char *id, enum sandbox_state actual,
-                       enum sandbox_state desired, struct error *err)
+int store_sandbox_set_desired(struct store *s, const char *id, enum sandbox_state actual,
+                              enum sandbox_state desired, struct error *err)
 {
 	struct sandbox_transition takes = {
 	        .id = id, .from = actual, .desired = sandbox_state_name(desired)};
@@ -490,7 +495,7 @@ struct sandbox_update {
 	const void *takes;
 	const char *id;
 	struct rows rows;
-	const char *told; /* what of it was changed; NULL = nobody is told */
+	const char *told; /* what changed, for the event; NULL = no event */
 };
 
 static int tell_update(struct store_connection *c, const struct sandbox_update *updating,

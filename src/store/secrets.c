@@ -10,8 +10,9 @@
 #include "base/log.h"
 #include "seal/seal.h"
 #include "store/driver.h"
+#include "store/sandbox_record.h"
 
-/* A value has up to a MiB. */
+/* Small, because a value has up to 1 MiB. */
 #define PAGE_SIZE 20
 
 void store_seal(struct store *s, struct seal *seal)
@@ -49,7 +50,7 @@ const char *secret_close(const struct store *s, struct arena *a, const struct co
 
 	if (!text)
 		return "";
-	/* One that was read sealed is written as it was. */
+	/* A value that was read encrypted is written back unchanged. */
 	if (!s->seal || !*text || strcmp(text, "{}") == 0 || seal_is_sealed(text))
 		return text;
 	return seal_close_text(s->seal, a, bound_of(a, column, owner_of(column, record)), text);
@@ -68,7 +69,7 @@ void secret_open(const struct store *s, struct arena *a, const struct column *co
 		          FAILURE(&err));
 }
 
-/* "" rather than a text that is not sealed. */
+/* Returns "" instead of an unencrypted text. */
 static const char *close_env(const struct store *s, struct arena *a, const struct column *column,
                              size_t offset, const void *record)
 {
@@ -105,7 +106,7 @@ const char *store_secret_prefix(const struct store *s, struct arena *a)
 
 /* ---- all of them ---- */
 
-/* Where there are any. */
+/* All columns with secrets. */
 static const struct drawer {
 	enum query_name list, swap;
 	const struct column *shape;
@@ -141,7 +142,7 @@ static int run_page(struct store_connection *c, void *context, struct error *err
 	return 0;
 }
 
-/* False when it cannot be opened. */
+/* Returns false when the value cannot be decrypted. */
 static bool reseal_row(struct store *s, const struct reseal_page *page,
                        const struct secret_row *row, struct secret_swap *ret)
 {
@@ -226,7 +227,7 @@ int store_secrets_reseal(struct store *s, uint64_t *ret_resealed, uint64_t *ret_
 	return 0;
 }
 
-/* None may be left that only a key which is to be dropped could open. */
+/* Fails when a value remains that only an older key could decrypt. */
 static int reseal_secrets(struct store *s, uint64_t *ret_resealed, struct error *err)
 {
 	uint64_t shut;
@@ -246,7 +247,7 @@ static int rotate_keys(struct store *s, uint64_t *ret_resealed, struct error *er
 {
 	uint64_t before;
 
-	/* First what an earlier one has left, so that keys do not pile up. */
+	/* First finishes an interrupted rotation, so keys do not accumulate. */
 	if (reseal_secrets(s, &before, err) < 0 || seal_drop_keys(s->seal, err) < 0 ||
 	    seal_add_key(s->seal, err) < 0)
 		return -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/secrets.h — values that the database holds encrypted: environments of sandboxes, templates
- * and configs, and what webhooks are signed with. Part of store.h.
+/* store/secrets.h — encrypted values: environments of sandboxes, templates and configs, and webhook
+ * secrets.
  *
- * They are sealed when they are written and opened when they are read, so that records have them in
- * plain; an empty one is neither. One that cannot be opened, as its key is not known, stays sealed
- * in its record, and who uses it asks. */
+ * Values are encrypted when written and decrypted when read, so records hold plain text. Empty
+ * values stay empty. A value whose key is unknown stays encrypted in its record; its user must call
+ * store_secret_check. */
 #pragma once
 
 #include <stdint.h>
@@ -15,23 +15,24 @@
 struct seal;
 struct store;
 
-/* Before the store is used; `seal` outlives it. Without, values are stored in plain. */
+/* Call it before the store is used; `seal` outlives the store. Without it values are stored in
+ * plain. */
 void store_seal(struct store *s, struct seal *seal);
-/* ERROR_UNAVAILABLE when it is still sealed. */
+/* ERROR_UNAVAILABLE when the value is still encrypted. */
 MUST_CHECK int store_secret_check(const char *text, struct error *err);
-/* The environment of a sandbox as its row holds it: sealed, and good for no other row. "" when
- * there is something to seal and no key for it. For a place outside of the store; a row that is
- * made with it is read as any other. */
+/* The environment of a template or sandbox as its row stores it: encrypted, and bound to this row.
+ * "" when encryption is needed and no key is available. For copies outside the store; a row
+ * restored from it reads like any other. */
 const char *store_template_env_close(const struct store *s, struct arena *a,
                                      const char *template_id, const char *env_json);
 const char *store_sandbox_env_close(const struct store *s, struct arena *a, const char *sandbox_id,
                                     const char *env_json);
-/* Changes when values are sealed anew, under another key. "" without keys. */
+/* Changes when values are encrypted under another key. "" without keys. */
 const char *store_secret_prefix(const struct store *s, struct arena *a);
-/* Brings all that is plain or under an older key under the one in use. *ret_shut: how many could
- * not be opened, and are as they were. */
+/* Encrypts plain values and values under older keys with the current key. *ret_shut: values that
+ * could not be decrypted; they are unchanged. */
 MUST_CHECK int store_secrets_reseal(struct store *s, uint64_t *ret_resealed, uint64_t *ret_shut,
                                     struct error *err);
-/* Under a new key; older ones are forgotten afterwards, but for the last. What is killed half-way
- * has lost nothing, and is finished by the next reseal. */
+/* Encrypts all values under a new key and drops older keys, except the last. A crash in between
+ * loses nothing; the next reseal finishes the work. */
 MUST_CHECK int store_secrets_rotate(struct store *s, uint64_t *ret_resealed, struct error *err);

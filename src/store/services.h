@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/services.h — commands that a sandbox's agent keeps running. Part of the store's contract,
- * see store.h.
+/* store/services.h — services: commands that a sandbox's agent keeps running.
  *
- * A row says what a service is to be; how it is doing only its agent knows. Each change is a new
- * generation, which the agent has yet to be told of: whoever finds one that is not told, tells. A
- * row that is `removed` goes once the agent has heard that. */
+ * A row holds the desired state of a service; only the agent knows the current state. Each change
+ * is a new generation that must be sent to the agent; any server sends generations that are not
+ * sent yet (is_told is false). A REMOVED row is dropped after the agent has acknowledged it. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "store/store.h"
+
+struct arena;
 
 enum service_wish {
 	SERVICE_RUNNING,
@@ -29,8 +32,8 @@ const char *service_restart_name(enum service_restart restart);
 struct service_record {
 	const char *id, *sandbox_id;
 	const char *name;      /* unique in the sandbox */
-	const char *command;   /* a line for a shell, or "" */
-	const char *args_json; /* else: ["PROGRAM","ARG",…] */
+	const char *command;   /* a shell command line, or "" */
+	const char *args_json; /* otherwise ["PROGRAM","ARG",…] */
 	const char *cwd, *run_as;
 	const char *env_json;
 	enum service_restart restart;
@@ -49,14 +52,14 @@ struct service_ref {
 	const char *sandbox_id, *name;
 };
 
-/* Made, or changed to what `r` says; then *ret has the id that it had, else r's. One that is so
- * already stays as it is, generation and all. ERROR_LIMIT when the sandbox has `max` others;
+/* Inserts the service, or changes it to `r`; then *ret keeps the existing id. An identical row is
+ * left unchanged, with its generation. ERROR_LIMIT when the sandbox has `max` other services;
  * ERROR_CONFLICT when it is being removed. */
 MUST_CHECK int store_service_put(struct store *s, struct arena *a, const struct service_record *r,
                                  unsigned max, struct service_record *ret, struct error *err);
 MUST_CHECK int store_service_find(struct store *s, struct arena *a, const struct service_ref *ref,
                                   struct service_record *ret, struct error *err);
-/* By name; those that are being removed, too. */
+/* Sorted by name; includes services that are being removed. */
 MUST_CHECK int store_service_list(struct store *s, struct arena *a, const char *sandbox_id,
                                   struct service_list *ret, struct error *err);
 struct service_change {
@@ -64,18 +67,18 @@ struct service_change {
 	enum service_wish wish;
 	int64_t now;
 };
-/* A new generation with that wish. */
+/* Sets the desired state as a new generation. */
 MUST_CHECK int store_service_wish(struct store *s, struct arena *a,
                                   const struct service_change *change, struct service_record *ret,
                                   struct error *err);
-/* The agent has heard of this generation; nothing happens when there is a newer one. */
+/* Records that the agent has this generation; no effect when a newer one exists. */
 MUST_CHECK int store_service_told(struct store *s, const struct service_record *r,
                                   struct error *err);
-/* The row of this generation goes. */
+/* Drops the row if it still has this generation. */
 MUST_CHECK int store_service_remove(struct store *s, const struct service_record *r,
                                     struct error *err);
-/* All of a sandbox. */
+/* Drops all services of a sandbox. */
 MUST_CHECK int store_services_clear(struct store *s, const char *sandbox_id, struct error *err);
-/* A hundred at most that a started sandbox of the node has yet to be told of. */
+/* At most 100 services of started sandboxes of the node whose generation was not sent yet. */
 MUST_CHECK int store_services_to_tell(struct store *s, struct arena *a, const char *node,
                                       struct service_list *ret, struct error *err);

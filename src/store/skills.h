@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/skills.h — bundles of files that agents load into their workspace. Part of the store's
- * contract, see store.h. */
+/* store/skills.h — skills: bundles of files that agents load into their workspace. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "store/store.h"
 
-#define STORE_SKILLS_MAX 100 /* of a project */
+struct arena;
+
+#define STORE_SKILLS_MAX 100 /* per project */
 
 struct skill_record {
 	const char *id, *project_id;
@@ -20,11 +22,12 @@ struct skill_list {
 	struct skill_record *items;
 	size_t count;
 };
-/* Made, or replaced as a whole. ERROR_LIMIT when the project has STORE_SKILLS_MAX others. */
+/* Inserts the skill, or replaces it as a whole. ERROR_LIMIT when the project has STORE_SKILLS_MAX
+ * others. */
 MUST_CHECK int store_skill_put(struct store *s, const struct skill_record *r, struct error *err);
 MUST_CHECK int store_skill_find(struct store *s, struct arena *a, const char *project_id,
                                 const char *name, struct skill_record *ret, struct error *err);
-/* By name. */
+/* Sorted by name. */
 MUST_CHECK int store_skill_list(struct store *s, struct arena *a, const char *project_id,
                                 struct skill_list *ret, struct error *err);
 MUST_CHECK int store_skill_remove(struct store *s, const char *project_id, const char *name,

@@ -3,6 +3,7 @@
 
 #include "store/column_rows.h"
 #include "store/driver.h"
+#include "store/sandbox_record.h"
 
 const char *snapshot_state_name(enum snapshot_state state)
 {
@@ -59,8 +60,7 @@ int store_snapshot_insert(struct store *s, const struct snapshot_record *r, unsi
 {
 	struct snapshot_insertion insertion = {r, project_max};
 
-	/* Should the machine go down before it comes to the disk, the snapshot is nobody's, and
-	 * swept. */
+	/* Lazy: when a crash loses the row, the snapshot belongs to no row and is swept. */
 	return store_change(
 	        s,
 	        &(struct transaction){.run = run_insertion, .context = &insertion, .is_lazy = true},
@@ -108,16 +108,16 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
 	return 0;
 }
 
-/* A layer that a template is built of is nobody's to know. */
+/* Layers add no event. */
 static int add_snapshot_event(struct store_connection *c, enum event_kind kind,
                               const struct snapshot_record *r, struct error *err)
 {
 	const struct event_subject subject = {r->project_id, r->sandbox_id, r->name};
 
-	return r->kind == SNAPSHOT_TAKEN ? event_tell(c, kind, &subject, err) : 0;
+	return r->kind == SNAPSHOT_TAKEN ? event_add_about(c, kind, &subject, err) : 0;
 }
 
-/* Before the update: whether this is what loses it. */
+/* Called before the update: adds an event only when this update marks it as LOST. */
 static int add_lost_event(struct store_connection *c, const struct snapshot_record *r,
                           struct error *err)
 {
@@ -165,7 +165,7 @@ int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool
 	        err);
 }
 
-/* One that has never been made was told to nobody. */
+/* A snapshot that was never READY adds no event. */
 static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
 	const struct record_lookup *lookup = context;
@@ -281,7 +281,7 @@ int snapshot_run_origin(struct store_connection *c, const char *sandbox_id, cons
 	return query_run(c, QUERY_SNAPSHOT_BASE_SET, &base, NULL, err) < 0 ? -1 : 0;
 }
 
-/* It only tells where files came from; the files themselves are in order without it. */
+/* Lazy: it only records where files came from; the files do not depend on it. */
 int store_snapshot_set_base(struct store *s, const char *sandbox_id, const char *snapshot_id,
                             struct error *err)
 {

@@ -32,7 +32,7 @@ int store_open(const char *dsn, struct store **ret, struct error *err)
 		(*ret)->watchers = event_watchers_new();
 		return 0;
 	}
-	/* A DSN may hold a password: it is not repeated. */
+	/* The error does not repeat the DSN, which may hold a password. */
 	error_set(err, ERROR_INVALID, 0, HERE, "the store's address names no known database");
 	error_hint(err, "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name or "
 	                "postgresql:host=/run/postgresql dbname=name");
@@ -154,9 +154,9 @@ int store_change(struct store *s, const struct transaction *t, struct error *err
 
 	if (s->driver->change(s, t, err) < 0)
 		return -1;
-	/* Its own events are among those that have come since, should it have added any. */
+	/* Notifies when events were added since, its own or those of others. */
 	if (event_watchers_count(s->watchers) != count)
-		event_watchers_tell(s->watchers);
+		event_watchers_notify(s->watchers);
 	return 0;
 }
 

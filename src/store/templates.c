@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/templates.h"
+
 #include <string.h>
 
 #include "store/driver.h"
 
-/* Everybody's comes with the program, and is no event. */
+/* Shared templates come with the program and add no event. */
 static int add_template_event(struct store_connection *c, enum event_kind kind,
                               const struct template_record *r, struct error *err)
 {
 	if (!r->project_id || !*r->project_id)
 		return 0;
-	return event_tell(c, kind,
-	                  &(struct event_subject){.project_id = r->project_id, .name = r->name},
-	                  err);
+	return event_add_about(
+	        c, kind, &(struct event_subject){.project_id = r->project_id, .name = r->name},
+	        err);
 }
 
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
@@ -84,7 +86,7 @@ static int run_attempt(struct store_connection *c, void *context, struct error *
 	return FAIL(err, ERROR_CONFLICT, "template '%s' %s", attempt->lookup.id, attempt->refusal);
 }
 
-/* One that is being built was told when it was made; one that is to be built again is a seed. */
+/* Adds an event only when a project's own template becomes ready or fails. */
 static int run_move(struct store_connection *c, void *context, struct error *err)
 {
 	const struct template_attempt *attempt = context;
@@ -99,7 +101,8 @@ static int run_move(struct store_connection *c, void *context, struct error *err
 	if (move->from == move->to || (move->to != TEMPLATE_READY && move->to != TEMPLATE_FAILED))
 		return 0;
 	found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, &rows, &r, err);
-	/* A project's own comes first, also one that has the id of everybody's as its name. */
+	/* A project's own template precedes a shared one, even when its name equals a shared
+	 * template's id. */
 	if (found <= 0 || strcmp(r.id, move->id) != 0)
 		return found < 0 ? -1 : 0;
 	return add_template_event(

@@ -55,7 +55,7 @@ int64_t touches_latest(struct touches *t, enum touched kind, const char *id, int
 	return waiting > read ? waiting : read;
 }
 
-/* What one write takes: copies, so that calls go on while it waits for the database. */
+/* The touches of a write, copied so that calls continue while the database writes. */
 struct touch_batch {
 	struct touch *items[TOUCHED_COUNT];
 	size_t counts[TOUCHED_COUNT], total;
@@ -78,7 +78,7 @@ static void collect_touches(struct touches *t, struct arena *a, struct touch_bat
 	pthread_mutex_unlock(&t->mutex);
 }
 
-/* An id that was touched again meanwhile goes on waiting. */
+/* An id that was touched again in the meantime stays pending. */
 static void forget_written(struct touches *t, const struct touch_batch *batch)
 {
 	pthread_mutex_lock(&t->mutex);
@@ -99,7 +99,8 @@ static int run_batch(struct store_connection *c, void *context, struct error *er
 
 	for (unsigned kind = 0; kind < TOUCHED_COUNT; kind++)
 		for (size_t i = 0; i < batch->counts[kind]; i++)
-			if (query_run(c, touch_queries[kind], &batch->items[kind][i], NULL, err) < 0)
+			if (query_run(c, touch_queries[kind], &batch->items[kind][i], NULL, err) <
+			    0)
 				return -1;
 	return 0;
 }

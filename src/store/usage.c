@@ -65,7 +65,7 @@ struct write {
 	size_t count;
 };
 
-/* 1 when it was as it was seen. */
+/* Returns 1 when the row equals `seen`. */
 static int mark_metered(struct store_connection *c, const struct usage_part *part,
                         struct error *err)
 {
@@ -227,7 +227,7 @@ static int tell_budget(struct store_connection *c, enum event_kind kind,
 	                                                                               : NULL,
 	                                      .name = r->id};
 
-	return event_tell(c, kind, &subject, err);
+	return event_add_about(c, kind, &subject, err);
 }
 
 static int find_budget(struct store_connection *c, const struct record_lookup *lookup,
@@ -335,7 +335,7 @@ int store_budget_remove(struct store *s, const char *project_id, const char *id,
 
 struct budget_notice {
 	struct touch mark;
-	const struct budget_telling *takes;
+	const struct budget_notification *takes;
 	bool is_first;
 };
 
@@ -352,8 +352,8 @@ static int run_telling(struct store_connection *c, void *context, struct error *
 	return event_add(c, telling->takes->event, err);
 }
 
-int store_budget_tell(struct store *s, const struct budget_telling *telling, bool *ret_is_first,
-                      struct error *err)
+int store_budget_notify(struct store *s, const struct budget_notification *telling,
+                        bool *ret_is_first, struct error *err)
 {
 	struct budget_notice context = {.mark = {.id = telling->id, .at = telling->window_at},
 	                                .takes = telling};

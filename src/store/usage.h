@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/usage.h — what sandboxes used, what it cost, and what may be spent.
+/* store/usage.h — usage of sandboxes, its cost, and budgets.
  *
- * A sandbox's row says how long it was active and how much of that is metered. store_usage_write
- * moves that mark by compare and set and writes the log, the balance and the budgets in the same
- * transaction: whoever meters, and whenever he is killed, nothing is counted twice or lost.
- * As store.h: any thread, one transaction a call, ordinary answers are errors' codes. */
+ * A sandbox's row holds its active time and the metered part of it. store_usage_write moves the
+ * metered mark by compare and set, and writes the log, the balance and the budgets in the same
+ * transaction. So nothing is counted twice or lost, whichever server meters and whenever it is
+ * killed. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "sandbox/price.h"
 #include "store/store.h"
 
 /* ---- metering ---- */
 
-/* A sandbox that has something to meter, or has files that cost. */
+/* A sandbox with unmetered time, or with stored files that cost. */
 struct meter_record {
 	const char *id, *project_id;
-	const char *key_id; /* that made it */
+	const char *key_id; /* the key that made it */
 	enum sandbox_state actual;
 	struct sandbox_resources resources;
 	bool persistent;
 	int64_t active_changed_at, active_ms, metered_ms, metered_cpu_us;
 	int64_t unbilled_nano;
-	int64_t stored_mib, stored_at; /* size of its files as of the last sample; metered until */
+	int64_t stored_mib, stored_at; /* size of its files at the last sample, and the time up to
+	                                  which storage is metered */
 };
 struct meter_list {
 	struct meter_record *items;
@@ -29,17 +34,16 @@ struct meter_list {
 };
 struct usage_clock meter_clock(const struct meter_record *r);
 struct meter_page {
-	const char *node, *after; /* after: an id; "" at first */
+	const char *node, *after; /* after: last id of the previous page; "" at first */
 	int64_t before, limit;
 };
-/* A node's started ones and those that ended with time that is not metered, deleted ones too; by
- * id. */
+/* Started sandboxes of a node, and ended or deleted ones with unmetered time; sorted by id. */
 MUST_CHECK int store_meter_list(struct store *s, struct arena *a, const struct meter_page *page,
                                 struct meter_list *ret, struct error *err);
-/* Any sandbox, deleted ones too. */
+/* Finds any sandbox, including deleted ones. */
 MUST_CHECK int store_meter_find(struct store *s, struct arena *a, const char *id,
                                 struct meter_record *ret, struct error *err);
-/* Those whose files are kept and were metered before `before`. */
+/* Sandboxes with stored files that were last metered before `before`. */
 MUST_CHECK int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigned limit,
                                   struct meter_list *ret, struct error *err);
 
@@ -53,17 +57,17 @@ struct usage_record {
 	int64_t memory_mb;
 	int64_t started_at, ended_at;
 };
-/* One sandbox's part of a write. What is in `seen` must still be so, else nothing of it is written,
- * since somebody else has done it. */
+/* A sandbox's part of a write. It is skipped when the row differs from `seen`, because another
+ * server has written it. */
 struct usage_part {
 	const struct meter_record *seen;
-	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at; /* from now on */
-	const struct usage_record *rows; /* a row of the same place is added to */
+	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at; /* new values */
+	const struct usage_record *rows; /* added to an existing row with the same keys */
 	size_t row_count;
 };
 MUST_CHECK int store_usage_write(struct store *s, const struct usage_part *parts, size_t count,
                                  struct error *err);
-/* Drops what was used in hours before `before`; sums of balances and budgets stay. */
+/* Drops the log of hours before `before`; sums of balances and budgets stay. */
 MUST_CHECK int store_usage_purge(struct store *s, int64_t before, struct error *err);
 
 /* ---- sums ---- */
@@ -75,15 +79,15 @@ enum usage_group {
 	USAGE_BY_RUN,
 	USAGE_BY_REASON,
 	USAGE_BY_DAY,
-	USAGE_BY_NOTHING, /* one sum of all */
+	USAGE_BY_NOTHING, /* a single sum */
 	USAGE_GROUP_COUNT,
 };
 struct usage_query {
 	const char *project_id; /* NULL = all */
 	const char *key_id, *sandbox_id, *run;
-	int64_t from, to; /* hours that begin within; `to` itself is not */
+	int64_t from, to; /* hours that begin within from..to, `to` excluded */
 	enum usage_group group;
-	/* Where the page before ended; -1 and "" at first. */
+	/* The end of the previous page; -1 and "" at first. */
 	int64_t after_day;
 	const char *after_name;
 	int64_t limit;
@@ -107,18 +111,18 @@ struct balance_record {
 	const char *project_id;
 	int64_t deposited_micro, spent_micro;
 };
-/* Zeros for a project that never had one. */
+/* Zeros for a project without a balance. */
 MUST_CHECK int store_balance_find(struct store *s, struct arena *a, const char *project_id,
                                   struct balance_record *ret, struct error *err);
 struct deposit_record {
 	const char *project_id;
-	const char *id; /* the depositor's */
+	const char *id; /* id that the depositor chose */
 	int64_t usd_micro;
 	const char *note, *key_id;
 	int64_t created_at;
 };
-/* The one that is there when it has been booked before (*ret_is_new false); ERROR_CONFLICT when
- * that was another amount. */
+/* Books a deposit. A repeated id returns the existing deposit (*ret_is_new false); ERROR_CONFLICT
+ * when its amount differs. */
 MUST_CHECK int store_deposit_add(struct store *s, struct arena *a, const struct deposit_record *r,
                                  struct deposit_record *ret, bool *ret_is_new, struct error *err);
 
@@ -131,18 +135,18 @@ struct budget_record {
 	enum budget_window span;
 	int64_t limit_micro, warn_percent;
 	int64_t spent_micro, window_at; /* as of the last spending */
-	int64_t warned_at;              /* of the window that has been warned of; -1 = none */
-	int64_t exceeded_at;            /* of the one whose end was told; the same */
+	int64_t warned_at;              /* window of the last warning; -1 = none */
+	int64_t exceeded_at;            /* window of the last "exceeded" event; -1 = none */
 	int64_t created_at;
 };
 struct budget_list {
 	struct budget_record *items;
 	size_t count;
 };
-/* What its window has spent, at `now`. */
+/* Spending of the current window at `now`. */
 int64_t budget_spent(const struct budget_record *r, int64_t now);
-/* ERROR_LIMIT when the project has `max` already. What the log has of the window that `window_at`
- * begins counts. */
+/* ERROR_LIMIT when the project has `max` budgets already. Logged usage of the window that begins at
+ * `window_at` counts. */
 MUST_CHECK int store_budget_insert(struct store *s, const struct budget_record *r, unsigned max,
                                    struct error *err);
 /* Oldest first; project NULL = all. */
@@ -150,16 +154,17 @@ MUST_CHECK int store_budget_list(struct store *s, struct arena *a, const char *p
                                  struct budget_list *ret, struct error *err);
 MUST_CHECK int store_budget_remove(struct store *s, const char *project_id, const char *id,
                                    struct error *err);
-/* Its limit and when to warn; fills in the rest. What was told of this window may be told anew. */
+/* Writes limit and warn_percent and fills in the other members. Events of this window may be sent
+ * again. */
 MUST_CHECK int store_budget_update(struct store *s, struct arena *a, struct budget_record *r,
                                    struct error *err);
-/* *ret_is_first: nobody else has told this of this window, and the event is told. */
+/* Adds the event of a reached level. *ret_is_first: no other call has done so in this window. */
 struct event_record;
-struct budget_telling {
+struct budget_notification {
 	const char *id;
 	int64_t window_at;
 	enum budget_level level; /* WARNED or EXCEEDED */
 	const struct event_record *event;
 };
-MUST_CHECK int store_budget_tell(struct store *s, const struct budget_telling *telling,
-                                 bool *ret_is_first, struct error *err);
+MUST_CHECK int store_budget_notify(struct store *s, const struct budget_notification *telling,
+                                   bool *ret_is_first, struct error *err);

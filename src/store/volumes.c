@@ -54,9 +54,9 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	if (held.count > insertion->volumes_max)
 		return FAIL(err, ERROR_LIMIT, "the project has %u volumes already",
 		            insertion->volumes_max);
-	return event_tell(c, EVENT_VOLUME_CREATED,
-	                  &(struct event_subject){.project_id = r->project_id, .name = r->name},
-	                  err);
+	return event_add_about(
+	        c, EVENT_VOLUME_CREATED,
+	        &(struct event_subject){.project_id = r->project_id, .name = r->name}, err);
 }
 
 int store_volume_insert(struct store *s, const struct volume_record *r, unsigned volumes_max,
@@ -107,7 +107,7 @@ static int add_volume_event(struct store_connection *c, enum event_kind kind,
 	const struct event_subject subject = {
 	        .project_id = volume->project_id, .sandbox_id = sandbox_id, .name = volume->name};
 
-	return event_tell(c, kind, &subject, err);
+	return event_add_about(c, kind, &subject, err);
 }
 
 static int add_mount_event(struct store_connection *c, enum event_kind kind, const char *sandbox_id,
@@ -132,8 +132,8 @@ static int drop_mount(struct store_connection *c, const struct mount_record *mou
 	return add_mount_event(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
 }
 
-/* The mounts of deleted sandboxes, of one volume (NULL = of any): nothing but their rows is left.
- * Told late, but before anybody else has the volume. */
+/* Drops the mounts of deleted sandboxes, of a volume or (NULL) of all; only their rows are left.
+ * The events come late, but before another sandbox gets the volume. */
 static int drop_gone(struct store_connection *c, const char *volume_id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -152,7 +152,7 @@ static int drop_gone(struct store_connection *c, const char *volume_id, struct e
 
 /* ---- who has one ---- */
 
-/* `rows` is filled anew. */
+/* Replaces the content of `rows`. */
 static int find_holders(struct store_connection *c, const char *volume_id, struct rows *rows,
                         struct error *err)
 {
@@ -175,7 +175,7 @@ static int refuse_held(const struct mount_record *holder, struct error *err)
 	return -1;
 }
 
-/* One writer, or readers. */
+/* Allows a single writer or any number of readers. */
 static int check_holders(const struct rows *rows, const struct mount_record *wanted,
                          struct error *err)
 {
@@ -259,8 +259,9 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 	    query_run(c, QUERY_MOUNT_REMOVE_OF_VOLUME, &lookup, NULL, err) < 0 ||
 	    query_run(c, QUERY_VOLUME_REMOVE, &lookup, NULL, err) < 0)
 		return -1;
-	return event_tell(c, EVENT_VOLUME_DELETED,
-	                  &(struct event_subject){.project_id = r.project_id, .name = r.name}, err);
+	return event_add_about(c, EVENT_VOLUME_DELETED,
+	                       &(struct event_subject){.project_id = r.project_id, .name = r.name},
+	                       err);
 }
 
 int store_volume_remove(struct store *s, const char *id, struct error *err)

@@ -16,12 +16,12 @@ const char *delivery_state_name(enum delivery_state state)
 
 /* ---- webhooks ---- */
 
-/* A change of a webhook and the count of changes, which tells other servers. */
+/* A change of a webhook; it also increments the change count, which notifies other servers. */
 struct webhook_change {
 	enum query_name query;
 	const void *takes;
 	const char *id;
-	unsigned webhooks_max; /* 0 = not to be counted */
+	unsigned webhooks_max; /* 0 = no limit */
 	const char *project_id;
 };
 
@@ -164,7 +164,8 @@ int store_webhook_dispatch(struct store *s, const struct webhook_dispatch *d, st
 {
 	struct webhook_dispatch copy = *d;
 
-	/* Lost together with the machine, it is done again: events and cursor are one database. */
+	/* Lazy: after a crash it is repeated, because events and cursor are in the same
+	 * database. */
 	return store_change(
 	        s, &(struct transaction){.run = run_dispatch, .context = &copy, .is_lazy = true},
 	        err);
@@ -215,7 +216,7 @@ static int run_attempt(struct store_connection *c, void *context, struct error *
 	return count < 0 ? -1 : 0;
 }
 
-/* What a crash of the machine takes back is tried once more. */
+/* Lazy: an attempt that a crash loses is repeated. */
 static int change_attempt(struct store *s, enum query_name query, const void *takes,
                           struct error *err)
 {

@@ -38,7 +38,7 @@ uint64_t worker_share_id(const char *name)
 void lane_init(struct lane *lane, unsigned running_max, unsigned waiting_max)
 {
 	*lane = (struct lane){.running_max = running_max, .waiting_max = waiting_max};
-	list_init(&lane->turns);
+	list_init(&lane->ring);
 }
 
 /* The smallest weight with which a project that is alone in the lane reaches its bound. Several
@@ -83,7 +83,7 @@ static struct worker_share *make_share(struct lane *lane, enum worker_share_kind
 		abort();
 	*share = (struct worker_share){.next_in_bucket = *bucket, .id = id, .kind = kind};
 	share->last_next = &share->first;
-	list_init(&share->turn);
+	list_init(&share->ring_item);
 	*bucket = share;
 	return share;
 }
@@ -100,7 +100,8 @@ static void drop_unused_share(struct lane *lane, struct worker_share *share)
 	free(share);
 }
 
-/* Only the project counts the server's own work, as 0; nothing bounds that. */
+/* The server's own work has project 0, which is counted but not limited; it has no key or
+ * sandbox. */
 static bool is_counted(unsigned kind, uint64_t id)
 {
 	return kind == WORKER_PROJECT || id != 0;
@@ -168,7 +169,7 @@ static void append_task(struct lane *lane, struct worker_task *task)
 	struct worker_share *project = task->held[WORKER_PROJECT];
 
 	if (!project->first)
-		list_append(&lane->turns, &project->turn);
+		list_append(&lane->ring, &project->ring_item);
 	task->next = NULL;
 	*project->last_next = task;
 	project->last_next = &task->next;
@@ -192,7 +193,7 @@ int lane_add(struct lane *lane, struct worker_task *task, struct error *err)
 	return 0;
 }
 
-/* The task that *link leads to leaves its project's queue, and keeps its shares alive. */
+/* Removes the task at *link from its project's queue and keeps its shares. */
 static struct worker_task *unlink_task(struct lane *lane, struct worker_task **link)
 {
 	struct worker_task *task = *link;
@@ -204,7 +205,7 @@ static struct worker_task *unlink_task(struct lane *lane, struct worker_task **l
 	task->next = NULL;
 	task->is_waiting = false;
 	lane->waiting--;
-	list_remove(&project->turn);
+	list_remove(&project->ring_item);
 	return task;
 }
 
@@ -230,8 +231,8 @@ static struct worker_task **find_next(const struct lane *lane)
 
 	if (lane->running >= lane->running_max)
 		return NULL;
-	LIST_EACH (&lane->turns, item) {
-		link = find_in_project(lane, LIST_ENTRY(item, struct worker_share, turn));
+	LIST_EACH (&lane->ring, item) {
+		link = find_in_project(lane, LIST_ENTRY(item, struct worker_share, ring_item));
 		if (link)
 			return link;
 	}
@@ -259,7 +260,7 @@ struct worker_task *lane_take(struct lane *lane, struct held_shares *ret_held)
 	}
 	project = ret_held->shares[WORKER_PROJECT];
 	if (project->first)
-		list_append(&lane->turns, &project->turn);
+		list_append(&lane->ring, &project->ring_item);
 	lane->running++;
 	return task;
 }
@@ -267,14 +268,14 @@ struct worker_task *lane_take(struct lane *lane, struct held_shares *ret_held)
 void lane_remove(struct lane *lane, struct worker_task *task)
 {
 	struct worker_share *project = task->held[WORKER_PROJECT];
-	struct list *before = project->turn.previous;
+	struct list *before = project->ring_item.previous;
 	struct worker_task **link = &project->first;
 
 	while (*link != task)
 		link = &(*link)->next;
 	(void)unlink_task(lane, link);
 	if (project->first)
-		list_insert_after(before, &project->turn);
+		list_insert_after(before, &project->ring_item);
 	for (unsigned kind = 0; kind < WORKER_SHARES; kind++) {
 		if (!task->held[kind])
 			continue;
@@ -295,7 +296,7 @@ static bool ids_can_run(struct lane *lane, const uint64_t ids[WORKER_SHARES])
 
 bool lane_enter(struct lane *lane, const uint64_t ids[WORKER_SHARES], struct held_shares *ret_held)
 {
-	/* A waiting task that could run comes first. */
+	/* A waiting task that can run takes precedence. */
 	if (lane->running >= lane->running_max || !ids_can_run(lane, ids) || lane_is_ready(lane))
 		return false;
 	for (unsigned kind = 0; kind < WORKER_SHARES; kind++) {
@@ -322,8 +323,8 @@ void lane_leave(struct lane *lane, const struct held_shares *held)
 
 struct worker_task *lane_find_expired(const struct lane *lane, int64_t before_ms)
 {
-	LIST_EACH (&lane->turns, item) {
-		struct worker_task *task = LIST_ENTRY(item, struct worker_share, turn)->first;
+	LIST_EACH (&lane->ring, item) {
+		struct worker_task *task = LIST_ENTRY(item, struct worker_share, ring_item)->first;
 
 		while (task && !task->expire)
 			task = task->next;
@@ -337,8 +338,9 @@ int64_t lane_oldest_ms(const struct lane *lane, int64_t now_ms)
 {
 	int64_t oldest = now_ms;
 
-	LIST_EACH (&lane->turns, item) {
-		const struct worker_share *project = LIST_ENTRY(item, struct worker_share, turn);
+	LIST_EACH (&lane->ring, item) {
+		const struct worker_share *project =
+		        LIST_ENTRY(item, struct worker_share, ring_item);
 
 		if (project->first->queued_ms < oldest)
 			oldest = project->first->queued_ms;

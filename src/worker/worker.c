@@ -14,12 +14,12 @@
 #include "base/thread.h"
 #include "worker/lane.h"
 
-/* A thread past the first ones ends when it has been idle for so long. */
+/* Idle time after which a thread beyond the first `threads` ends. */
 #define IDLE_MS 30000
-#define TELL_AGAIN_MS 60000 /* that no thread can be made */
-/* A project may have this part of a lane's threads, so that another project finds one at once. */
+#define TELL_AGAIN_MS 60000 /* interval for the log message that no thread can be started */
+/* A project may have this part of a lane's threads, so another project finds a free thread. */
 #define PROJECT_PART(count) ((count) - (count) / 8)
-/* Of the lane for files it is half: their work takes longest. */
+/* Half of the files lane, because its tasks take longest. */
 #define FILES_PART(count) (((count) + 1) / 2)
 
 enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED /* and is to be joined */ };
@@ -35,7 +35,7 @@ struct worker {
 
 struct worker_pool {
 	pthread_mutex_t lock; /* of everything below but the threads */
-	struct worker *idle;  /* the worker that rested last comes first: its memory is warm */
+	struct worker *idle;  /* most recently idle worker first: its caches are warm */
 	struct lane lanes[WORKER_LANES];
 	enum worker_lane last_taken;
 	int64_t agent_wait_ms;
@@ -46,17 +46,17 @@ struct worker_pool {
 	struct worker workers[];
 };
 
-/* Of the task that this thread runs. */
+/* The task that this thread runs. */
 static _Thread_local struct {
 	struct worker_pool *pool;
 	struct lane *lane;
 	struct held_shares held;
 	uint64_t ids[WORKER_SHARES];
 } own;
-/* What it does after that. */
+/* Tasks that this thread runs after its current task. */
 static _Thread_local struct worker_task *own_rest, **own_rest_end;
 
-/* Where the pool has no such lane, another takes its tasks. */
+/* Returns the lane, or the lane that replaces a lane without threads. */
 static struct lane *lane_of(struct worker_pool *pool, enum worker_lane lane)
 {
 	static const enum worker_lane instead[] = {[WORKER_FILES] = WORKER_SLOW,
@@ -68,7 +68,7 @@ static struct lane *lane_of(struct worker_pool *pool, enum worker_lane lane)
 	return &pool->lanes[lane];
 }
 
-/* Of calls into sandboxes. */
+/* True for the lanes of calls into sandboxes. */
 static bool is_call_lane(enum worker_lane lane)
 {
 	return lane == WORKER_AGENT || lane == WORKER_LONG;
@@ -78,7 +78,7 @@ static bool is_call_lane(enum worker_lane lane)
 
 static void find_thread(struct worker_pool *pool);
 
-/* The lanes take turns while several have work: no load may starve another. */
+/* Serves the lanes round-robin, so no lane starves another. */
 static struct worker_task *take_next(struct worker_pool *pool)
 {
 	for (unsigned i = 1; i <= WORKER_LANES; i++) {
@@ -90,7 +90,7 @@ static struct worker_task *take_next(struct worker_pool *pool)
 		pool->last_taken = at;
 		own.lane = &pool->lanes[at];
 		memcpy(own.ids, task->shares, sizeof(own.ids));
-		/* The end of one task may have made room for those of two projects. */
+		/* The end of a task may have made room for tasks of two projects. */
 		if (lane_is_ready(own.lane))
 			find_thread(pool);
 		return task;
@@ -126,7 +126,7 @@ static void forget_idle(struct worker_pool *pool, struct worker *worker)
 	worker->is_idle = false;
 }
 
-/* False when the thread has been idle for too long, and is to end. */
+/* Returns false when the thread was idle for too long and must end. */
 static bool wait_for_work(struct worker *worker)
 {
 	struct worker_pool *pool = worker->pool;
@@ -160,8 +160,8 @@ static bool is_drained(const struct worker_pool *pool)
 	return true;
 }
 
-/* Each may add more. Whoever the task has just woken comes first, where there is one processor for
- * both. */
+/* Runs the tasks that were deferred to the end of the current task; each may add more. Yields
+ * first, so that a thread woken by the task runs first on a shared processor. */
 static void run_rest(void)
 {
 	if (own_rest)
@@ -181,17 +181,18 @@ static void run_task(struct worker_pool *pool, struct worker_task *task)
 	(void)pthread_mutex_unlock(&pool->lock);
 	task->run(task);
 	run_rest();
-	log_request_set(NULL); /* the next task is another request's */
+	log_request_set(NULL); /* the next task belongs to another request */
 	(void)pthread_mutex_lock(&pool->lock);
 	lane_leave(own.lane, &own.held);
-	/* This thread may go on with another lane: let another one see to this one. */
+	/* This thread may change to another lane: wake another thread for this lane. */
 	if (lane_is_ready(own.lane))
 		find_thread(pool);
 	own.lane = NULL;
 }
 
-/* The loop comes first when both want the processor: a call's way through it is short, and without
- * it no other call begins. Absolute, since a thread may be started by the loop or by a worker. */
+/* The loop thread takes precedence over workers: its part of a call is short, and no other call
+ * begins without it. The nice value is absolute, because a thread may be started by the loop or by
+ * a worker. */
 static void yield_to_loop(const struct worker_pool *pool)
 {
 	(void)setpriority(PRIO_PROCESS, 0, pool->nice);
@@ -251,8 +252,8 @@ static int start_thread(struct worker_pool *pool, struct error *err)
 	return 0;
 }
 
-/* A task could run: an idle thread takes it, or a new one. When none can be made, the threads that
- * are busy look again before they rest. */
+/* A task can run: wakes an idle thread or starts a new one. When no thread can be started, busy
+ * threads check the lanes before they become idle. */
 static void find_thread(struct worker_pool *pool)
 {
 	struct error err = {0};
@@ -404,7 +405,7 @@ static bool take_back_task(struct worker_pool *pool, struct worker_task *task, b
 	bool is_taken;
 
 	(void)pthread_mutex_lock(&pool->lock);
-	/* A task that does not wait may be another thread's: nothing else of it is looked at. */
+	/* A task that does not wait may belong to another thread: no other member may be read. */
 	is_taken = task->is_waiting && (!only_calls || is_call_lane(task->lane));
 	if (is_taken)
 		lane_remove(lane_of(pool, task->lane), task);
@@ -438,8 +439,8 @@ static bool change_lane(struct worker_pool *pool, struct lane *lane,
 	return true;
 }
 
-bool worker_turn(struct worker_pool *pool, enum worker_lane lane,
-                 const uint64_t shares[WORKER_SHARES])
+bool worker_change_lane(struct worker_pool *pool, enum worker_lane lane,
+                        const uint64_t shares[WORKER_SHARES])
 {
 	struct lane *target = lane_of(pool, lane);
 	bool has_room;
@@ -451,12 +452,12 @@ bool worker_turn(struct worker_pool *pool, enum worker_lane lane,
 	return has_room;
 }
 
-bool worker_turn_slow(struct worker_pool *pool)
+bool worker_change_to_slow(struct worker_pool *pool)
 {
-	return worker_turn(pool, WORKER_SLOW, own.ids);
+	return worker_change_lane(pool, WORKER_SLOW, own.ids);
 }
 
-/* One at a time: `expire` may submit again, and frees its task. */
+/* A single task per call: `expire` may submit tasks again, and frees its task. */
 static struct worker_task *take_expired(struct worker_pool *pool, struct lane *lane)
 {
 	struct worker_task *task;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker/worker.h — a bounded pool of threads for blocking calls, in lanes that tenants share.
+/* worker/worker.h — a limited pool of threads for blocking calls, divided into lanes.
  *
- * Fast work touches only the store. Slow work waits for providers, images and other machines. Files
- * work copies, reads or removes whole trees, which takes as long as a tenant has files. Agent work
- * waits for a sandbox's agent, which its tenant may have taken over; long work may do so for
- * minutes. Each lane has threads of its own: tasks of one lane never use up another's. Threads past
- * the first `threads` are made when they are needed and end when they have been idle for a while.
+ * Fast tasks only use the store. Slow tasks wait for providers, images and other machines. Files
+ * tasks copy, read or remove whole trees; their time depends on the tenant's files. Agent tasks
+ * wait for a sandbox's agent, which its tenant may control; long tasks may wait for it for minutes.
+ * Each lane has threads of its own, so tasks of one lane never use up another's. Threads beyond the
+ * first `threads` are started when needed and end after an idle time.
  *
- * A task runs under up to three shares: its project's, its key's and its sandbox's. A lane takes
- * its next task from the projects in turn. Inside a project the oldest task whose other shares have
- * room comes first. A share has two bounds in each lane: tasks that run, and tasks that wait. The
- * fewer threads are free, the fewer a project may have: several projects together leave some. Of
- * the threads that rest, the pool wakes the one that has worked last. */
+ * A task runs under up to three shares: its project's, its key's and its sandbox's. A lane serves
+ * the projects round-robin. Inside a project the oldest task whose other shares have room comes
+ * first. A share limits running tasks and waiting tasks in each lane. The fewer threads are free,
+ * the fewer a project may use, so several projects together leave some threads free. The pool wakes
+ * the idle thread that worked last. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,66 +30,68 @@ struct worker_task {
 	struct worker_task *next;
 	enum worker_lane lane;
 	void (*run)(struct worker_task *task); /* may free the task */
-	/* In place of `run`, by worker_expire: the task has waited for too long in the agents' or
-	 * the long lane. NULL: it may wait for as long as it takes. */
+	/* Called by worker_expire in place of `run` when the task waited too long in the agent or
+	 * long lane. NULL: the task waits without limit. */
 	void (*expire)(struct worker_task *task);
-	uint64_t shares[WORKER_SHARES]; /* see worker_share_id; 0 = none: the server's own work */
-	/* The pool's own, while the task waits. */
+	uint64_t shares[WORKER_SHARES]; /* see worker_share_id; 0 = none: a task of the server
+	                                   itself */
+	/* Used by the pool while the task waits. */
 	struct worker_share *held[WORKER_SHARES];
 	int64_t queued_ms;
 	bool is_waiting;
 };
 
-/* The pool's threads are nicer than the thread that starts it by so much. */
+/* Added to the nice value of the starting thread. */
 #define WORKER_NICE_STEP 10
 
 struct worker_pool;
 struct worker_options {
-	unsigned threads;   /* 2..256; as many fast tasks run at once, and half as many slow ones */
-	unsigned queue_max; /* waiting tasks per lane; a project's may be a quarter of them */
-	/* Lanes that a pool need not have. Without threads, their tasks are slow (files), fast
-	 * (agent) and agent's ones (long). */
+	unsigned threads; /* 2..256; limit of running fast tasks, and twice the limit of slow tasks
+	                   */
+	unsigned queue_max; /* waiting tasks per lane; a project may have a quarter of them */
+	/* Optional lanes. With 0 threads their tasks run as slow (files), fast (agent) and agent
+	 * (long) tasks. */
 	unsigned files_threads, agent_threads, long_threads;
-	/* That run at once, in the agents' and in the long lane; 0 = no bound, and of a project
-	 * seven eighths. */
+	/* Running tasks of a share in the agent and long lanes; 0 = no limit, but seven eighths for
+	 * a project. */
 	unsigned agent_share_max[WORKER_SHARES];
-	int64_t agent_wait_ms; /* see worker_expire; 0 = for ever */
+	int64_t agent_wait_ms; /* see worker_expire; 0 = no limit */
 };
 MUST_CHECK int worker_pool_start(const struct worker_options *options, struct worker_pool **ret,
                                  struct error *err);
-/* Runs what is queued, then joins the threads. NULL is fine. */
+/* Runs the queued tasks, then joins the threads. NULL is fine. */
 void worker_pool_stop(struct worker_pool *pool);
-/* The number of a share, from the name of a project, key or sandbox; never 0. */
+/* The id of a share, from the name of a project, key or sandbox; never 0. */
 uint64_t worker_share_id(const char *name);
 /* Any thread. Fails with ERROR_UNAVAILABLE when the lane is full, and with ERROR_LIMIT and the
- * share's name when a share has as much waiting as it may; the task is then untouched. */
+ * share's name when the share has too many waiting tasks; the task is then untouched. */
 MUST_CHECK int worker_submit(struct worker_pool *pool, struct worker_task *task, struct error *err);
-/* True when no thread has begun it, and none will. For a task that has not been freed. */
+/* Removes a waiting task; true when no thread has started it. The task must not have been freed. */
 bool worker_take_back(struct worker_pool *pool, struct worker_task *task);
-/* The same, for a task that waits in the agents' or the long lane; elsewhere it goes on. */
+/* Like worker_take_back, but only for tasks that wait in the agent or long lane. */
 bool worker_abandon(struct worker_pool *pool, struct worker_task *task);
-/* On the thread of a task: from now on the task is one of that lane under these shares, as if it
- * had been taken from there. False when the lane or a share has no room: the task must then be
- * submitted there. A task that is in the lane already stays under the shares that it has. */
-bool worker_turn(struct worker_pool *pool, enum worker_lane lane,
-                 const uint64_t shares[WORKER_SHARES]);
-/* The same for the slow lane, under the shares that the task has. */
-bool worker_turn_slow(struct worker_pool *pool);
-/* Calls `expire`, on the caller's thread, for the tasks that have waited in the agents' or the long
- * lane for agent_wait_ms. */
+/* On the thread of a task: moves the running task to another lane and shares. False when the lane
+ * or a share has no room; then the task must be submitted to that lane. A task that is already in
+ * the lane keeps its shares. */
+bool worker_change_lane(struct worker_pool *pool, enum worker_lane lane,
+                        const uint64_t shares[WORKER_SHARES]);
+/* Like worker_change_lane, to the slow lane, with the task's shares. */
+bool worker_change_to_slow(struct worker_pool *pool);
+/* Calls `expire`, on the caller's thread, for tasks that waited longer than agent_wait_ms in the
+ * agent or long lane. */
 void worker_expire(struct worker_pool *pool);
-/* For what nobody waits for: on a worker's thread it is run when the task of that thread has ended,
- * before it takes another one; elsewhere at once. In the order given; the lane means nothing. */
+/* Runs a task that no caller waits for. On a worker thread it runs after the thread's current task;
+ * on other threads it runs at once. Keeps the order; ignores the lane. */
 void worker_afterwards(struct worker_task *task);
 
-/* By lane. */
+/* Counts by lane. */
 struct worker_load {
 	unsigned running[WORKER_LANES], waiting[WORKER_LANES];
-	int64_t longest_wait_ms[WORKER_LANES];            /* of what waits now */
-	uint64_t refused[WORKER_LANES];                   /* because the lane was full */
-	uint64_t refused_by[WORKER_LANES][WORKER_SHARES]; /* because a share was */
+	int64_t longest_wait_ms[WORKER_LANES];            /* of the waiting tasks */
+	uint64_t refused[WORKER_LANES];                   /* the lane was full */
+	uint64_t refused_by[WORKER_LANES][WORKER_SHARES]; /* a share was full */
 	uint64_t expired[WORKER_LANES];
-	unsigned threads; /* all of the pool's, now */
+	unsigned threads; /* current threads of the pool */
 };
 struct worker_load worker_load_get(struct worker_pool *pool);
 const char *worker_lane_name(enum worker_lane lane);

@@ -120,7 +120,7 @@ static void feed(struct http_server *server, struct span bytes, size_t step)
 
 		if (conn->state != CONNECTION_CLOSED)
 			connection_feed(conn, (struct span){bytes.data + at, size});
-		connection_settle(conn);
+		connection_update_events(conn);
 		while (read(fds[1], room, sizeof(room)) > 0)
 			continue;
 	}

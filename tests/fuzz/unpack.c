@@ -5,48 +5,48 @@
 
 #include "base/attribute.h"
 #include "base/buf.h"
-#include "http/unpack.h"
+#include "http/content_coding.h"
 
 #define FREE_MAX ((size_t)4 << 20)
 #define RATIO_MAX 100
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void drop(struct unpacker **u)
+static void drop(struct content_decoder **u)
 {
-	unpacker_free(*u);
+	content_decoder_free(*u);
 }
 
-static bool run(enum unpack_coding coding, struct span all, size_t piece, struct buf *out)
+static bool run(enum content_coding coding, struct span all, size_t piece, struct buf *out)
 {
-	AUTO(drop) struct unpacker *u = unpacker_new(coding);
-	enum unpack_result result = UNPACK_MORE;
+	AUTO(drop) struct content_decoder *u = content_decoder_new(coding);
+	enum decode_result result = DECODE_MORE;
 
-	while (result != UNPACK_BAD && all.size > 0) {
+	while (result != DECODE_BAD && all.size > 0) {
 		struct span in = {all.data, piece < all.size ? piece : all.size}, part;
 
 		all = (struct span){all.data + in.size, all.size - in.size};
-		while ((result = unpacker_next(u, &in, &part)) == UNPACK_PIECE ||
-		       result == UNPACK_LATER)
-			if (result == UNPACK_PIECE)
+		while ((result = content_decoder_next(u, &in, &part)) == DECODE_PIECE ||
+		       result == DECODE_LATER)
+			if (result == DECODE_PIECE)
 				buf_add_span(out, part);
 			else
-				unpacker_turn(u);
-		if (result == UNPACK_MORE && in.size > 0)
+				content_decoder_begin_step(u);
+		if (result == DECODE_MORE && in.size > 0)
 			abort();
 	}
-	return result != UNPACK_BAD && unpacker_is_whole(u);
+	return result != DECODE_BAD && content_decoder_is_whole(u);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	AUTO(buf_done) struct buf out = BUF(4 * FREE_MAX), whole = BUF(4 * FREE_MAX);
-	enum unpack_coding coding;
+	enum content_coding coding;
 	struct span in;
 
 	if (size == 0)
 		return 0;
-	coding = data[0] & 1 ? UNPACK_GZIP : UNPACK_DEFLATE;
+	coding = data[0] & 1 ? CONTENT_CODING_GZIP : CONTENT_CODING_DEFLATE;
 	in = (struct span){(const char *)data + 1, size - 1};
 	if (run(coding, in, 1 + data[0] / 2, &out) && out.size < FREE_MAX &&
 	    (!run(coding, in, size, &whole) || !span_equals(buf_span(&out), buf_span(&whole))))

@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "store/postgres/postgres.h"
 
-/* The server gives a statement this long, and we an answer a little more: then the connection is
- * given up, as the server may hang. */
+/* The server limits a statement to this time. The client waits a little longer, then gives the
+ * connection up, because the server may hang. */
 #define STATEMENT_TIMEOUT "10000"
 #define ANSWER_TIMEOUT_MS 15000
 
@@ -44,7 +44,7 @@ static const struct postgres_fault *find_fault(const char *state)
 	return NULL;
 }
 
-/* libpq's messages are of several lines. */
+/* Keeps only the first line of libpq's message. */
 static int fail_message(enum error_code code, const char *what, const char *message,
                         struct error *err)
 {
@@ -109,7 +109,7 @@ static bool is_good(const PGresult *result)
 	return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-/* The last result, or the first that is a failure. `is_sent`: what PQsend… has answered. */
+/* Returns the last result, or the first failure. `is_sent`: the result of PQsend…. */
 static PGresult *await_result(struct postgres_connection *c, int is_sent, int64_t wait_ms,
                               const char *what, struct error *err)
 {
@@ -165,7 +165,7 @@ static void ignore_notice(UNUSED void *context, UNUSED const PGresult *notice)
 {
 }
 
-/* What the DSN says comes after these and wins. */
+/* The DSN's settings follow these and override them. */
 static PGconn *start_connection(const char *dsn)
 {
 	const char *const names[] = {

@@ -5,7 +5,7 @@
 
 #include "store/postgres/postgres.h"
 
-/* A table may be large, and another server may be at it. */
+/* Long, because a table may be large, or another server may be migrating. */
 #define MIGRATION_TIMEOUT_MS (10 * 60 * 1000)
 
 /* Of servers that start at once, one migrates; the others wait for its lock and find it done: each

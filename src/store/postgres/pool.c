@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "store/postgres/postgres.h"
 
-/* As many as there are workers by default; PostgreSQL lets 100 in, for all that use it. */
+/* The default number of workers; PostgreSQL accepts 100 connections by default, for all its
+ * clients. */
 #define CONNECTIONS_MAX 16
 #define WAIT_MS 10000
 
@@ -14,7 +15,7 @@ struct postgres_pool {
 	struct postgres_store *store;
 	pthread_mutex_t mutex; /* over the rest */
 	pthread_cond_t given;
-	struct postgres_connection *idle; /* used last, first: the others rest */
+	struct postgres_connection *idle; /* most recently used first */
 	unsigned count;
 };
 
@@ -104,7 +105,7 @@ int pool_take(struct postgres_pool *p, struct postgres_connection **ret, bool *r
 	return 0;
 }
 
-/* Where one was lost, those that have been idle meanwhile are likely lost, too. */
+/* After a lost connection the idle ones are probably lost, too. */
 static void drop_idle(struct postgres_pool *p)
 {
 	struct postgres_connection *idle;

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 
-/* In turn, only those who try at once are in the way. */
+/* While holding the lock, only transactions without it can interfere. */
 #define TURN_TRIES 20
 
 static const char turn_text[] = "SELECT pg_advisory_lock(470693412002)";
@@ -64,7 +64,7 @@ static enum postgres_outcome run_once(struct postgres_connection *c, const struc
 	outcome = outcome_of(result, c);
 	if (outcome == OUTCOME_DONE) {
 		outcome = outcome_of(commit(c, err), c);
-		/* Run again, it might be done twice. */
+		/* A repeated transaction might take effect twice. */
 		if (outcome == OUTCOME_LOST)
 			return OUTCOME_FAILED;
 	}
@@ -82,7 +82,7 @@ static enum postgres_outcome change_at_once(struct postgres_connection *c,
 	return run_once(c, t, t->is_lazy, err);
 }
 
-/* Lazy, whatever was asked for: nobody is to wait for the disk with the turn in his hands. */
+/* Always lazy: a holder of the lock must not wait for the disk. */
 static enum postgres_outcome change_in_turn(struct postgres_connection *c,
                                             const struct transaction *t, struct error *err)
 {
@@ -97,7 +97,7 @@ static enum postgres_outcome change_in_turn(struct postgres_connection *c,
 			break;
 	}
 	if (c->trouble != TROUBLE_LOST && postgres_execute(c, turn_over_text, &ignored) < 0)
-		c->trouble = TROUBLE_LOST; /* closing it ends its turn */
+		c->trouble = TROUBLE_LOST; /* closing the connection releases the lock */
 	return outcome;
 }
 
@@ -180,7 +180,7 @@ static int postgres_sync_wait(struct store *base, uint64_t mark, struct error *e
 	return sync_wait(CONTAINER_OF(base, struct postgres_store, base)->sync, mark, err);
 }
 
-/* The server looks after itself. */
+/* PostgreSQL needs no maintenance from here. */
 static int postgres_tidy(UNUSED struct store *base, UNUSED struct error *err)
 {
 	return 0;
@@ -197,8 +197,8 @@ static void postgres_close_store(struct store *base)
 	free(s);
 }
 
-/* libpq has a URI with its scheme, and a conninfo without. What it says of a bad one may repeat
- * a password. */
+/* libpq wants a URI with its scheme, or a conninfo string. Its message about an invalid one may
+ * repeat a password, so it is not shown. */
 static int take_dsn(struct postgres_store *s, const char *place, struct error *err)
 {
 	bool is_uri = strncmp(place, "//", 2) == 0;

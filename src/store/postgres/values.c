@@ -37,8 +37,8 @@ Oid value_type(const struct column *column)
 
 /* ---- from members ---- */
 
-/* The server refuses what is no UTF-8, such as a message that was cut to its size: each byte that
- * is no ASCII then becomes a question mark. */
+/* PostgreSQL refuses invalid UTF-8, such as a message cut at its size limit: then each non-ASCII
+ * byte becomes a question mark. */
 static const char *clean_utf8(struct arena *a, const char *text)
 {
 	char *copy;
@@ -95,7 +95,7 @@ void values_bind(const struct store *s, struct values *v, const struct query_pla
 
 /* ---- to members ---- */
 
-/* A truth is 't' or 'f' where SQLite has 1 or 0. */
+/* PostgreSQL writes booleans as 't' or 'f', SQLite as 1 or 0. */
 static int64_t read_whole(const char *text)
 {
 	return *text == 't' ? 1 : strtoll(text, NULL, 10);
@@ -147,7 +147,7 @@ int values_read(const struct row_reading *reading, int row, struct rows *rows, s
 	void *item = rows_add(rows);
 
 	for (int i = 0; i < plan->columns; i++) {
-		/* A NULL is an empty text to libpq. */
+		/* libpq returns an empty text for NULL. */
 		struct span text = {PQgetvalue(result, row, i),
 		                    (size_t)PQgetlength(result, row, i)};
 

@@ -10,7 +10,7 @@
 #include "store/sqlite/reach.h"
 #include "store/sqlite/sqlite.h"
 
-/* Only another process can hold the file; it gets this long to finish. */
+/* Wait for another process that holds the file. */
 #define BUSY_TIMEOUT_MS 2000
 /* Pages in the write-ahead log before a commit moves them into the file itself. Tidying does it
  * earlier, off the callers' path. */
@@ -201,7 +201,7 @@ static int bind_text(sqlite3_stmt *handle, int at, const char *text)
 	return sqlite3_bind_text(handle, at, text, -1, SQLITE_STATIC);
 }
 
-/* What is bound stays the caller's: it lives until the statement is reset. */
+/* The caller keeps bound values until the statement is reset. */
 static int bind_column(sqlite3_stmt *handle, int at, const struct column *column, const void *takes)
 {
 	const void *member = (const char *)takes + column->offset;
@@ -306,7 +306,7 @@ static int step_rows(struct sqlite_connection *c, const struct store_query *quer
 	return query->gives ? count : sqlite3_changes(c->handle);
 }
 
-/* `scratch`: of what is bound, until the statement has run. */
+/* `scratch` holds bound values until the statement has run. */
 static int bind_parameters(struct sqlite_connection *c, const struct statement *statement,
                            struct arena *scratch, const void *takes)
 {

@@ -16,7 +16,7 @@
 struct log_file {
 	sqlite3_file base;
 	sqlite3_file *real; /* behind this struct */
-	bool is_commit;     /* only then is anything collected */
+	bool is_commit;     /* writes are collected only during a commit */
 	char *pending;
 	size_t pending_size;
 	sqlite3_int64 pending_at;
@@ -30,7 +30,7 @@ static struct log_file *log_of(sqlite3_file *file)
 	return (struct log_file *)(void *)file;
 }
 
-/* What cannot be written stays, so that the commit's sync fails, too. */
+/* Unwritten bytes stay, so that the commit's sync fails, too. */
 static int flush_pending(struct log_file *log)
 {
 	int result;
@@ -176,7 +176,7 @@ static int file_open(sqlite3_vfs *system, const char *name, sqlite3_file *file, 
 	return SQLITE_OK;
 }
 
-/* NULL when its log is another file system's, or it has none. */
+/* NULL when its log uses another file system, or does not exist. */
 static struct log_file *log_of_connection(sqlite3 *handle)
 {
 	sqlite3_file *file = NULL;

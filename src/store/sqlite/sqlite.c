@@ -21,7 +21,7 @@ struct queued_change {
 	const struct transaction *transaction;
 	struct error *err;
 	int result;
-	uint64_t mark; /* in the log, of what it has to wait for; 0 = nothing */
+	uint64_t mark; /* log mark to wait for; 0 = none */
 	bool leads, is_done;
 	pthread_cond_t wake;
 };
@@ -45,15 +45,15 @@ struct sqlite_store {
 
 /* ---- writing ---- */
 
-/* One of several: its failure takes back what it did and no more. Returns -1 when the group cannot
- * go on, with the reason in `err`. */
+/* Runs a change of a group in a savepoint: its failure rolls back only this change. Returns -1 when
+ * the group cannot continue, with the reason in `err`. */
 static int run_member(struct sqlite_connection *c, struct queued_change *w, struct error *err)
 {
 	if (sqlite_control(c, CONTROL_SAVE, err) < 0)
 		return -1;
 	w->result = w->transaction->run(&c->base, w->transaction->context, w->err);
 	if (w->result < 0 && sqlite3_get_autocommit(c->handle)) {
-		/* A full disk or the like: SQLite has rolled back everything. */
+		/* For example a full disk: SQLite has rolled back everything. */
 		*err = *w->err;
 		return -1;
 	}
@@ -94,7 +94,7 @@ static void run_group(struct sqlite_connection *c, struct queued_change *group)
 	}
 }
 
-/* The same without a savepoint, for the usual group of one. */
+/* Runs a single change without a savepoint; the usual case. */
 static void run_alone(struct sqlite_connection *c, struct queued_change *w)
 {
 	const struct transaction *t = w->transaction;
@@ -120,7 +120,7 @@ static struct queued_change *take_group(struct sqlite_store *s)
 	return group;
 }
 
-/* One mark for all of a group that are to be durable: they share a sync. */
+/* A single mark for all durable changes of the group: they share a sync. */
 static void mark_group(struct sqlite_store *s, struct queued_change *group)
 {
 	uint64_t mark = 0;
@@ -134,11 +134,11 @@ static void mark_group(struct sqlite_store *s, struct queued_change *group)
 	}
 }
 
-/* With the queue's mutex held. Ends the group, and hands the lead to the first that waits. */
+/* With the queue's mutex held: ends the group and makes the first waiting change the leader. */
 static void finish_group(struct sqlite_store *s, struct queued_change *group)
 {
 	for (struct queued_change *w = group, *next; w; w = next) {
-		next = w->next; /* once it is done, a waiter is gone at any moment */
+		next = w->next; /* a finished change may be freed at any moment */
 		w->is_done = true;
 		pthread_cond_signal(&w->wake);
 	}
@@ -241,7 +241,7 @@ static int sqlite_read(struct store *base, const struct transaction *t, struct e
 	struct sqlite_connection *c;
 	int result;
 
-	/* A database in memory is one connection's own. */
+	/* A database in memory has a single connection. */
 	if (s->place.in_memory)
 		return sqlite_change(base, t, err);
 	if (take_reader(s, &c, err) < 0)
@@ -259,14 +259,13 @@ static int checkpoint_log(struct store_connection *base, UNUSED void *context, s
 	int result =
 	        sqlite3_wal_checkpoint_v2(c->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 
-	/* Busy: a reader still looks at an older state; the next time will do. */
+	/* Busy: a reader still uses an older state; a later checkpoint continues. */
 	if (result == SQLITE_OK || result == SQLITE_BUSY)
 		return 0;
 	return sqlite_fail(c->handle, "checkpoint", err);
 }
 
-/* Moves the log into the file on a reader's connection, beside the writer: so that its commits
- * seldom have to. */
+/* Checkpoints the log on a reader's connection, beside the writer, so commits seldom have to. */
 static int sqlite_tidy(struct store *base, struct error *err)
 {
 	struct sqlite_store *s = CONTAINER_OF(base, struct sqlite_store, base);
@@ -287,7 +286,7 @@ static void sqlite_close_store(struct store *base)
 		sqlite_disconnect(c);
 	}
 	log_sync_close(s->log);
-	sqlite_disconnect(s->writer); /* last: it takes the log into the file and removes it */
+	sqlite_disconnect(s->writer); /* last: closing it checkpoints and removes the log */
 	pthread_mutex_destroy(&s->queue_mutex);
 	pthread_mutex_destroy(&s->readers_mutex);
 	pthread_cond_destroy(&s->reader_idle);

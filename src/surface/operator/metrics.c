@@ -151,7 +151,7 @@ static void write_long_calls(struct buf *out, struct worker_pool *waiters)
 	         running, waiting);
 }
 
-static void write_key_queues(struct buf *out, const struct turn_counts *turns)
+static void write_key_queues(struct buf *out, const struct queue_counts *turns)
 {
 	write_gauge(out, "atoll_requests_waiting",
 	            "Requests queued behind other requests of their key.", turns->waiting);
@@ -314,7 +314,7 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	struct server_counts http = server_counts_get(api->server);
 	struct fleet_counts fleet = fleet_counts_get(api->fleet);
 	struct worker_load load = worker_load_get(api->workers);
-	struct turn_counts turns = server_turn_counts(api->server);
+	struct queue_counts turns = server_queue_counts(api->server);
 	struct fleet_pool_count pools[POOLS_SHOWN];
 	const struct fleet_trash_counts trash = fleet_trash_counts_get(api->fleet);
 	size_t pool_count;

@@ -139,7 +139,7 @@ static void look(struct loop_task *task)
 {
 	struct look *l = CONTAINER_OF(task, struct look, task);
 
-	l->waiting = server_turn_counts(harness.server).waiting;
+	l->waiting = server_queue_counts(harness.server).waiting;
 	sem_post(&l->done);
 }
 

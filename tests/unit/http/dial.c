@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "http/names.h"
+#include "http/host_lookup.h"
 #include "unit.h"
 
 #define PATIENCE_MS 20000
@@ -25,7 +25,7 @@ static const char *const *addresses; /* NULL: it fails */
 static unsigned asked;
 static bool is_held;
 
-static int look_up(const char *host, struct names_found *ret, struct error *err)
+static int look_up(const char *host, struct host_addresses *ret, struct error *err)
 {
 	int result = 0;
 
@@ -54,7 +54,7 @@ static struct host_lookup *open_names(const char *const *found)
 	asked = 0;
 	is_held = false;
 	pthread_mutex_unlock(&mutex);
-	return names_new(look_up);
+	return host_lookup_new(look_up);
 }
 
 static void hold(bool held)
@@ -119,7 +119,7 @@ TEST(a_name_is_looked_up_once_and_an_address_never)
 		assert_int_equal(dial(names, "peer.example", port, PATIENCE_MS, &err), 0);
 	assert_int_equal(asked, 1);
 	close(server);
-	names_free(names);
+	host_lookup_free(names);
 }
 
 TEST(a_name_server_that_hangs_holds_nobody)
@@ -143,7 +143,7 @@ TEST(a_name_server_that_hangs_holds_nobody)
 	assert_int_equal(dial(names, "peer.example", port, PATIENCE_MS, &err), 0);
 	assert_int_equal(asked, 1);
 	close(server);
-	names_free(names);
+	host_lookup_free(names);
 }
 
 TEST(names_are_closed_while_one_is_looked_up)
@@ -158,9 +158,9 @@ TEST(names_are_closed_while_one_is_looked_up)
 	while (asked == 0)
 		pthread_cond_wait(&changed, &mutex);
 	pthread_mutex_unlock(&mutex);
-	names_free(names);
+	host_lookup_free(names);
 	hold(false);
-	names_free(NULL);
+	host_lookup_free(NULL);
 }
 
 TEST(what_is_not_found_is_said_and_not_asked_for_at_once)
@@ -176,7 +176,7 @@ TEST(what_is_not_found_is_said_and_not_asked_for_at_once)
 	assert_true(asked < 20);
 	assert_int_equal(dial(names, "", 1, PATIENCE_MS, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
-	names_free(names);
+	host_lookup_free(names);
 }
 
 TEST(a_dead_address_leaves_time_for_the_next_and_comes_behind_it_then)
@@ -186,18 +186,18 @@ TEST(a_dead_address_leaves_time_for_the_next_and_comes_behind_it_then)
 	uint16_t port = 0;
 	int dead = listen_at(DEAD, 0, &port), server = listen_at(ALIVE, 8, &port);
 	int waiting = fill(DEAD, port);
-	struct names_found known;
+	struct host_addresses known;
 	struct error err;
 
 	assert_int_equal(dial(names, "peer.example", port, 2000, &err), 0);
-	assert_int_equal(names_find(names, "peer.example", 0, &known, &err), 0);
+	assert_int_equal(host_lookup_find(names, "peer.example", 0, &known, &err), 0);
 	assert_int_equal(known.count, 2);
 	assert_int_equal(((struct sockaddr_in *)&known.items[0].at)->sin_addr.s_addr,
 	                 inet_addr(ALIVE));
 	close(waiting);
 	close(dead);
 	close(server);
-	names_free(names);
+	host_lookup_free(names);
 }
 
 TEST(an_address_that_does_not_answer_ends_with_the_deadline)
@@ -211,7 +211,7 @@ TEST(an_address_that_does_not_answer_ends_with_the_deadline)
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	close(waiting);
 	close(dead);
-	names_free(names);
+	host_lookup_free(names);
 }
 
 int main(void)

@@ -2,12 +2,12 @@
 #include "http/pace.h"
 #include "unit.h"
 
-static size_t bytes_of_turn(struct pace *pace, int64_t turn_ms, unsigned transfers)
+static size_t bytes_of_turn(struct pace *pace, int64_t iteration_ms, unsigned transfers)
 {
 	size_t sum = 0;
 
 	for (unsigned i = 0; i < transfers; i++)
-		sum += pace_read_size(pace, turn_ms, 0);
+		sum += pace_read_size(pace, iteration_ms, 0);
 	return sum;
 }
 
@@ -25,10 +25,10 @@ TEST(many_transfers_share_what_is_moved_in_a_turn)
 	struct pace pace = {0};
 
 	/* the first turn learns how many there are */
-	assert_true(bytes_of_turn(&pace, 1, 100) < 4 * PACE_TURN_BYTES);
-	assert_true(bytes_of_turn(&pace, 2, 100) <= PACE_TURN_BYTES);
-	assert_true(bytes_of_turn(&pace, 3, 100) <= PACE_TURN_BYTES);
-	assert_int_equal(bytes_of_turn(&pace, 4, 1), PACE_TURN_BYTES / 100);
+	assert_true(bytes_of_turn(&pace, 1, 100) < 4 * PACE_ITERATION_BYTES);
+	assert_true(bytes_of_turn(&pace, 2, 100) <= PACE_ITERATION_BYTES);
+	assert_true(bytes_of_turn(&pace, 3, 100) <= PACE_ITERATION_BYTES);
+	assert_int_equal(bytes_of_turn(&pace, 4, 1), PACE_ITERATION_BYTES / 100);
 	assert_int_equal(pace_read_size(&pace, 5, 0), PACE_READ_MAX);
 }
 
@@ -47,10 +47,10 @@ TEST(a_turn_that_took_long_makes_the_next_move_less)
 
 	/* 16 times as long as it should: a sixteenth is moved */
 	(void)pace_read_size(&pace, 1, 0);
-	size = pace_read_size(&pace, 2, (int64_t)16 * PACE_TURN_US);
-	assert_int_equal(size, PACE_TURN_BYTES / 16);
+	size = pace_read_size(&pace, 2, (int64_t)16 * PACE_ITERATION_US);
+	assert_int_equal(size, PACE_ITERATION_BYTES / 16);
 	/* as long as it should: that stays */
-	assert_int_equal(pace_read_size(&pace, 3, PACE_TURN_US), size);
+	assert_int_equal(pace_read_size(&pace, 3, PACE_ITERATION_US), size);
 	/* the turns are short again */
 	for (int64_t turn = 4; turn < 8; turn++)
 		size = pace_read_size(&pace, turn, 10);

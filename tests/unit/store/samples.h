@@ -11,6 +11,9 @@
 
 #include "base/id.h"
 #include "store/driver.h"
+#include "store/projects.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
 
 #define NOW INT64_C(1790000000000)
 #define PROJECT "pppppppppppppppppppp"

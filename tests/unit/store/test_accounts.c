@@ -1,7 +1,7 @@
+
+#include "store/members.h"
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
-
-#include "store/accounts.h"
 
 /* ---- projects ---- */
 

@@ -84,11 +84,11 @@ static void a_job_settles_once_with_one_event(void **state)
 	struct job_record r;
 
 	insert(*state, "job", JOB_CHANNEL_NONE);
-	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
+	assert_done(store_job_finish(*state, &a, "job", &done, &r, &err));
 	assert_int_equal(r.state, JOB_COMPLETED);
 	assert_int_equal(r.delivery, JOB_DELIVERY_NONE);
-	assert_refused(store_job_settle(*state, &a, "job", &done, &r, &err), ERROR_CONFLICT);
-	assert_refused(store_job_settle(*state, &a, "none", &done, &r, &err), ERROR_NOT_FOUND);
+	assert_refused(store_job_finish(*state, &a, "job", &done, &r, &err), ERROR_CONFLICT);
+	assert_refused(store_job_finish(*state, &a, "none", &done, &r, &err), ERROR_NOT_FOUND);
 	assert_refused(store_job_stopping(*state, "job", &err), ERROR_CONFLICT);
 	assert_int_equal(count_events(*state, "job.*"), 1);
 	assert_int_equal(count_events(*state, "job.completed"), 1);
@@ -107,7 +107,7 @@ static void its_event_tells_programs_what_they_need(void **state)
 	struct event_list list;
 
 	insert(*state, "job", JOB_CHANNEL_WEBHOOK);
-	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
+	assert_done(store_job_finish(*state, &a, "job", &done, &r, &err));
 	assert_done(store_event_list(*state, &a,
 	                             &(struct event_page){.pattern = "agent.finished", .limit = 9},
 	                             &list, &err));
@@ -130,12 +130,12 @@ static void an_end_that_was_asked_for_is_a_stop_and_no_failure(void **state)
 	killed.exit_code = 137;
 	insert(*state, "job", JOB_CHANNEL_NONE);
 	assert_done(store_job_stopping(*state, "job", &err));
-	assert_done(store_job_settle(*state, &a, "job", &killed, &r, &err));
+	assert_done(store_job_finish(*state, &a, "job", &killed, &r, &err));
 	assert_int_equal(r.state, JOB_STOPPED);
 	assert_int_equal(count_events(*state, "job.stopped"), 1);
 	insert(*state, "both", JOB_CHANNEL_NONE);
 	assert_done(store_job_stopping(*state, "both", &err));
-	assert_done(store_job_settle(*state, &a, "both", &done, &r, &err));
+	assert_done(store_job_finish(*state, &a, "both", &done, &r, &err));
 	assert_int_equal(r.state, JOB_COMPLETED);
 }
 
@@ -149,9 +149,9 @@ static void an_end_that_is_told_is_seen_when_the_files_are_there(void **state)
 
 	other.exit_code = 9;
 	insert(*state, "job", JOB_CHANNEL_SLACK);
-	assert_refused(store_job_settle(*state, &a, "job", NULL, &r, &err), ERROR_CONFLICT);
-	assert_done(store_job_told(*state, "job", &done, &err));
-	assert_refused(store_job_told(*state, "job", &other, &err), ERROR_CONFLICT);
+	assert_refused(store_job_finish(*state, &a, "job", NULL, &r, &err), ERROR_CONFLICT);
+	assert_done(store_job_set_reported(*state, "job", &done, &err));
+	assert_refused(store_job_set_reported(*state, "job", &other, &err), ERROR_CONFLICT);
 	assert_refused(store_job_stopping(*state, "job", &err), ERROR_CONFLICT);
 	assert_done(store_job_find(*state, &a, &ref, &r, &err));
 	assert_int_equal(r.state, JOB_RUNNING);
@@ -164,14 +164,14 @@ static void an_end_that_is_told_is_seen_when_the_files_are_there(void **state)
 	assert_int_equal(r.ended_at, 0);
 	assert_string_equal(r.stdout_json, "");
 	assert_int_equal(count_events(*state, "job.*"), 0);
-	assert_done(store_job_settle(*state, &a, "job", NULL, &r, &err));
+	assert_done(store_job_finish(*state, &a, "job", NULL, &r, &err));
 	assert_int_equal(r.state, JOB_COMPLETED);
 	assert_int_equal(r.exit_code, 0);
 	assert_int_equal(r.ended_at, NOW + 5);
 	assert_int_equal(r.delivery, JOB_DELIVERY_WAITING);
 	assert_string_equal(r.stdout_json, "\"out\\u0000\"");
 	assert_int_equal(count_events(*state, "job.completed"), 1);
-	assert_refused(store_job_told(*state, "job", &other, &err), ERROR_CONFLICT);
+	assert_refused(store_job_set_reported(*state, "job", &other, &err), ERROR_CONFLICT);
 }
 
 static void one_whose_files_are_lost_has_failed_and_says_how_it_ended(void **state)
@@ -190,21 +190,21 @@ static void one_whose_files_are_lost_has_failed_and_says_how_it_ended(void **sta
 	insert(*state, "well", JOB_CHANNEL_NONE);
 	insert(*state, "badly", JOB_CHANNEL_NONE);
 	insert(*state, "stopped", JOB_CHANNEL_NONE);
-	assert_done(store_job_told(*state, "well", &done, &err));
-	assert_done(store_job_settle(*state, &a, "well", &lost, &r, &err));
+	assert_done(store_job_set_reported(*state, "well", &done, &err));
+	assert_done(store_job_finish(*state, &a, "well", &lost, &r, &err));
 	assert_int_equal(r.state, JOB_FAILED);
 	assert_int_equal(r.exit_code, 0);
 	assert_int_equal(r.ended_at, NOW + 5);
 	assert_string_equal(r.reason, "its files are lost: it is gone");
 	assert_string_equal(r.stdout_json, "\"out\\u0000\"");
-	assert_done(store_job_told(*state, "badly", &failed, &err));
-	assert_done(store_job_settle(*state, &a, "badly", &lost, &r, &err));
+	assert_done(store_job_set_reported(*state, "badly", &failed, &err));
+	assert_done(store_job_finish(*state, &a, "badly", &lost, &r, &err));
 	assert_int_equal(r.exit_code, 3);
 	assert_string_equal(r.reason, "exit code 3; its files are lost: it is gone");
 	assert_string_equal(r.cause, "disk");
 	assert_done(store_job_stopping(*state, "stopped", &err));
-	assert_done(store_job_told(*state, "stopped", &failed, &err));
-	assert_done(store_job_settle(*state, &a, "stopped", NULL, &r, &err));
+	assert_done(store_job_set_reported(*state, "stopped", &failed, &err));
+	assert_done(store_job_finish(*state, &a, "stopped", NULL, &r, &err));
 	assert_int_equal(r.state, JOB_STOPPED);
 }
 
@@ -221,7 +221,7 @@ static void a_sandbox_runs_so_many_at_once(void **state)
 	               ERROR_NOT_FOUND);
 	other.sandbox_id = "another";
 	assert_done(store_job_insert(*state, &other, 2, &err));
-	assert_done(store_job_settle(*state, &a, "one", &done, &ended, &err));
+	assert_done(store_job_finish(*state, &a, "one", &done, &ended, &err));
 	assert_done(store_job_insert(*state, &r, 2, &err));
 }
 
@@ -291,7 +291,7 @@ static void a_look_at_one_leaves_out_what_it_wrote(void **state)
 	struct job_record r;
 
 	insert(*state, "job", JOB_CHANNEL_SLACK);
-	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
+	assert_done(store_job_finish(*state, &a, "job", &done, &r, &err));
 	assert_done(store_job_look(*state, &a, "job", &r, &err));
 	assert_int_equal(r.state, JOB_COMPLETED);
 	assert_int_equal(r.channel, JOB_CHANNEL_SLACK);
@@ -317,12 +317,12 @@ static void lists_show_what_runs_and_what_a_conversation_has(void **state)
 
 	insert(*state, "a", JOB_CHANNEL_NONE);
 	insert(*state, "b", JOB_CHANNEL_NONE);
-	assert_done(store_job_settle(*state, &a, "a", &done, &r, &err));
+	assert_done(store_job_finish(*state, &a, "a", &done, &r, &err));
 	assert_done(store_job_running(*state, &a, "", &list, &err));
 	assert_int_equal(list.count, 1);
 	assert_string_equal(list.items[0].id, "b");
 	assert_int_equal(list.items[0].told, JOB_RUNNING);
-	assert_done(store_job_told(*state, "b", &done, &err));
+	assert_done(store_job_set_reported(*state, "b", &done, &err));
 	assert_done(store_job_running(*state, &a, "", &list, &err));
 	assert_int_equal(list.count, 1);
 	assert_int_equal(list.items[0].told, JOB_COMPLETED);
@@ -362,8 +362,8 @@ static void a_message_is_sent_by_one_and_ends_once(void **state)
 	insert(*state, "quiet", JOB_CHANNEL_WEBHOOK);
 	assert_done(store_job_next_delivery(*state, &next, &err));
 	assert_int_equal(next, 0);
-	assert_done(store_job_settle(*state, &a, "job", &done, &r, &err));
-	assert_done(store_job_settle(*state, &a, "quiet", &done, &r, &err));
+	assert_done(store_job_finish(*state, &a, "job", &done, &r, &err));
+	assert_done(store_job_finish(*state, &a, "quiet", &done, &r, &err));
 	assert_done(store_job_to_deliver(*state, &a, NOW + 4, &list, &err));
 	assert_int_equal(list.count, 0);
 	assert_done(store_job_to_deliver(*state, &a, NOW + 5, &list, &err));
@@ -418,14 +418,14 @@ static void messages_are_read_from_the_projects_in_turn(void **state)
 		const char *id = arena_format(&a, "mine-%02u", i);
 
 		insert(*state, id, JOB_CHANNEL_SLACK);
-		assert_done(store_job_settle(*state, &a, id, &done, &r, &err));
+		assert_done(store_job_finish(*state, &a, id, &done, &r, &err));
 	}
 	r = sample("theirs");
 	r.project_id = "other";
 	r.channel = JOB_CHANNEL_SLACK;
 	later.ended_at = NOW + 6;
 	assert_done(store_job_insert(*state, &r, 10, &err));
-	assert_done(store_job_settle(*state, &a, "theirs", &later, &r, &err));
+	assert_done(store_job_finish(*state, &a, "theirs", &later, &r, &err));
 	assert_done(store_job_to_deliver(*state, &a, NOW + 7, &list, &err));
 	assert_int_equal(list.count, 16);
 	for (size_t i = 0; i < list.count; i++)

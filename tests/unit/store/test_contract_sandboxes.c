@@ -433,13 +433,15 @@ static void a_wish_is_left_to_the_one_at_work(void **state)
 
 	r.actual = SANDBOX_CREATING;
 	assert_done(store_sandbox_insert(*state, &r, 0, &err));
-	assert_done(store_sandbox_want(*state, id.text, SANDBOX_CREATING, SANDBOX_DELETED, &err));
+	assert_done(store_sandbox_set_desired(*state, id.text, SANDBOX_CREATING, SANDBOX_DELETED,
+	                                      &err));
 	assert_done(store_sandbox_find(*state, &a, PROJECT, id.text, &r, &err));
 	assert_int_equal(r.desired, SANDBOX_DELETED);
 	assert_int_equal(r.actual, SANDBOX_CREATING);
 	assert_int_equal(r.version, 2);
-	assert_refused(store_sandbox_want(*state, id.text, SANDBOX_STARTED, SANDBOX_DELETED, &err),
-	               ERROR_CONFLICT);
+	assert_refused(
+	        store_sandbox_set_desired(*state, id.text, SANDBOX_STARTED, SANDBOX_DELETED, &err),
+	        ERROR_CONFLICT);
 }
 
 static void a_touch_shows_at_once_and_never_goes_back(void **state)

@@ -458,20 +458,20 @@ static void a_window_is_told_of_once_until_the_budget_changes(void **state)
 	struct budget_record b = sample_budget("b1", BUDGET_PROJECT, PROJECT, BUDGET_TOTAL);
 	const struct event_record event = {
 	        .at = 1, .project_id = PROJECT, .kind = "budget.warned", .text = "told once"};
-	struct budget_telling telling = {
+	struct budget_notification telling = {
 	        .id = "b1", .window_at = 0, .level = BUDGET_WARNED, .event = &event};
 	bool is_first;
 
 	assert_done(store_budget_insert(*state, &b, 10, &err));
 	assert_int_equal(count_told(*state, "budget.created"), 1);
-	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_done(store_budget_notify(*state, &telling, &is_first, &err));
 	assert_true(is_first);
-	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_done(store_budget_notify(*state, &telling, &is_first, &err));
 	assert_false(is_first);
 	telling.level = BUDGET_EXCEEDED;
-	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_done(store_budget_notify(*state, &telling, &is_first, &err));
 	assert_true(is_first);
-	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_done(store_budget_notify(*state, &telling, &is_first, &err));
 	assert_false(is_first);
 	assert_int_equal(count_told(*state, "budget.warned"), 2); /* as the event says */
 	b.limit_micro = 5000;
@@ -481,7 +481,7 @@ static void a_window_is_told_of_once_until_the_budget_changes(void **state)
 	assert_int_equal(b.warn_percent, 10);
 	assert_int_equal(b.created_at, NOW);
 	assert_int_equal(count_told(*state, "budget.updated"), 1);
-	assert_done(store_budget_tell(*state, &telling, &is_first, &err));
+	assert_done(store_budget_notify(*state, &telling, &is_first, &err));
 	assert_true(is_first);
 	b.id = "none";
 	assert_refused(store_budget_update(*state, &a, &b, &err), ERROR_NOT_FOUND);

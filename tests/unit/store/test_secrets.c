@@ -4,7 +4,6 @@
 
 #include "seal/seal.h"
 #include "store/access.h"
-#include "store/accounts.h"
 #include "store/driver.h"
 #include "store/leases.h"
 #include "store/secrets.h"

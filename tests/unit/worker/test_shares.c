@@ -32,7 +32,7 @@ static void run_job(struct worker_task *task)
 
 	job->place = atomic_fetch_add(&begun, 1) + 1;
 	if (job->turns)
-		job->has_turned = worker_turn(job->pool, WORKER_AGENT, job->turn_to);
+		job->has_turned = worker_change_lane(job->pool, WORKER_AGENT, job->turn_to);
 	if (job->started)
 		(void)sem_post(job->started);
 	if (job->may_end)

@@ -115,7 +115,7 @@ static void run_turning(struct worker_task *task)
 {
 	struct turning *t = CONTAINER_OF(task, struct turning, task);
 
-	t->has_turned = worker_turn_slow(t->pool);
+	t->has_turned = worker_change_to_slow(t->pool);
 	(void)sem_post(t->turned);
 	(void)sem_wait(t->may_end);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/target.h"
+#include "http/request_target.h"
 
 static void begin_part(struct request_target *t, size_t start)
 {

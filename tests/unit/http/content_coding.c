@@ -6,16 +6,16 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "http/unpack.h"
+#include "http/content_coding.h"
 
 #define MIB ((size_t)1 << 20)
 #define GZIP (15 + 16)
 #define ZLIB 15
 #define RAW (-15)
 
-static void drop(struct unpacker **u)
+static void drop(struct content_decoder **u)
 {
-	unpacker_free(*u);
+	content_decoder_free(*u);
 }
 
 static void pack(struct span plain, int window, struct buf *out)
@@ -34,26 +34,26 @@ static void pack(struct span plain, int window, struct buf *out)
 }
 
 /* In pieces of `step` bytes. */
-static enum unpack_result unpack_all(struct unpacker *u, struct span packed, size_t step,
+static enum decode_result unpack_all(struct content_decoder *u, struct span packed, size_t step,
                                      struct buf *out)
 {
 	for (size_t at = 0; at < packed.size; at += step) {
 		struct span in = {packed.data + at,
 		                  packed.size - at < step ? packed.size - at : step};
-		enum unpack_result result;
+		enum decode_result result;
 		struct span piece;
 
-		while ((result = unpacker_next(u, &in, &piece)) == UNPACK_PIECE ||
-		       result == UNPACK_LATER)
-			if (result == UNPACK_PIECE)
+		while ((result = content_decoder_next(u, &in, &piece)) == DECODE_PIECE ||
+		       result == DECODE_LATER)
+			if (result == DECODE_PIECE)
 				buf_add_span(out, piece);
 			else
-				unpacker_turn(u);
-		if (result == UNPACK_BAD)
+				content_decoder_begin_step(u);
+		if (result == DECODE_BAD)
 			return result;
 		assert_int_equal(in.size, 0);
 	}
-	return UNPACK_MORE;
+	return DECODE_MORE;
 }
 
 static char *large_text(size_t size)
@@ -67,27 +67,32 @@ static char *large_text(size_t size)
 
 TEST(names_of_codings_are_known_in_either_case)
 {
-	assert_int_equal(unpack_coding_parse(SPAN("")), UNPACK_NONE);
-	assert_int_equal(unpack_coding_parse(SPAN(" Identity ")), UNPACK_NONE);
-	assert_int_equal(unpack_coding_parse(SPAN("GZIP")), UNPACK_GZIP);
-	assert_int_equal(unpack_coding_parse(SPAN("x-gzip")), UNPACK_GZIP);
-	assert_int_equal(unpack_coding_parse(SPAN("deflate")), UNPACK_DEFLATE);
-	assert_int_equal(unpack_coding_parse(SPAN("br")), UNPACK_UNKNOWN);
-	assert_int_equal(unpack_coding_parse(SPAN("gzip, br")), UNPACK_UNKNOWN);
-	assert_int_equal(unpack_coding_parse(SPAN("gzip, identity")), UNPACK_GZIP);
-	assert_int_equal(unpack_coding_parse(SPAN("identity,gzip")), UNPACK_GZIP);
-	assert_int_equal(unpack_coding_parse(SPAN("gzip, gzip")), UNPACK_UNKNOWN);
-	assert_int_equal(unpack_coding_join(UNPACK_GZIP, UNPACK_NONE), UNPACK_GZIP);
-	assert_int_equal(unpack_coding_join(UNPACK_NONE, UNPACK_GZIP), UNPACK_GZIP);
-	assert_int_equal(unpack_coding_join(UNPACK_GZIP, UNPACK_GZIP), UNPACK_UNKNOWN);
+	assert_int_equal(content_coding_parse(SPAN("")), CONTENT_CODING_NONE);
+	assert_int_equal(content_coding_parse(SPAN(" Identity ")), CONTENT_CODING_NONE);
+	assert_int_equal(content_coding_parse(SPAN("GZIP")), CONTENT_CODING_GZIP);
+	assert_int_equal(content_coding_parse(SPAN("x-gzip")), CONTENT_CODING_GZIP);
+	assert_int_equal(content_coding_parse(SPAN("deflate")), CONTENT_CODING_DEFLATE);
+	assert_int_equal(content_coding_parse(SPAN("br")), CONTENT_CODING_UNKNOWN);
+	assert_int_equal(content_coding_parse(SPAN("gzip, br")), CONTENT_CODING_UNKNOWN);
+	assert_int_equal(content_coding_parse(SPAN("gzip, identity")), CONTENT_CODING_GZIP);
+	assert_int_equal(content_coding_parse(SPAN("identity,gzip")), CONTENT_CODING_GZIP);
+	assert_int_equal(content_coding_parse(SPAN("gzip, gzip")), CONTENT_CODING_UNKNOWN);
+	assert_int_equal(content_coding_join(CONTENT_CODING_GZIP, CONTENT_CODING_NONE),
+	                 CONTENT_CODING_GZIP);
+	assert_int_equal(content_coding_join(CONTENT_CODING_NONE, CONTENT_CODING_GZIP),
+	                 CONTENT_CODING_GZIP);
+	assert_int_equal(content_coding_join(CONTENT_CODING_GZIP, CONTENT_CODING_GZIP),
+	                 CONTENT_CODING_UNKNOWN);
 }
 
 TEST(what_was_packed_comes_back_in_pieces_of_any_size)
 {
 	static const struct {
 		int window;
-		enum unpack_coding coding;
-	} kinds[] = {{GZIP, UNPACK_GZIP}, {ZLIB, UNPACK_DEFLATE}, {RAW, UNPACK_DEFLATE}};
+		enum content_coding coding;
+	} kinds[] = {{GZIP, CONTENT_CODING_GZIP},
+	             {ZLIB, CONTENT_CODING_DEFLATE},
+	             {RAW, CONTENT_CODING_DEFLATE}};
 	static const size_t steps[] = {1, 7, 4096, MIB};
 	AUTO_FREE char *text = large_text(300000);
 	struct span plain = {text, 300000};
@@ -97,12 +102,12 @@ TEST(what_was_packed_comes_back_in_pieces_of_any_size)
 
 		pack(plain, kinds[k].window, &packed);
 		for (size_t s = 0; s < COUNT_OF(steps); s++) {
-			AUTO(drop) struct unpacker *u = unpacker_new(kinds[k].coding);
+			AUTO(drop) struct content_decoder *u = content_decoder_new(kinds[k].coding);
 			AUTO(buf_done) struct buf out = BUF(MIB);
 
 			assert_int_equal(unpack_all(u, buf_span(&packed), steps[s], &out),
-			                 UNPACK_MORE);
-			assert_true(unpacker_is_whole(u));
+			                 DECODE_MORE);
+			assert_true(content_decoder_is_whole(u));
 			assert_true(span_equals(buf_span(&out), plain));
 		}
 	}
@@ -110,23 +115,23 @@ TEST(what_was_packed_comes_back_in_pieces_of_any_size)
 
 TEST(what_is_missing_or_makes_no_sense_is_told)
 {
-	AUTO(drop) struct unpacker *none = unpacker_new(UNPACK_GZIP);
-	AUTO(drop) struct unpacker *half = unpacker_new(UNPACK_GZIP);
-	AUTO(drop) struct unpacker *more = unpacker_new(UNPACK_GZIP);
-	AUTO(drop) struct unpacker *bad = unpacker_new(UNPACK_GZIP);
+	AUTO(drop) struct content_decoder *none = content_decoder_new(CONTENT_CODING_GZIP);
+	AUTO(drop) struct content_decoder *half = content_decoder_new(CONTENT_CODING_GZIP);
+	AUTO(drop) struct content_decoder *more = content_decoder_new(CONTENT_CODING_GZIP);
+	AUTO(drop) struct content_decoder *bad = content_decoder_new(CONTENT_CODING_GZIP);
 	AUTO(buf_done) struct buf packed = BUF(MIB), out = BUF(MIB);
 
-	assert_true(unpacker_is_whole(none));
+	assert_true(content_decoder_is_whole(none));
 	pack(SPAN("some text"), GZIP, &packed);
 	assert_int_equal(unpack_all(half, (struct span){packed.data, packed.size - 1}, MIB, &out),
-	                 UNPACK_MORE);
-	assert_false(unpacker_is_whole(half));
+	                 DECODE_MORE);
+	assert_false(content_decoder_is_whole(half));
 	buf_reset(&out);
 	buf_add_text(&packed, "and what is nobody's");
-	assert_int_equal(unpack_all(more, buf_span(&packed), 5, &out), UNPACK_MORE);
-	assert_true(unpacker_is_whole(more));
+	assert_int_equal(unpack_all(more, buf_span(&packed), 5, &out), DECODE_MORE);
+	assert_true(content_decoder_is_whole(more));
 	assert_string_equal(buf_text(&out), "some text");
-	assert_int_equal(unpack_all(bad, SPAN("<p>no gzip</p>"), MIB, &out), UNPACK_BAD);
+	assert_int_equal(unpack_all(bad, SPAN("<p>no gzip</p>"), MIB, &out), DECODE_BAD);
 }
 
 TEST(texts_packed_one_after_another_are_one)
@@ -140,40 +145,40 @@ TEST(texts_packed_one_after_another_are_one)
 		buf_add_span(&packed, buf_span(&one));
 	}
 	for (size_t s = 0; s < COUNT_OF(steps); s++) {
-		AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
-		AUTO(drop) struct unpacker *half = unpacker_new(UNPACK_GZIP);
+		AUTO(drop) struct content_decoder *u = content_decoder_new(CONTENT_CODING_GZIP);
+		AUTO(drop) struct content_decoder *half = content_decoder_new(CONTENT_CODING_GZIP);
 		AUTO(buf_done) struct buf out = BUF(MIB), less = BUF(MIB);
 
-		assert_int_equal(unpack_all(u, buf_span(&packed), steps[s], &out), UNPACK_MORE);
-		assert_true(unpacker_is_whole(u));
+		assert_int_equal(unpack_all(u, buf_span(&packed), steps[s], &out), DECODE_MORE);
+		assert_true(content_decoder_is_whole(u));
 		assert_string_equal(buf_text(&out), "one two");
 		assert_int_equal(unpack_all(half, (struct span){packed.data, packed.size - 1},
 		                            steps[s], &less),
-		                 UNPACK_MORE);
-		assert_false(unpacker_is_whole(half));
+		                 DECODE_MORE);
+		assert_false(content_decoder_is_whole(half));
 	}
 }
 
 /* The most that one turn takes and gives, and how many there are. */
 static unsigned count_turns(struct span in, size_t *ret_in_max, size_t *ret_out_max)
 {
-	AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
-	enum unpack_result result = UNPACK_LATER;
+	AUTO(drop) struct content_decoder *u = content_decoder_new(CONTENT_CODING_GZIP);
+	enum decode_result result = DECODE_LATER;
 	unsigned turns = 0;
 
 	*ret_in_max = *ret_out_max = 0;
-	for (; result == UNPACK_LATER; turns++) {
+	for (; result == DECODE_LATER; turns++) {
 		size_t before = in.size, out = 0;
 		struct span piece;
 
-		unpacker_turn(u);
-		while ((result = unpacker_next(u, &in, &piece)) == UNPACK_PIECE)
+		content_decoder_begin_step(u);
+		while ((result = content_decoder_next(u, &in, &piece)) == DECODE_PIECE)
 			out += piece.size;
 		*ret_in_max = before - in.size > *ret_in_max ? before - in.size : *ret_in_max;
 		*ret_out_max = out > *ret_out_max ? out : *ret_out_max;
 	}
-	assert_int_equal(result, UNPACK_MORE);
-	assert_true(unpacker_is_whole(u));
+	assert_int_equal(result, DECODE_MORE);
+	assert_true(content_decoder_is_whole(u));
 	return turns;
 }
 
@@ -185,35 +190,35 @@ TEST(one_turn_takes_and_gives_so_much_and_no_more)
 
 	pack((struct span){zeros, 4 * MIB}, GZIP, &packed);
 	assert_in_range(count_turns(buf_span(&packed), &in_max, &out_max), 16, 18);
-	assert_in_range(out_max, 1, UNPACK_TURN_OUT_MAX + 32768);
+	assert_in_range(out_max, 1, DECODE_STEP_OUT_MAX + 32768);
 	/* Of nothing, very many. */
 	pack(SPAN(""), GZIP, &empty);
-	while (many.size < 10 * UNPACK_TURN_IN_MAX)
+	while (many.size < 10 * DECODE_STEP_IN_MAX)
 		buf_add_span(&many, buf_span(&empty));
 	assert_in_range(count_turns(buf_span(&many), &in_max, &out_max), 10, 12);
-	assert_in_range(in_max, 1, UNPACK_TURN_IN_MAX);
+	assert_in_range(in_max, 1, DECODE_STEP_IN_MAX);
 }
 
 TEST(a_few_bytes_do_not_become_any_number)
 {
-	AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
+	AUTO(drop) struct content_decoder *u = content_decoder_new(CONTENT_CODING_GZIP);
 	AUTO(buf_done) struct buf packed = BUF(64 * MIB), out = BUF(64 * MIB);
 	AUTO_FREE char *zeros = calloc(1, 40 * MIB);
 
 	pack((struct span){zeros, 40 * MIB}, GZIP, &packed);
-	assert_int_equal(unpack_all(u, buf_span(&packed), MIB, &out), UNPACK_BAD);
+	assert_int_equal(unpack_all(u, buf_span(&packed), MIB, &out), DECODE_BAD);
 	assert_in_range(out.size, 4 * MIB - 65536, 4 * MIB + 65536);
 }
 
 TEST(a_page_of_some_megabytes_may_be_as_small_as_it_is)
 {
-	AUTO(drop) struct unpacker *u = unpacker_new(UNPACK_GZIP);
+	AUTO(drop) struct content_decoder *u = content_decoder_new(CONTENT_CODING_GZIP);
 	AUTO(buf_done) struct buf packed = BUF(64 * MIB), out = BUF(64 * MIB);
 	AUTO_FREE char *zeros = calloc(1, 4 * MIB);
 
 	pack((struct span){zeros, 4 * MIB}, GZIP, &packed);
-	assert_int_equal(unpack_all(u, buf_span(&packed), MIB, &out), UNPACK_MORE);
-	assert_true(unpacker_is_whole(u));
+	assert_int_equal(unpack_all(u, buf_span(&packed), MIB, &out), DECODE_MORE);
+	assert_true(content_decoder_is_whole(u));
 	assert_int_equal(out.size, 4 * MIB);
 }
 

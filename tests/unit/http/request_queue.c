@@ -45,13 +45,13 @@ static int authorize(struct request *rq, UNUSED const struct route *route, struc
 		return FAIL(err, ERROR_FORBIDDEN, "not you");
 	if (request_has_others_before(rq, QUEUE) || !take_place()) {
 		(void)FAIL(err, ERROR_LIMIT, "%u run already", running_max);
-		return request_wait_turn(rq, QUEUE, err);
+		return request_wait_in_queue(rq, QUEUE, err);
 	}
 	rq->caller = rq;
 	return 0;
 }
 
-static bool has_turn(UNUSED void *context, UNUSED const char *queue)
+static bool has_place(UNUSED void *context, UNUSED const char *queue)
 {
 	return atomic_load(&running) < running_max;
 }
@@ -61,7 +61,7 @@ static void on_done(struct request *rq, UNUSED int status, UNUSED int64_t took_u
 	if (!rq->caller)
 		return;
 	atomic_fetch_sub(&running, 1);
-	server_turn(*turn_server, QUEUE);
+	server_advance_queue(*turn_server, QUEUE);
 }
 
 static int answer_size(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -103,7 +103,7 @@ static void open_with(struct fixture *f, unsigned max, const struct server_share
 	const struct server_options options = {
 	        .authorize = authorize, .on_done = on_done, .shares = &shares};
 
-	shares.has_turn = has_turn;
+	shares.has_place = has_place;
 	atomic_store(&running, 0);
 	atomic_store(&running_most, 0);
 	atomic_store(&handled, 0);
@@ -130,7 +130,7 @@ static int post(const struct fixture *f, const char *path, size_t size, const ch
 struct turn_task {
 	struct loop_task task;
 	struct fixture *f;
-	struct turn_counts counts;
+	struct queue_counts counts;
 	sem_t done;
 };
 
@@ -138,11 +138,11 @@ static void take_counts(struct loop_task *task)
 {
 	struct turn_task *t = CONTAINER_OF(task, struct turn_task, task);
 
-	t->counts = server_turn_counts(t->f->server);
+	t->counts = server_queue_counts(t->f->server);
 	sem_post(&t->done);
 }
 
-static struct turn_counts counts_of(struct fixture *f)
+static struct queue_counts counts_of(struct fixture *f)
 {
 	struct turn_task t = {.task = {.run = take_counts}, .f = f};
 

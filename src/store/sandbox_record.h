@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/sandbox_record.h — the row of a sandbox, and lists of rows; store/store.h has the rules. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/sandbox.h"
+
+struct sandbox_record {
+	const char *id;
+	const char *project_id;
+	const char *name;
+	const char *template_id;
+	const char *template_name;
+	const char *provider;
+	const char *region;
+	const char *labels_json;
+	const char *env_json; /* {"A":"b"} */
+	enum sandbox_state desired;
+	enum sandbox_state actual;
+	enum sandbox_reason reason;
+	struct sandbox_resources resources; /* effective limits */
+	bool disk_is_advisory;
+	bool persistent;
+	bool privileges;
+	enum sandbox_network network;
+	int64_t idle_reap_ms; /* these durations: 0 = never */
+	int64_t lifetime_max_ms;
+	int64_t timeout_at;
+	int64_t idle_pause_ms;
+	int64_t idle_stop_ms;
+	int64_t archive_after_ms;
+	int64_t delete_after_ms;
+	int64_t awake_until; /* not idle before this time */
+	int64_t created_at;
+	int64_t started_at;
+	int64_t stopped_at;
+	int64_t last_activity_at;
+	int64_t last_event_at;
+	const char *last_event;    /* "started in 4 ms" */
+	const char *node;          /* the server that has it: DATA/node.id */
+	int64_t version;           /* grows with every change except a touch */
+	const char *key_id;        /* key that made it; "" = none */
+	int64_t active_changed_at; /* when it became, or stopped being, STARTED */
+	int64_t active_ms;         /* time as STARTED before active_changed_at */
+	bool preview_off;
+	bool preview_public;
+	int64_t preview_generation; /* links of an earlier generation are invalid */
+	int64_t traits;             /* bits of enum sandbox_trait */
+	const char *network_json;   /* requested network settings, see fleet_create; or "" */
+	const char *egress;         /* allowed destinations, see sandbox/egress.h; "" = no rules */
+};
+
+struct sandbox_list {
+	struct sandbox_record *items;
+	size_t count;
+	const char *next_page; /* NULL at the end */
+};
+
+struct sandbox_filter {
+	const char *project_id;  /* NULL = all; only for the server itself */
+	int state;               /* enum sandbox_state, -1 = any except DELETED */
+	const char *name;        /* exact; NULL = any */
+	const char *template;    /* exact; NULL = any */
+	const char *node;        /* exact; NULL = any */
+	const char *label_key;   /* NULL = any */
+	const char *label_value; /* NULL = any */
+	const char *page;        /* next_page of the previous page, or NULL */
+	unsigned limit;          /* 1..1000 */
+	bool oldest_first;       /* only with project_id */
+};
