@@ -71,8 +71,7 @@ int account_scopes_grant(const struct account_grant *grant, unsigned *ret, struc
 	if (grant->names && account_scopes_parse(grant->names, &granted, err) < 0)
 		return -1;
 	if (granted & ~own)
-		return FAIL(err, ERROR_FORBIDDEN,
-		            "a key cannot grant more than the caller may");
+		return FAIL(err, ERROR_FORBIDDEN, "a key cannot grant more than the caller may");
 	if (granted & ~most)
 		return FAIL(err, ERROR_FORBIDDEN, "a key of role '%s' cannot have the scope '%s'",
 		            account_role_name(grant->role), first_name(granted & ~most));

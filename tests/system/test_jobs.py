@@ -499,7 +499,7 @@ def test_the_agent_of_an_isolated_sandbox_posts_over_its_own_network(private_ser
         assert ended(api, job)["logs"]["stdout"] == "out\n" and len(told(api, "job.failed", job)) == 1
 
 
-@pytest.mark.parametrize("url, word", [("https://10.0.0.1:1", "https"), ("http://atoll.example:1", "no name"),
+@pytest.mark.parametrize("url, word", [("https://10.0.0.1:1", "https"), ("http://atoll.example:1", "numeric address"),
                                        ("ftp://10.0.0.1", "http"), ("http://10.0.0.1:99999", "address"),
                                        ("http://10.0.0.1/a b", "address")])
 def test_an_address_that_agents_cannot_post_to_is_refused_at_the_start(url, word):

@@ -56,7 +56,8 @@ static void make(struct buf *out, const struct buf *extensions, size_t piece)
 	}
 }
 
-static enum host_name_result look_at(const struct buf *extensions, size_t piece, struct host_name *ret)
+static enum host_name_result look_at(const struct buf *extensions, size_t piece,
+                                     struct host_name *ret)
 {
 	AUTO(buf_done) struct buf hello = BUF(4 * LOOK_BYTES_MAX);
 
