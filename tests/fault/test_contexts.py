@@ -11,7 +11,7 @@ import pytest
 from test_kills import named_steps
 
 pytestmark = pytest.mark.needs_root
-STEPS = named_steps("code", r'fault_point\("api", ') + [step for step in named_steps("api", r'fault_point\("api", ')
+STEPS = named_steps("code", r'fault_point\("api", ') + [step for step in named_steps("calls", r'fault_point\("api", ')
                                                          if step.startswith("code-")]
 
 

@@ -10,7 +10,7 @@ from test_kills import API_STEPS, PATH, named_steps, truth
 from test_storm import processes_left, slots_left, slots_of
 
 pytestmark = pytest.mark.needs_root
-BROKER_STEPS = sorted(step for files in ("box_host.c", "box.c", "box_pause.c")
+BROKER_STEPS = sorted(step for files in ("sandbox/host.c", "sandbox/sandbox.c", "sandbox/pause.c")
                       for step in named_steps("broker", r'fault_point\("broker", ', files))
 # The others are of snapshots and limits, which it has not.
 OWN_API_STEPS = [step for step in API_STEPS if step.startswith(("create-", "start-", "stop-", "delete-", "pause-", "resume-"))]

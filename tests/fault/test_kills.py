@@ -18,7 +18,7 @@ pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
 
 
-def named_steps(folder, call, files="*.c"):
+def named_steps(folder, call, files="**/*.c"):
     """The steps that the source names, so that a new one cannot be forgotten here."""
     names = set()
     for source in (atoll.ROOT / "src" / folder).glob(files):

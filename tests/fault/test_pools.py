@@ -73,7 +73,7 @@ def test_agents_that_are_killed_while_they_wait_cost_no_create(private_server):
 def steps_that_fail(place):
     """The steps that the source names, so that a new one cannot be forgotten here."""
     names = set()
-    for source in (atoll.ROOT / "src" / place).glob("*.c"):
+    for source in (atoll.ROOT / "src" / place).rglob("*.c"):
         names |= set(re.findall(rf'fault_failure\("{place}", "([a-z-]+)"', source.read_text()))
     return [(place, name) for name in sorted(names)]
 

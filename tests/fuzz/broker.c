@@ -8,6 +8,7 @@
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/network.h"
+#include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/server/requests.h"
 
@@ -57,7 +58,7 @@ static void read_texts(const char *text)
 	struct sandbox sandbox = {.slot = 0};
 	char boot_id[64];
 
-	(void)!sandbox_state_parse(&sandbox, text, boot_id, &err);
+	(void)!run_state_parse(&sandbox, text, boot_id, &err);
 	(void)!network_range_parse(text, &range, &err);
 	(void)!network_allow_parse(&n, text, &err);
 	network_nameservers_parse(&n, span_of(text));

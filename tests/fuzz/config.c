@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/arena.h"
+#include "config/config.h"
 #include "config/file.h"
+#include "config/option.h"
 #include "config/suggest.h"
 #include "config/value.h"
 

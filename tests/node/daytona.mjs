@@ -722,7 +722,7 @@ test('volumes', async () => {
   const other = await create({ volumes: [{ volumeId: 'other', mountPath: '/other' }] });
   assert.equal((await other.process.executeCommand('cat /other/users/alice/own')).result, 'hers\n');
   await other.delete();
-  await failsAs(DaytonaValidationError, create({ volumes: [{ volumeId: 'other', mountPath: '/other', subpath: '../up' }] }), /no folder of a volume/);
+  await failsAs(DaytonaValidationError, create({ volumes: [{ volumeId: 'other', mountPath: '/other', subpath: '../up' }] }), /not a folder of a volume/);
   await sandbox.delete();
   const next = await create({ volumes: [{ volumeId: 'shared', mountPath: '/data' }] });
   assert.equal((await next.process.executeCommand('cat /data/kept')).result, 'kept\n');

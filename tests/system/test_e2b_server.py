@@ -221,4 +221,4 @@ def test_code_is_run_from_the_command_line(server, api, tmp_path):
         assert b"expected one of" in server.cli("code", "-l", "ruby", box, input=b"1").stderr
         assert b"is not a text file" in server.cli("code", box, input=b"a\0b").stderr
         assert server.cli("code", box, tmp_path / "none.py").returncode >= 120
-        assert b"goes without" in server.cli("code", "--json", "--out", tmp_path, box, input=b"1").stderr
+        assert b"exclude each other" in server.cli("code", "--json", "--out", tmp_path, box, input=b"1").stderr
