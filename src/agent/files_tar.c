@@ -262,7 +262,7 @@ static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const st
 static int unpack_folder(const struct tar_in *t, const struct tar_entry *entry,
                          const struct spot *to, struct error *err)
 {
-	/* Who may read may enter, too. */
+	/* A user that may read may enter, too. */
 	mode_t mode = t->mode ? t->mode | (t->mode & 0444) >> 2 : entry->mode;
 	struct stat status;
 

@@ -248,7 +248,7 @@ static void begin_wishes(struct agent *a, struct buf *wishes)
 	buf_done(wishes);
 }
 
-/* The broker makes this process before anybody asks for the sandbox: what is the same for all is
+/* The broker makes this process before a create asks for the sandbox: what is the same for all is
  * done now. A failure is told when the plan has come. */
 static int run_setup(struct options *o, struct views *views, struct buf *wishes, struct error *err)
 {

@@ -346,7 +346,7 @@ static void start_cold(struct process *p)
 	}
 }
 
-/* Somebody inside may have stopped it. */
+/* A process inside may have stopped it. */
 static void give_up_warm(struct process *p)
 {
 	p->warm_until = DEADLINE_NEVER;

@@ -70,7 +70,7 @@ ON_OWN_STACK static void raise_oom_score(void)
 }
 
 /* The kernel has just put this process where there was room, and the first processor is that one:
- * commands of many sandboxes spread without anybody counting them. A host of more processors than
+ * commands of many sandboxes spread without a count of them. A host of more processors than
  * the set holds shows all of them. */
 ON_OWN_STACK static void take_cpus(unsigned wanted)
 {

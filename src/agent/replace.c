@@ -102,7 +102,7 @@ const char *replacement_exchange(struct replacement *r, struct error *err)
 {
 	int folder = r->spot->folder;
 
-	/* Whoever is killed in between leaves one file too many. */
+	/* A process that is killed in between leaves one file too many. */
 	temporary.set = 0;
 	if (renameat2(folder, temporary.name, folder, r->spot->name, RENAME_EXCHANGE) == 0)
 		return temporary.name;

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 
 #define REMOVED_MAX 64   /* that are remembered */
-#define HEALTHY_MS 10000 /* who has run for so long has not failed in a row */
+#define HEALTHY_MS 10000 /* a run of this length resets the count of quick ends */
 #define DELAY_MAX_MS 60000
 #define FORERUNNER_MS 20 /* until it is looked again whether that has gone */
 #define RESTARTS_SHIFT_MAX 16
@@ -289,7 +289,7 @@ void service_on_process_end(struct process *p)
 	s->last.exit_code = p->info.exit_code;
 	s->last.signal = p->info.signal;
 	swap_rings(s, p);
-	/* Who looks on has had all that it could take, and hears of the end. */
+	/* Viewers have received all that they could take, and hear of the end. */
 	LIST_EACH (&p->viewers, item)
 		connection_flush(LIST_ENTRY(item, struct connection, viewer));
 	process_forget(p);

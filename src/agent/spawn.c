@@ -95,7 +95,7 @@ static int check_env(const struct agent_exec *exec, struct error *err)
 	return 0;
 }
 
-/* ---- who and where ---- */
+/* ---- user and folder ---- */
 
 static int set_user(struct process *p, const struct agent_exec *exec, struct error *err)
 {

@@ -40,7 +40,7 @@ static void on_stdin(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct process *p = CONTAINER_OF(w, struct process, in);
 
-	/* Nobody holds the other end: nothing more will ever be read. */
+	/* No process holds the other end: nothing more will ever be read. */
 	if (events & (EPOLLERR | EPOLLHUP))
 		watch_close(a, w);
 	write_stdin(p);
@@ -96,7 +96,7 @@ static bool waits_for_nobody(const struct process *p)
 /* What the slowest reader still has to get may not be overwritten. */
 static uint64_t floor_of(const struct process *p, unsigned stream)
 {
-	uint64_t floor = p->starter ? 0 : UINT64_MAX; /* who started it will read from the start */
+	uint64_t floor = p->starter ? 0 : UINT64_MAX; /* its starter will read from the start */
 
 	LIST_EACH (&p->viewers, item) {
 		const struct connection *c = LIST_ENTRY(item, struct connection, viewer);

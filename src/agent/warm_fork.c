@@ -88,7 +88,7 @@ static void next_spare(struct warm *w)
 		warm_restart(w, true);
 }
 
-/* ---- a spare says who it is ---- */
+/* ---- the identity of a spare child ---- */
 
 /* 1 = one word, sent by *ret; 0 = nothing yet; -1 = the end, or an invalid message. */
 static int hear_spare(struct spare *s, char *ret_word, struct ucred *ret)
@@ -216,7 +216,7 @@ static bool fork_on_exit(struct warm *w, pid_t pid)
 {
 	if (w->spare.reaper != pid)
 		return false;
-	/* Somebody inside has ended it, or there are too many processes. */
+	/* A process inside ended it, or there are too many processes. */
 	warm_restart(w, true);
 	return true;
 }

@@ -25,7 +25,7 @@ void names_close(struct names_process *names);
 /* Limits system calls to those that the running gateway needs; others fail with EPERM. Needs
  * no_new_privs. */
 MUST_CHECK int names_filter(struct error *err);
-/* Runs the role "names" until it fails. It begins as root and becomes nobody in a folder of text
- * files. */
+/* Runs the role "names" until it fails. It begins as root and becomes an unprivileged user in a
+ * folder of text files. */
 MUST_CHECK int names_run(const struct daemon_options *options, const struct config *config,
                          struct error *err);

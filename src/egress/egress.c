@@ -22,7 +22,7 @@
 #define CONNECTIONS_OF_ONE_MAX 256
 #define CHANGES_SIZE 16384
 
-/* ---- who comes ---- */
+/* ---- accepted connections ---- */
 
 static void start_connection(struct gateway *g, enum protocol protocol, int fd, uint32_t address)
 {
@@ -49,7 +49,7 @@ static void on_pause_over(void *context)
 	set_accepting(context, true);
 }
 
-/* Who waits would be told of again and again. */
+/* Waiting connections would be reported again and again. */
 static void pause_accepting(struct gateway *g)
 {
 	log_warning("cannot accept, pausing", NUMBER("errno", errno));

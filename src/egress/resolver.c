@@ -138,7 +138,7 @@ struct lookup *lookup_start(struct resolver *r, const struct lookup_options *opt
 	(void)snprintf(l->asked.name, sizeof(l->asked.name), "%s", options->name);
 	r->lookups++;
 	(*l->of_one)++;
-	/* On the loop, so that who starts it has it before it ends. */
+	/* On the loop, so that the caller has it before it ends. */
 	loop_timer_start(r->loop, &l->timer, 0);
 	return l;
 }

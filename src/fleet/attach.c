@@ -216,7 +216,7 @@ int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet
 	            volume ? " '" : "", volume ? volume : "", volume ? "'" : "");
 }
 
-/* ---- what nobody finished ---- */
+/* ---- unfinished work ---- */
 
 /* For a sandbox that does not run only the row changes. */
 static int finish_mount(struct operation *op, const struct mount_record *mount, struct error *err)

@@ -462,7 +462,7 @@ int fleet_upload_end(struct fleet_upload *upload, struct arena *a, struct backup
 	return 0;
 }
 
-/* ---- what nobody finished ---- */
+/* ---- unfinished work ---- */
 
 static int reconcile_backup(struct fleet *f, struct backup_record *r, struct error *err)
 {

@@ -19,7 +19,7 @@
 
 struct browser {
 	char id[ID_SIZE + 1];      /* of the sandbox */
-	struct cache_entry *entry; /* pinned; held by those who use it */
+	struct cache_entry *entry; /* pinned; held by its users */
 	bool writes, is_lost;
 	int64_t used_at; /* monotonic ms */
 };

@@ -449,7 +449,7 @@ void builds_leave(struct fleet *f)
 	work_lane_free(TAKE(builds->lane));
 }
 
-/* ---- what nobody is at any more ---- */
+/* ---- abandoned builds ---- */
 
 static bool is_live(struct builds_in_flight *builds, const char *id)
 {

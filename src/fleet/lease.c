@@ -26,7 +26,7 @@ struct lease_acquisition {
 	struct arena *arena;
 	const struct fleet_lease *request;
 	const char *name;           /* for the desk */
-	char key[ERROR_AWAITS_MAX]; /* that those await who are parked */
+	char key[ERROR_AWAITS_MAX]; /* that parked callers await */
 	int64_t deadline;
 	uint64_t generation;       /* of the desk, before the row was read */
 	int64_t stale_epoch;       /* up to this one, a sandbox is not fresh; -1: not known yet */

@@ -374,7 +374,7 @@ static int find_and_delete(struct fleet *fleet, struct arena *a, const struct fl
 	if (operation_await(fleet, a, r.id, ref->awaited, &op, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
-		/* Somebody else has deleted it while we waited. */
+		/* Another thread has deleted it while this one waited. */
 		error_clear(err);
 		return 0;
 	}

@@ -152,7 +152,7 @@ static void await_volumes(const struct volume_wait *wait, struct error *err)
 		error_await(err, wait->key, LOOK_AGAIN_MS, -1);
 }
 
-/* ---- who is in the way ---- */
+/* ---- holders in the way ---- */
 
 static bool is_conflicting(const struct mount_record *holder, const struct mount_record *wanted)
 {

@@ -368,7 +368,7 @@ int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct
 	return fleet_create(fleet, a, &create, &ret->sandbox, err);
 }
 
-/* ---- what nobody finished ---- */
+/* ---- unfinished work ---- */
 
 static bool is_unfinished(const struct snapshot_record *r, bool at_boot)
 {

@@ -192,7 +192,7 @@ int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
 
 /* ---- moves ---- */
 
-/* Those who wait for this template look at it again. */
+/* Waiters for this template look at it again. */
 static void announce_change(struct fleet *f, const char *id)
 {
 	note_change(f->templates);
@@ -531,7 +531,7 @@ struct first_build {
 	char id[ID_SIZE + 1];
 };
 
-/* With the mutex of those who wait. */
+/* With the waiters' mutex held. */
 static bool is_queued(struct fleet *f, const char *id)
 {
 	LIST_EACH (&f->background->first_builds, item)

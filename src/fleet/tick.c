@@ -83,7 +83,7 @@ void ended_reconcile(struct fleet *f)
 	}
 }
 
-/* ---- what nobody finished ---- */
+/* ---- unfinished work ---- */
 
 static bool is_unfinished(const struct sandbox_record *r)
 {

@@ -51,7 +51,7 @@ struct writing {
 	size_t count;
 };
 
-/* ---- who used it ---- */
+/* ---- users of a sandbox ---- */
 
 static void collect_ended(struct writing *w)
 {
@@ -121,9 +121,9 @@ static int64_t sample_cpu(struct writing *w, struct usage_part *part)
 	return cpu_us >= seen ? cpu_us - seen : cpu_us;
 }
 
-/* One row for one who used it, of one hour. */
+/* One row for each user and hour. */
 struct share {
-	const struct meter_use *use; /* NULL: nobody did */
+	const struct meter_use *use; /* NULL: no use */
 	const struct usage_piece *piece;
 	int64_t active_ms, cpu_us;
 };

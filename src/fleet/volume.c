@@ -278,7 +278,7 @@ int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_
 	return 0;
 }
 
-/* ---- what nobody finished ---- */
+/* ---- unfinished work ---- */
 
 /* A volume in MAKING was never returned to a caller: it may be removed. */
 static void reconcile_volume(struct fleet *f, const struct volume_record *r, bool at_boot)

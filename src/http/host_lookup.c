@@ -159,7 +159,7 @@ static void *run_lookup_thread(void *context)
 	return NULL;
 }
 
-/* ---- for everybody ---- */
+/* ---- for all callers ---- */
 
 struct host_lookup *host_lookup_new(host_lookup_call *resolve)
 {

@@ -24,7 +24,7 @@ static bool is_of_origin(const char *name)
 	return false;
 }
 
-/* A page in a box is of no origin, and nobody knows it by its cookies. */
+/* A page without an origin has no cookies. */
 static bool is_of_sharing(const char *name)
 {
 	return strncasecmp(name, "Access-Control-Allow-", 21) == 0 ||
@@ -176,7 +176,7 @@ static bool is_redirect(const struct http_head *head)
 	       head_find(head, "Location");
 }
 
-/* Whether somebody will see the answer's body, or would if the request were a GET. */
+/* Whether a page shows the answer's body, or would if the request were a GET. */
 static bool is_shown(const struct http_head *head)
 {
 	return head->status >= 200 && head->status != 204 && head->status != 304 &&

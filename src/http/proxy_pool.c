@@ -89,7 +89,7 @@ static void close_idle(struct idle_upstream *w)
 	loop_timer_start(w->pool->loop, &w->timer, PARTING_MS);
 }
 
-/* It has ended, or says something that nobody asked for. */
+/* It has ended, or sent bytes without a request. */
 static void on_ready(void *context, uint32_t events)
 {
 	struct idle_upstream *w = context;

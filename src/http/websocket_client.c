@@ -343,7 +343,7 @@ int http_websocket_receive(struct http_websocket *ws,
 	result = wslay_event_recv(ws->frames);
 	if (wslay_event_get_close_received(ws->frames)) {
 		(void)wslay_event_send(
-		        ws->frames); /* the answer to the close; nobody may be left */
+		        ws->frames); /* the answer to the close; the peer may be gone */
 		return 0;
 	}
 	if (result != 0 && ws->failure.code != ERROR_NONE) {

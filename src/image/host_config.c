@@ -31,7 +31,7 @@ static bool is_certificate(const char *name)
 	return name[0] != '.' && size > 4 && !strcmp(name + size - 4, ".crt");
 }
 
-/* Public by nature; should somebody have put a key beside one, it stays here. */
+/* Public by nature; a key that lies beside one is not copied. */
 static int copy_authority(int from, int root, const char *name, bool *ret_extra, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(AUTHORITIES_MAX);

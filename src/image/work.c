@@ -132,7 +132,7 @@ int work_commit(struct work *w, const struct image_config *config, struct error 
 	return 0;
 }
 
-/* While the lock is held: nobody else can have begun. */
+/* While the lock is held: no other process can have begun. */
 static int remove_partial(struct work *w, struct error *err)
 {
 	char partial[PARTIAL_SIZE];

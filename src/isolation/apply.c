@@ -355,7 +355,7 @@ static int run_capabilities(struct applier *a, const struct setup_step *step, st
 		return FAIL_ERRNO(err, "drop the ambient capabilities");
 	if (syscall(SYS_capset, &head, data) < 0)
 		return FAIL_ERRNO(err, "drop capabilities");
-	/* Nobody inside may look into process 1: its memory, its descriptors, its root. */
+	/* No process inside may look into process 1: its memory, its descriptors, its root. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return FAIL_ERRNO(err, "become undumpable");
 	return 0;

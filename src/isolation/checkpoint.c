@@ -76,7 +76,7 @@ static int run_program(char *const *argv, struct buf *out, struct error *err)
 	}
 	collect_output(ends[0], out);
 	(void)close(ends[0]);
-	/* Whoever has closed its output and lives on has had its time. */
+	/* A program that closed its output and still runs has used up its time. */
 	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* isolation/identity.h — who a sandbox is, as its files say it.
+/* isolation/identity.h — the identity of a sandbox, as its files state it.
  *
  * A prepared sandbox has no name. When a create claims it, the broker writes its files. The agent
  * opens them after isolation_apply, before anything else runs inside, and hands them to the broker.

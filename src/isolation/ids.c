@@ -45,7 +45,7 @@ static int open_namespace(pid_t pid, int *ret_fd, struct error *err)
 }
 
 /* The second line gives the host's root an id on disk: overlayfs does its own work in the upper
- * layer as whoever mounted it, and an id without a place there is refused (EOVERFLOW). */
+ * layer as the user that mounted it, and an id without a place there is refused (EOVERFLOW). */
 static int map_layers(pid_t pid, uint32_t slot, int *ret_fd, struct error *err)
 {
 	char map[96];
@@ -57,7 +57,7 @@ static int map_layers(pid_t pid, uint32_t slot, int *ret_fd, struct error *err)
 	return open_namespace(pid, ret_fd, err);
 }
 
-/* In the child: nobody else would end it should its parent be killed now. */
+/* In the child: no other process would end it if its parent were killed now. */
 static int wait_for_the_end(void *parent)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -156,7 +156,7 @@ int project_quota_used(int folder, struct project_amount *ret, struct error *err
 
 /* ---- the probe ---- */
 
-/* Who has CAP_SYS_RESOURCE may pass any limit: so nobody tries. */
+/* A process with CAP_SYS_RESOURCE passes any limit, so the probe runs without it. */
 static int run_writer(int folder)
 {
 	static const char piece[16 << 10];

@@ -60,7 +60,8 @@ static const struct sock_filter personality_rule[] = {
 };
 
 /* Unix; route netlink (getifaddrs); of the internet families stream, datagram and raw (the last
- * needs a capability that nobody has) over TCP, UDP and ICMP: no SCTP, DCCP, MPTCP modules. */
+ * needs a capability that no process inside has) over TCP, UDP and ICMP: no SCTP, DCCP, MPTCP
+ * modules. */
 static const struct sock_filter socket_rule[] = {
         LOAD(ARGUMENT(0)),
         EQUALS(AF_UNIX, 14, 0),
@@ -90,7 +91,7 @@ static const struct sock_filter socketpair_rule[] = {
         RETURN_ALLOW,
 };
 
-/* Typing into somebody else's terminal, and line disciplines. */
+/* Typing into another process's terminal, and line disciplines. */
 static const struct sock_filter ioctl_rule[] = {
         LOAD(ARGUMENT(1)),
         EQUALS(0x5412 /* TIOCSTI */, 3, 0),

@@ -34,7 +34,7 @@ const struct seccomp_row seccomp_table[] = {
          "mlock2 munlock mlockall munlockall memfd_create memfd_secret pkey_alloc "
          "pkey_free pkey_mprotect remap_file_pages membarrier mseal map_shadow_stack"},
         /* processes and threads. Debuggers work: what ptrace may reach is inside, and the agent is
-         * undumpable while nobody here has CAP_SYS_PTRACE. */
+         * undumpable, and no process inside has CAP_SYS_PTRACE. */
         {SECCOMP_ALLOW,
          "fork vfork execve execveat exit exit_group wait4 waitid waitpid getpid "
          "getppid gettid getpgid getpgrp setpgid getsid setsid set_tid_address "

@@ -2,7 +2,7 @@
 /* isolation/seccomp_table.h — which system calls a sandbox may make. Private to this folder.
  *
  * Default-deny: a call that is not in the table does not exist (ENOSYS), so that a new kernel's
- * calls are closed until somebody has thought about them. */
+ * calls are refused until they are reviewed. */
 #pragma once
 
 enum seccomp_action {

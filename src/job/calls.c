@@ -46,7 +46,7 @@ static int send_signal(struct jobs *jobs, struct arena *a, const struct job_reco
 }
 
 /* The await comes first: it is refused by an agent that is not the one that started the job, whose
- * process of that number is somebody else's. */
+ * process of that number is not the job's. */
 static int end_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
                        struct agent_process *ret, struct error *err)
 {

@@ -241,7 +241,7 @@ struct channel_outcome channel_judge(struct arena *a, const struct channel_kind 
 	if (retry_after_s <= 0 && kind->wait_s)
 		retry_after_s = kind->wait_s(value);
 	o.wait_ms = wait_ms_of(retry_after_s);
-	/* GitHub says 403 to who is to wait. */
+	/* GitHub answers 403 to a client that must wait. */
 	o.is_final =
 	        o.wait_ms == 0 && status < 500 && status != 408 && status != 425 && status != 429;
 	return o;

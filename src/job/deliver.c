@@ -244,7 +244,7 @@ static int64_t rest_until(int64_t next)
 
 	if (next == 0)
 		return deadline_after(REST_MS);
-	/* Due, and begun: whoever ends one rings. */
+	/* Due, and begun: the end of each delivery wakes the thread. */
 	if (left < -LOOK_MIN_MS)
 		return deadline_after(DUE_MS);
 	if (left < LOOK_MIN_MS)

@@ -35,7 +35,7 @@ static const char *json_of(struct arena *a, struct span bytes)
 	return arena_text(a, buf_text(&text));
 }
 
-/* ---- who waits ---- */
+/* ---- waiters ---- */
 
 void waiter_begin(struct jobs *jobs, struct waiter *w, const char *id)
 {

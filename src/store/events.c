@@ -15,7 +15,7 @@
  * transaction takes after adding its event. */
 #define GAP_MS 5000
 
-/* ---- who wants to know ---- */
+/* ---- subscribers ---- */
 
 struct event_watchers {
 	atomic_uint_fast64_t count;

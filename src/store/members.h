@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/members.h — users who belong to a project.
+/* store/members.h — users of a project.
  *
  * A project with members always has an admin: the first member must be an admin, and the last admin
  * cannot leave. */

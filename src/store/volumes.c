@@ -98,7 +98,7 @@ int store_volume_list(struct store *s, struct arena *a, const char *project_id,
 	return 0;
 }
 
-/* ---- who is told ---- */
+/* ---- events ---- */
 
 static int add_volume_event(struct store_connection *c, enum event_kind kind,
                             const char *sandbox_id, const struct volume_record *volume,
@@ -150,7 +150,7 @@ static int drop_gone(struct store_connection *c, const char *volume_id, struct e
 	return 0;
 }
 
-/* ---- who has one ---- */
+/* ---- holders ---- */
 
 /* Replaces the content of `rows`. */
 static int find_holders(struct store_connection *c, const char *volume_id, struct rows *rows,

@@ -155,7 +155,7 @@ void screen_resize(struct screen *s, uint32_t rows, uint32_t columns)
 	vterm_set_size(s->vterm, (int)rows, (int)columns);
 }
 
-/* Nobody waits for what the model would answer to queries: people's own terminals do that. */
+/* Answers of the model to queries are dropped: the viewers' own terminals answer them. */
 void screen_feed(struct screen *s, struct span bytes)
 {
 	s->offset += bytes.size;

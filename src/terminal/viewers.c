@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "terminal/terminals.h"
 
-#define TOLD_MS 2000 /* who types without a pause is told of once in so long */
+#define TOLD_MS 2000 /* a viewer that types without a pause is announced this often */
 #define LISTED_MAX 1000
 
 static bool viewer_is_of(const struct terminal_viewer *v, const char *sandbox, uint64_t process)

@@ -21,7 +21,7 @@ static void hash_text(crypto_hash_sha256_state *state, const char *text)
 	(void)crypto_hash_sha256_update(state, (const unsigned char *)text, strlen(text) + 1);
 }
 
-/* Shown to the person who decides. Not part of the hash: the call may be repeated from another
+/* Shown to the approver. Not part of the hash: the call may be repeated from another
  * message. */
 static const char *origin_json(const struct tool_call *call)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/layers/stacks.h — all layers, and who uses them.
+/* broker/layers/stacks.h — all layers, and the stacks that use them.
  *
  *   DATA/snapshots/ID/{upper,chain,kept}   a layer: what a sandbox had on top when it was taken
  *   DATA/sandboxes/ID/chain                the layers below a sandbox's own files

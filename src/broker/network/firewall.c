@@ -57,7 +57,7 @@ static const char input_rules[] =
         "add rule inet atoll output oifname \"atoll*\" ct state new drop\n";
 
 static const char rules[] =
-        /* sandboxes never talk to each other, and nobody opens a connection to one */
+        /* no traffic between sandboxes, and no connection to a sandbox from outside */
         "add rule inet atoll forward iifname \"atoll*\" oifname \"atoll*\" drop\n"
         "add rule inet atoll forward oifname \"atoll*\" ct state established,related accept\n"
         "add rule inet atoll forward oifname \"atoll*\" drop\n"

@@ -16,7 +16,8 @@ struct host_network;
 
 struct flow {
 	uint32_t from, to;   /* of its first packet; host byte order */
-	uint32_t answers_of; /* who answers; differs from `to` when the flow was redirected */
+	uint32_t answers_of; /* the address that answers; differs from `to` when the flow was
+	                        redirected */
 	uint8_t protocol;
 };
 /* Whether the flow stays redirected as long as it sends, whatever the rules say by then. Never true

@@ -30,7 +30,7 @@ static int64_t now_ms(void)
 	return clock_monotonic_ms();
 }
 
-/* ---- those that nobody gets ---- */
+/* ---- prepared sandboxes that are discarded ---- */
 
 static void remove_from_pool(struct sandbox *sandbox)
 {

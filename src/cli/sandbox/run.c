@@ -50,7 +50,7 @@ static void end_sandbox(struct cli *cli, const char *id)
 	cli->err = first;
 }
 
-/* For a user at a terminal, or one who cannot know the name. */
+/* For a user at a terminal, or without a given name. */
 static void tell_kept(struct cli *cli, const char *id, bool detached)
 {
 	const char *name = arguments_text(&cli->args, "name", NULL);

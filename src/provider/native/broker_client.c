@@ -330,7 +330,7 @@ static void read_replies(struct broker_client *c, struct error *err)
 	}
 }
 
-/* Whoever waits learns it, and nobody sends on the old descriptor any more. False when the client
+/* All waiters learn it, and no thread sends on the old descriptor any more. False when the client
  * is being closed. */
 static bool disconnect_broker(struct broker_client *c)
 {

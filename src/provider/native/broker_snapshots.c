@@ -66,7 +66,7 @@ static int take_snapshot(struct provider *p, const struct provider_snapshot *req
 	struct error ignored = {0};
 
 	if (broker_client_call(broker_provider_client(p), &take_snapshot, deadline, err) < 0) {
-		/* It may exist all the same, and nobody would ask for it. */
+		/* It may exist all the same, and no later call would ask for it. */
 		if (err->code == ERROR_TIMEOUT || err->code == ERROR_UNAVAILABLE)
 			(void)!remove_snapshot(p, request->snapshot, deadline_after(CLEAN_UP_MS),
 			                       &ignored);
@@ -130,7 +130,7 @@ static int run_backup(struct provider *p, const struct provider_backup *request,
 
 	if (broker_provider_follow(p, &call_snapshot, err) == 0)
 		return 0;
-	/* It may exist all the same, and nobody would ask for it. */
+	/* It may exist all the same, and no later call would ask for it. */
 	if (request->verb == PROVIDER_BACKUP_LOAD && err->code != ERROR_CONFLICT)
 		(void)!remove_snapshot(p, request->snapshot, deadline_after(CLEAN_UP_MS), &ignored);
 	return -1;

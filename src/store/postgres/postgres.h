@@ -47,7 +47,7 @@ struct postgres_store {
 	struct query_plan plans[QUERY_COUNT];
 	struct postgres_pool *pool;
 	struct postgres_sync *sync;
-	pthread_mutex_t queue;  /* held by who waits for its turn among all servers */
+	pthread_mutex_t queue;  /* held while waiting for the lock of all servers */
 	atomic_uint contending; /* how many hold or wait for it */
 };
 

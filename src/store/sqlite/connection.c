@@ -70,7 +70,7 @@ int sqlite_fail(sqlite3 *handle, const char *what, struct error *err)
 
 /* ---- opening ---- */
 
-/* Made here, so that nobody but its owner may read it; SQLite gives its -wal and -shm the same
+/* Made here, so that only its owner may read it; SQLite gives its -wal and -shm the same
  * mode. One that is there is not opened: closing it would end the locks that this process's other
  * connections have on it, and whoever looks into it from outside would take the log away. */
 static int make_file(const char *path, struct error *err)

@@ -20,7 +20,7 @@
 /* The name of the volume is "home-" and the key. */
 #define HOME_KEY_MAX 58
 
-/* ---- shapes, in the words of those who write configs ---- */
+/* ---- shapes ---- */
 
 struct config_resources {
 	double cpu;

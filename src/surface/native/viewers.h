@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* surface/native/viewers.h — the viewers of one terminal learn who types and who has taken it over.
+/* surface/native/viewers.h — tells the viewers of a terminal which viewer types or has taken it
+ * over.
  *
  * An announcement is posted to the loop: a viewer's connection is written to on the loop's thread
  * only, and never from within the callback of another viewer. */
